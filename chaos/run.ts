@@ -11,7 +11,7 @@ import { whyNoClock } from "@tollgate/stage/servers/clock.ts";
 import { whyNoNetwork } from "@tollgate/stage/servers/network.ts";
 import { unpackVersion } from "@tollgate/stage/versions.ts";
 import { whyPostgresUnavailable } from "../gateway/src/db/testing/versions.ts";
-import { findServer } from "../gateway/src/limits/testing.ts";
+import { findValkeyServer } from "../gateway/src/limits/testing.ts";
 import { natsBuilder, natsReleases } from "../tools/nats-servers.ts";
 import { ensureServers } from "../tools/servers.ts";
 import { auditRun } from "./audit-run.ts";
@@ -102,7 +102,7 @@ async function prepare({ nats, postgres }: Flags): Promise<string | undefined> {
   ensureServers();
   const lines = nats === "newest" ? await natsBuilder.newest() : nats === "oldest" ? await natsBuilder.oldest() : [];
   for (const line of lines) console.log(line);
-  if (findServer() === undefined) return "neither valkey-server nor redis-server is installed";
+  if (findValkeyServer() === undefined) return "neither valkey-server nor redis-server is installed";
   if (natsReleases().length === 0) return "nats-server is not installed";
   return await whyPostgresUnavailable(postgres);
 }

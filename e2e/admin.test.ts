@@ -22,7 +22,7 @@ import pg from "pg";
 import { systemClock } from "../gateway/src/base/clock.ts";
 import { parseId } from "../gateway/src/base/ids.ts";
 import { createLog } from "../gateway/src/base/log.ts";
-import { TOLLGATE as COMMANDS } from "../gateway/src/commands/tollgate.ts";
+import { TOLLGATE_COMMANDS as COMMANDS } from "../gateway/src/commands/tollgate.ts";
 import { findPostmaster } from "../gateway/src/db/embedded/postmaster.ts";
 import { startPrivatePostgres } from "../gateway/src/db/embedded.ts";
 import { ConsoleClient } from "./console-client.ts";

@@ -30,7 +30,7 @@ import { whyPostgresUnavailable } from "../gateway/src/db/testing/versions.ts";
 import { startTestServer } from "../gateway/src/db/testing.ts";
 import { openLedger } from "../gateway/src/ledger/ledger.ts";
 import { formatSettlementLine } from "../gateway/src/ledger/spool-lines.ts";
-import { holdOf, settlementOf } from "../gateway/src/ledger/testing.ts";
+import { createTestHold, createTestSettlement } from "../gateway/src/ledger/testing.ts";
 
 const TOLLGATE = fileURLToPath(new URL("../gateway/bin/tollgate.mjs", import.meta.url));
 /**
@@ -127,7 +127,7 @@ describe("backup and restore", { skip }, () => {
     const told = row ?? assert.fail("no request");
     const ledger = openLedger({ pool: live, clock: systemClock, gatewayId: "dead", holdLeaseMs: 3_600_000 });
     const hold = {
-      ...holdOf(builder as Uuid, BigInt(told.hold_pico as string)),
+      ...createTestHold(builder as Uuid, BigInt(told.hold_pico as string)),
       build: told.build as string,
       tokenizer: told.tokenizer as string,
       promptTokens: Number(told.prompt_tokens),
@@ -136,7 +136,7 @@ describe("backup and restore", { skip }, () => {
     assert.deepEqual(await ledger.hold(hold), { kind: "held" });
     await ledger.close();
     const settlement = {
-      ...settlementOf(hold, host as Uuid),
+      ...createTestSettlement(hold, host as Uuid),
       nodeId: told.node_id as Uuid,
       charge: pico(BigInt(told.charge_pico as string)),
       completionTokens: Number(told.completion_tokens),

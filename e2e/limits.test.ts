@@ -15,10 +15,10 @@ import { ask } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Uuid } from "../gateway/src/base/ids.ts";
-import { findServer, type TestServer } from "../gateway/src/limits/testing.ts";
+import { findValkeyServer, type TestServer } from "../gateway/src/limits/testing.ts";
 import { assertGoldenAnswer } from "./golden/golden.ts";
 
-const skip = findServer() === undefined && "neither valkey-server nor redis-server is installed";
+const skip = findValkeyServer() === undefined && "neither valkey-server nor redis-server is installed";
 /** Two gateways need NATS and Valkey. Without them, one gateway applies the limits by itself. */
 const GATEWAYS = skip || skipWithoutNats ? 1 : 2;
 /**

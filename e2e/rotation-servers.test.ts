@@ -15,13 +15,14 @@ import { startValkey, type Valkey } from "@tollgate/stage/servers/valkey.ts";
 import type { ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { Redis } from "ioredis";
-import { findServer } from "../gateway/src/limits/testing.ts";
+import { findValkeyServer } from "../gateway/src/limits/testing.ts";
 
 const ROLE = "tollgate_b";
 const [OLD, NEW] = ["the old password of a test", "the new password of a test"].map((text) =>
   text.replaceAll(" ", "-"),
 );
-const skip = skipWithoutNats || (findServer() === undefined && "neither valkey-server nor redis-server is installed");
+const skip =
+  skipWithoutNats || (findValkeyServer() === undefined && "neither valkey-server nor redis-server is installed");
 
 describe("replacing the passwords of PostgreSQL and Valkey", { skip }, () => {
   let postgres: Postgres;

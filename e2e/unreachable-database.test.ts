@@ -1,6 +1,6 @@
 /**
  * The database freezes, becomes unreachable and comes back. Clients get retryable errors, and each event is logged
- * once. gateway/src/base/breaker.test.ts tests how soon an outage is detected.
+ * once. gateway/src/base/circuit-breaker.test.ts tests how soon an outage is detected.
  */
 
 import assert from "node:assert/strict";

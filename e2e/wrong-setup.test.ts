@@ -24,7 +24,7 @@ import { HONEST_NODES, openStage, type ProcessStage } from "@tollgate/stage/stag
 import { eventually } from "@tollgate/stage/wait.ts";
 import { openDatabaseProxy } from "../gateway/src/db/testing/proxy.ts";
 import type { TestDatabase } from "../gateway/src/db/testing.ts";
-import { findServer } from "../gateway/src/limits/testing.ts";
+import { findValkeyServer } from "../gateway/src/limits/testing.ts";
 import { Prometheus, skipWithoutPrometheus } from "./outside/prometheus.ts";
 
 const MODEL = "tiny-3b";
@@ -167,7 +167,8 @@ describe("a gateway with a faulty setup", { skip: skipWithoutPrometheus }, () =>
   });
 
   test("with settings of another deployment, is not ready and names the setting and the command", {
-    skip: skipWithoutNats || (findServer() === undefined && "neither valkey-server nor redis-server is installed"),
+    skip:
+      skipWithoutNats || (findValkeyServer() === undefined && "neither valkey-server nor redis-server is installed"),
   }, async (t) => {
     const stage = await opened(t, { plane: "nats", limits: "valkey" });
     const wrong: [name: string, value: string][] = [

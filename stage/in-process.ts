@@ -4,24 +4,24 @@ import { join } from "node:path";
 import { smtpMail } from "../gateway/src/accounts/mail.ts";
 import { cheapHash } from "../gateway/src/accounts/testing/cheap-hash.ts";
 import type { CloseFunction } from "../gateway/src/assemble/context.ts";
-import type { Listener, Ports, Store } from "../gateway/src/assemble/ports.ts";
+import type { DatabaseStore, Listener, Ports } from "../gateway/src/assemble/ports.ts";
 import { testStore } from "../gateway/src/assemble/testing.ts";
 import { assemble, type ServedGateway } from "../gateway/src/assemble.ts";
-import { newIds, suffixOf } from "../gateway/src/base/ids.ts";
+import { newIds, publicIdSuffix } from "../gateway/src/base/ids.ts";
 import { createLog, type Log } from "../gateway/src/base/log.ts";
 import { systemRandom } from "../gateway/src/base/random.ts";
 import { type ManualClock, manualClock } from "../gateway/src/base/testing.ts";
 import { noTracing } from "../gateway/src/base/tracing.ts";
 import { openModels } from "../gateway/src/build/catalogue.ts";
 import type { BuildContext } from "../gateway/src/build/context.ts";
-import { limitsOf } from "../gateway/src/build/limits.ts";
+import { createLimitsOpener } from "../gateway/src/build/limits.ts";
 import { openListener } from "../gateway/src/build/listener.ts";
 import { openPlane } from "../gateway/src/build/plane.ts";
-import { settingsOf } from "../gateway/src/build/settings.ts";
+import { deriveAssemblySettings } from "../gateway/src/build/settings.ts";
 import { parseConfig } from "../gateway/src/config.ts";
 import { openBroadcast } from "../gateway/src/db/broadcast.ts";
 import { openPool } from "../gateway/src/db/pool.ts";
-import { PATIENCE_MS, type TestDatabase } from "../gateway/src/db/testing.ts";
+import { TEST_CONNECTION_TIMEOUT_MS, type TestDatabase } from "../gateway/src/db/testing.ts";
 import { serverSecrets } from "../gateway/src/server-secrets.ts";
 import { RecordedCanaries } from "../gateway/src/trust/testing.ts";
 import { Agent } from "../host/src/agent/agent.ts";
@@ -223,7 +223,7 @@ async function openPorts({ clock, log, database, directory, env }: Place) {
   });
   const random = systemRandom();
   const newId = newIds(clock, random);
-  const gatewayId = suffixOf(newId());
+  const gatewayId = publicIdSuffix(newId());
   const stops: CloseFunction[] = [];
   const onClose = (stop: CloseFunction): void => void stops.push(stop);
   const progress = (): void => {};
@@ -242,7 +242,7 @@ async function openPorts({ clock, log, database, directory, env }: Place) {
     models: await openModels(context, store),
     plane: await openPlane(context, secrets),
     deployment: Promise.resolve("stage"),
-    limits: limitsOf(context, clock.now),
+    limits: createLimitsOpener(context, clock.now),
     spool: { directory: config.spoolDir },
     mail: config.mail && smtpMail(config.mail),
     payments: undefined,
@@ -251,15 +251,15 @@ async function openPorts({ clock, log, database, directory, env }: Place) {
       for (let stop = stops.pop(); stop !== undefined; stop = stops.pop()) await stop();
     },
   };
-  const settings = settingsOf({ config, secrets, secretCanaries: new Map() });
+  const settings = deriveAssemblySettings({ config, secrets, secretCanaries: new Map() });
   return { ports, settings: { ...settings, passwordHash: cheapHash, drain: { delayMs: 0, graceMs: 1_000 } } };
 }
 
 /**
  * Opens a connection pool for one gateway, with the notifications that gateways send each other through the database.
  */
-async function openStore({ clock, log, onClose }: BuildContext, { connection }: TestDatabase): Promise<Store> {
-  const pool = openPool(connection, { log, sizeMax: 10, connectMsMax: PATIENCE_MS });
+async function openStore({ clock, log, onClose }: BuildContext, { connection }: TestDatabase): Promise<DatabaseStore> {
+  const pool = openPool(connection, { log, sizeMax: 10, connectMsMax: TEST_CONNECTION_TIMEOUT_MS });
   onClose(() => pool.end());
   const store = testStore({ pool });
   const guard = { health: { isAway: false, suspect: async () => false }, adopt: () => {} };

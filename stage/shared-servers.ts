@@ -2,7 +2,7 @@
 import pg from "pg";
 import { sessionOptions } from "../gateway/src/db/session.ts";
 import { openTestDatabase, type TestDatabase, urlOf } from "../gateway/src/db/testing.ts";
-import { findServer, startServer, type TestServer } from "../gateway/src/limits/testing.ts";
+import { findValkeyServer, startValkeyServer, type TestServer } from "../gateway/src/limits/testing.ts";
 import { PEPPER, PRIVATE_DATABASE, privateDatabase, type Query, WITHOUT_DURABLE_COMMITS } from "./database.ts";
 import { type NatsPlane, openNats } from "./plane.ts";
 
@@ -53,8 +53,8 @@ export async function openSharedServers(
 ): Promise<SharedServers> {
   const database = store === "private" ? undefined : await openTestDatabase(store === "shared" ? {} : store);
   const nats = plane === "nats" ? await openNats() : undefined;
-  const binary = limits === "valkey" ? findServer() : undefined;
-  const valkey = binary === undefined ? undefined : await startServer(binary);
+  const binary = limits === "valkey" ? findValkeyServer() : undefined;
+  const valkey = binary === undefined ? undefined : await startValkeyServer(binary);
   // Connects under an application name of its own: a connection with a gateway's name would look like a gateway that
   // still runs.
   const openLooks = async (): Promise<pg.Pool> => {

@@ -4,13 +4,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { openTestMailbox } from "../gateway/src/accounts/testing/smtp.ts";
-import { findServer, type TestServer } from "../gateway/src/limits/testing.ts";
+import { findValkeyServer, type TestServer } from "../gateway/src/limits/testing.ts";
 import { openHost } from "./accounts.ts";
 import { type NatsPlane, skipWithoutNats } from "./plane.ts";
 import { type InProcessStage, openStage } from "./stage.ts";
 import { eventually, hangSignal, unlessHung } from "./wait.ts";
 
-const skipWithoutValkey = findServer() === undefined && "neither valkey-server nor redis-server is installed";
+const skipWithoutValkey = findValkeyServer() === undefined && "neither valkey-server nor redis-server is installed";
 /** How often the gateway looks for pending email, in milliseconds. */
 const UPKEEP_MS = 5_000;
 /** How often the gateway samples which models it can serve, in milliseconds. */

@@ -8,7 +8,7 @@ import type pg from "pg";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import type { Filter } from "../../gateway/src/history/filter.ts";
 import { openHistory } from "../../gateway/src/history/history.ts";
-import { openPerformance, type Range, slotsOf } from "../../gateway/src/history/performance.ts";
+import { openPerformance, type Range, timeSlotsOf } from "../../gateway/src/history/performance.ts";
 import { openUsage } from "../../gateway/src/history/usage.ts";
 import { openStatement } from "../../gateway/src/ledger/statement.ts";
 import {
@@ -220,7 +220,7 @@ function ofPerformance({ cast }: QueryContext): HistoryQuery[] {
   const asked = (name: string, range: Range, rows: "model" | "key", keyIds?: Uuid[]): HistoryQuery => ({
     name: `performance of ${range} ${name}`,
     ask: async (pool) => {
-      const query = { scope: "account" as const, subjects, keyIds, ...slotsOf(range, Date.now()) };
+      const query = { scope: "account" as const, subjects, keyIds, ...timeSlotsOf(range, Date.now()) };
       const sums = await openPerformance({ pool }).each(query, { total: [], rows: [rows], points: ["slot"] });
       return sums.points.length;
     },

@@ -9,13 +9,13 @@ import { openEarnings } from "../../gateway/src/history/earnings.ts";
 import { openInsights } from "../../gateway/src/history/insight.ts";
 import { openJobs } from "../../gateway/src/history/jobs.ts";
 import { openMarket } from "../../gateway/src/history/market.ts";
-import { openPerformance, slotsOf } from "../../gateway/src/history/performance.ts";
+import { openPerformance, timeSlotsOf } from "../../gateway/src/history/performance.ts";
 import { openPresence } from "../../gateway/src/history/presence.ts";
-import { openAttention } from "../../gateway/src/operators/attention.ts";
 import { openAudit } from "../../gateway/src/operators/audit.ts";
 import { openDirectory } from "../../gateway/src/operators/directory.ts";
+import { openNodesNeedingAttention } from "../../gateway/src/operators/nodes-needing-attention.ts";
 import { openOverview } from "../../gateway/src/operators/overview.ts";
-import { openSpend } from "../../gateway/src/operators/spend.ts";
+import { openPlatformSpend } from "../../gateway/src/operators/spend.ts";
 import { daysAgo, type HistoryQuery, PAGE_ROWS, type QueryContext, RANGES } from "./history-query.ts";
 import { MODELS } from "./seed-requests.ts";
 
@@ -93,7 +93,7 @@ async function insightOf(pool: pg.Pool, host: Uuid, nodes: Uuid[], range: (typeo
     earnings: openEarnings({ pool }),
   });
   const now = Date.now();
-  return (await insights.of(host, nodes, slotsOf(range, now), now)).series.length;
+  return (await insights.of(host, nodes, timeSlotsOf(range, now), now)).series.length;
 }
 
 export function operatorQueries(): HistoryQuery[] {
@@ -130,7 +130,7 @@ export function operatorQueries(): HistoryQuery[] {
           scope: "platform",
           model: MODELS[0],
           percentilesOf: ["ttft"],
-          ...slotsOf(range, Date.now()),
+          ...timeSlotsOf(range, Date.now()),
         } as const;
         return (await openPerformance({ pool }).each(asked, { total: [], performed: ["slot"] })).performed.length;
       },
@@ -138,7 +138,7 @@ export function operatorQueries(): HistoryQuery[] {
     {
       name: "status, 90 days",
       ask: async (pool) => {
-        const slots = slotsOf("90d", Date.now());
+        const slots = timeSlotsOf("90d", Date.now());
         const asked = { scope: "platform", ...slots, percentilesOf: ["ttft"] } as const;
         const sums = await openPerformance({ pool }).sums({ ...asked, by: ["slot", "model"] });
         const seen = await openAvailability({ pool, everyMs: SAMPLE_MS }).sums(slots);
@@ -150,7 +150,7 @@ export function operatorQueries(): HistoryQuery[] {
 
 /** The queries of the operators' page whose result depends on its time range. */
 function ofPlatform(range: (typeof RANGES)[number]): HistoryQuery[] {
-  const span = slotsOf(range, Date.now());
+  const span = timeSlotsOf(range, Date.now());
   return [
     {
       name: `platform: performance of ${range}`,
@@ -165,16 +165,16 @@ function ofPlatform(range: (typeof RANGES)[number]): HistoryQuery[] {
     },
     {
       name: `platform: spend by model, ${range}`,
-      ask: async (pool) => (await openSpend({ pool }).models(span)).length,
+      ask: async (pool) => (await openPlatformSpend({ pool }).models(span)).length,
     },
     {
       name: `platform: accounts by spend, ${range}`,
-      ask: async (pool) => (await openSpend({ pool }).accounts(span, 10)).length,
+      ask: async (pool) => (await openPlatformSpend({ pool }).accounts(span, 10)).length,
     },
     {
       name: `platform: nodes to look at, ${range}`,
       ask: async (pool) => {
-        const attention = openAttention({ pool, rules: NODE_RULES, version: "1.0.0" });
+        const attention = openNodesNeedingAttention({ pool, rules: NODE_RULES, version: "1.0.0" });
         return (await attention.nodes({ connected: [], span, limit: 20 })).total;
       },
     },

@@ -4,7 +4,7 @@
  */
 import { rm } from "node:fs/promises";
 import type { PrivatePostgres } from "../../gateway/src/db/embedded.ts";
-import { LEDGER_SESSION } from "../../gateway/src/db/pool.ts";
+import { LEDGER_SESSION_OPTIONS } from "../../gateway/src/db/pool.ts";
 import { openPairs, type PairFigures, type PairsBench } from "../ledger/pairs.ts";
 import { startServer, withPool } from "./server.ts";
 
@@ -18,8 +18,8 @@ export async function compareSettlements(long: PrivatePostgres, emptyDir: string
   try {
     await withPool(
       long,
-      (full) => withPool(empty, (none) => byTurns([full, long.pid], [none, empty.pid]), LEDGER_SESSION),
-      LEDGER_SESSION,
+      (full) => withPool(empty, (none) => byTurns([full, long.pid], [none, empty.pid]), LEDGER_SESSION_OPTIONS),
+      LEDGER_SESSION_OPTIONS,
     );
   } finally {
     await empty.stop();

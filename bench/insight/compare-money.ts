@@ -3,10 +3,10 @@
  * plain queries over requests and ledger entries.
  */
 import type pg from "pg";
-import { type Range, slotsOf } from "../../gateway/src/history/performance.ts";
+import { type Range, timeSlotsOf } from "../../gateway/src/history/performance.ts";
 import { openUsage } from "../../gateway/src/history/usage.ts";
 import { openStatement, type StatementRow } from "../../gateway/src/ledger/statement.ts";
-import { openSpend } from "../../gateway/src/operators/spend.ts";
+import { openPlatformSpend } from "../../gateway/src/operators/spend.ts";
 import type { ComparedQuery, ComparisonContext } from "./compared-query.ts";
 
 const RANGES: Range[] = ["24h", "7d", "30d"];
@@ -25,12 +25,12 @@ function ofSpenders({ pool, now }: ComparisonContext): ComparedQuery[] {
   const rowsOf = async (text: string, values: unknown[]) => (await pool.query(text, values)).rows;
   const inSpan = "created_at >= $1 and created_at < $2";
   return RANGES.flatMap((range) => {
-    const { from, to } = slotsOf(range, now);
+    const { from, to } = timeSlotsOf(range, now);
     return [
       {
         name: `platform's spenders of ${range}`,
         ask: async (fresh: pg.Pool) =>
-          (await openSpend({ pool: fresh }).accounts({ from, to }, SPENDERS)).map(
+          (await openPlatformSpend({ pool: fresh }).accounts({ from, to }, SPENDERS)).map(
             ({ name: _name, charge, ...sum }) => ({
               ...sum,
               charge: String(charge),
@@ -48,7 +48,7 @@ function ofSpenders({ pool, now }: ComparisonContext): ComparedQuery[] {
       {
         name: `platform's spend of ${range} by model`,
         ask: async (fresh: pg.Pool) =>
-          (await openSpend({ pool: fresh }).models({ from, to })).map(({ model, charge }) => ({
+          (await openPlatformSpend({ pool: fresh }).models({ from, to })).map(({ model, charge }) => ({
             model,
             charge: String(charge),
           })),

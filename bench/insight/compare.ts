@@ -6,14 +6,14 @@ import assert from "node:assert/strict";
 import type pg from "pg";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import type { Filter } from "../../gateway/src/history/filter.ts";
-import { bucketOf, middleOf } from "../../gateway/src/history/histogram.ts";
+import { bucketMiddleMs, bucketOf } from "../../gateway/src/history/histogram.ts";
 import { openHistory } from "../../gateway/src/history/history.ts";
 import {
   openPerformance,
   type PerformanceSum,
   type Range,
-  slotsOf,
   type TimeSlots,
+  timeSlotsOf,
 } from "../../gateway/src/history/performance.ts";
 import { openUsage } from "../../gateway/src/history/usage.ts";
 import { moneyQueries } from "./compare-money.ts";
@@ -99,7 +99,7 @@ function ofPerformance({ pool, account, now }: ComparisonContext, { scope, subje
   );
   return RANGES.flatMap((range) =>
     all.map((by) => {
-      const slots: TimeSlots = slotsOf(range, now);
+      const slots: TimeSlots = timeSlotsOf(range, now);
       return {
         name: `${scope === "account" ? "" : "platform's "}performance of ${range} by ${by}`,
         ask: async (fresh: pg.Pool) => {
@@ -193,8 +193,8 @@ function shownOf(exact: number[] | null, buckets: number[] | null): (number | nu
     const [ms, bucket] = [exact?.[place], buckets?.[place]];
     if (ms === undefined || bucket === undefined) return null;
     assert.equal(bucketOf(ms), bucket);
-    assert.ok(Math.abs(middleOf(bucket) - ms) <= ms / 100, `${ms} ms is shown as ${middleOf(bucket)}`);
-    return middleOf(bucket);
+    assert.ok(Math.abs(bucketMiddleMs(bucket) - ms) <= ms / 100, `${ms} ms is shown as ${bucketMiddleMs(bucket)}`);
+    return bucketMiddleMs(bucket);
   });
 }
 

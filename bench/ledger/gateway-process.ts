@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
-import { type Connection, LEDGER_SESSION, openPool } from "../../gateway/src/db/pool.ts";
+import { type Connection, LEDGER_SESSION_OPTIONS, openPool } from "../../gateway/src/db/pool.ts";
 import { openLedger } from "../../gateway/src/ledger/ledger.ts";
 import type { GatewayMessage } from "./gateways.ts";
 import { runPairs } from "./pairs.ts";
@@ -11,7 +11,11 @@ import { runPairs } from "./pairs.ts";
 const CONNECTIONS = 4;
 
 const connection = JSON.parse(process.argv[2] as string) as Connection;
-const pool = openPool(connection, { log: createLog("silent"), sizeMax: CONNECTIONS, sessionOptions: LEDGER_SESSION });
+const pool = openPool(connection, {
+  log: createLog("silent"),
+  sizeMax: CONNECTIONS,
+  sessionOptions: LEDGER_SESSION_OPTIONS,
+});
 const ledger = openLedger({ pool, clock: systemClock, gatewayId: `bench-${process.pid}` });
 
 process.on("message", (order: GatewayMessage) => void obey(order));

@@ -17,7 +17,7 @@ import { systemClock } from "../../gateway/src/base/clock.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
 import { type PrivatePostgres, startPrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { migrate } from "../../gateway/src/db/migrate.ts";
-import { LEDGER_SESSION, openPool } from "../../gateway/src/db/pool.ts";
+import { LEDGER_SESSION_OPTIONS, openPool } from "../../gateway/src/db/pool.ts";
 import { checkLedger } from "../../gateway/src/ledger/check.ts";
 import { compareGateways } from "./gateways.ts";
 import { openPairs } from "./pairs.ts";
@@ -36,7 +36,7 @@ const log = createLog("silent");
 const dataDir = await mkdtemp(join(tmpdir(), "tollgate-bench-"));
 await chmod(dataDir, 0o711);
 const postgres = await startPrivatePostgres({ dataDir, log, clock: systemClock });
-const pool = openPool(postgres.connection, { log, sizeMax: 10, sessionOptions: LEDGER_SESSION });
+const pool = openPool(postgres.connection, { log, sizeMax: 10, sessionOptions: LEDGER_SESSION_OPTIONS });
 try {
   await migrate(pool, { directory: fileURLToPath(new URL("../../gateway/sql", import.meta.url)), log });
   if (values.gateways === undefined) await measureOne(pool, postgres);

@@ -14,7 +14,7 @@ import { PRIVATE_DATABASE } from "@tollgate/stage/database.ts";
 import { newDataDir, type Platform, removeDataDir, runTollgate, startPlatform } from "@tollgate/stage/dev.ts";
 import { freePort } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { command, findServer, startServer } from "../../gateway/src/limits/testing.ts";
+import { findValkeyServer, sendValkeyCommand, startValkeyServer } from "../../gateway/src/limits/testing.ts";
 import { findNatsServer } from "../../gateway/src/plane/nats/testing.ts";
 import { Connection } from "../gateway/connection.ts";
 import { cpuCount, cpuSpentUs, type WatchedProcess } from "../gateway/usage.ts";
@@ -53,7 +53,7 @@ const SCENARIOS: Scenario[] = [
 type Sight = Record<string, number>;
 
 const nats = findNatsServer();
-const valkey = findServer();
+const valkey = findValkeyServer();
 if (nats === undefined || valkey === undefined) {
   console.error("nats-server and valkey-server or redis-server have to be installed for this.");
   process.exit(1);
@@ -66,7 +66,7 @@ const init = runTollgate(["admin", "plane", "init", "--dir", place, "--url", `na
 if ((await init.ended) !== 0) throw new Error(init.output());
 await appendFile(join(place, "nats-server.conf"), `\nhttp: "127.0.0.1:${monitor}"\n`);
 const plane = spawn(nats, ["-c", "nats-server.conf"], { cwd: place, stdio: "ignore" });
-const counts = await startServer(valkey);
+const counts = await startValkeyServer(valkey);
 let platform: Platform | undefined;
 let agent: ChildProcess | undefined;
 try {
@@ -181,7 +181,7 @@ async function lookAtNats(): Promise<Sight> {
 }
 
 async function valkeyInfo(section: string, field: string): Promise<number> {
-  const told = String(await command(counts.url, "INFO", section));
+  const told = String(await sendValkeyCommand(counts.url, "INFO", section));
   return Number(new RegExp(`^${field}:(\\d+)`, "m").exec(told)?.[1]);
 }
 

@@ -16,7 +16,7 @@ import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { SAMPLING } from "../../gateway/src/trust/spot-checks/sampling.ts";
-import { NEW_TEST } from "../../gateway/src/trust/spot-checks/sequential-test.ts";
+import { INITIAL_TEST_STATE } from "../../gateway/src/trust/spot-checks/sequential-test.ts";
 import { Connection } from "../gateway/connection.ts";
 import { cpuCount, cpuSpentUs } from "../gateway/usage.ts";
 
@@ -62,7 +62,7 @@ try {
   }
   const watched = `insert into spot_check_test (node_id, model, at, evidence, confirmed, watch, answers, checked)
     select id, $1, now(), $2, 0, $3, $4, $5 from node`;
-  await stage.query(watched, [MODEL, NEW_TEST.evidence, WATCHED_CHECKS, RECORD.answers, RECORD.checked]);
+  await stage.query(watched, [MODEL, INITIAL_TEST_STATE.evidence, WATCHED_CHECKS, RECORD.answers, RECORD.checked]);
   const account = await openBuilder(stage.query, CREDIT);
   const [checked, not] = [
     await makeKey(stage.query, account, NO_LIMITS),

@@ -10,7 +10,7 @@ import { Chance } from "@tollgate/stage/chance.ts";
 import { ROOT } from "@tollgate/stage/gateway-process.ts";
 import { startLoad } from "@tollgate/stage/load/load.ts";
 import { type GatewayConnection, startPatroni, whyNoPatroni } from "@tollgate/stage/servers/patroni.ts";
-import { findServer } from "../../gateway/src/limits/testing.ts";
+import { findValkeyServer } from "../../gateway/src/limits/testing.ts";
 import { natsReleases } from "../../tools/nats-servers.ts";
 import { installPythonTools } from "../../tools/python-tools.ts";
 import { ensureServers, PATRONI } from "../../tools/servers.ts";
@@ -145,7 +145,7 @@ async function tellLosses(
 }
 
 function whatIsMissing(): string | undefined {
-  if (findServer() === undefined) return "neither valkey-server nor redis-server is installed";
+  if (findValkeyServer() === undefined) return "neither valkey-server nor redis-server is installed";
   if (natsReleases().length === 0) return "nats-server is not installed";
   return whyNoPatroni();
 }

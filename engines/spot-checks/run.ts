@@ -11,13 +11,18 @@ import { freePort } from "@tollgate/stage/process.ts";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import { newIds, publicId } from "../../gateway/src/base/ids.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
-import { seeded } from "../../gateway/src/base/testing.ts";
+import { seededRandom } from "../../gateway/src/base/testing.ts";
 import type { Dispatcher, DispatchResult } from "../../gateway/src/dispatch/dispatcher.ts";
 import { newRosterNode, type RosterNode } from "../../gateway/src/dispatch/roster-node.ts";
 import { type ActiveModel, loadCatalogue } from "../../gateway/src/metering/catalogue.ts";
 import { generateCanary } from "../../gateway/src/trust/generated-canaries.ts";
 import { openSpotChecks, type SpotChecks } from "../../gateway/src/trust/spot-checks/checker.ts";
-import { addCheck, NEW_TEST, strength, type TestState } from "../../gateway/src/trust/spot-checks/sequential-test.ts";
+import {
+  addCheck,
+  evidenceStrength,
+  INITIAL_TEST_STATE,
+  type SequentialTestState,
+} from "../../gateway/src/trust/spot-checks/sequential-test.ts";
 import type { CheckStore } from "../../gateway/src/trust/spot-checks/store.ts";
 import type { Engine, GenerationJob, ScoringJob } from "../../host/src/engines/engine.ts";
 import { llamaCppEngine } from "../../host/src/engines/llama-cpp/llama-cpp.ts";
@@ -54,7 +59,7 @@ if (missing !== undefined) {
 }
 const catalogue = await loadCatalogue(new URL("../../gateway/catalogue/models.json", import.meta.url));
 const model = catalogue.active.get(MODEL) as ActiveModel;
-const random = seeded(Number(values.seed));
+const random = seededRandom(Number(values.seed));
 const newId = newIds(systemClock, random);
 const pick = <T>(of: readonly T[]): T => of[random.below(of.length)] as T;
 
@@ -78,7 +83,7 @@ interface Host {
 const hosts: Host[] = await Promise.all([0, 1, 0, 1, 0, 1].map(async (index) => openHost(engines[index] as Engine)));
 let verdicts: Record<string, number> = {};
 const barred: string[] = [];
-const tests = new Map<string, TestState>();
+const tests = new Map<string, SequentialTestState>();
 let highest = 0;
 let now = Date.now();
 const checks = await openChecks();
@@ -209,10 +214,10 @@ function memoryStore(): CheckStore {
     async record({ nodeId, verdict, method, at }, noted) {
       const what = `${method} ${verdict}`;
       verdicts[what] = (verdicts[what] ?? 0) + 1;
-      if (noted === undefined) return NEW_TEST;
-      const state = addCheck(tests.get(nodeId) ?? NEW_TEST, { ...noted, at: at.getTime() });
+      if (noted === undefined) return INITIAL_TEST_STATE;
+      const state = addCheck(tests.get(nodeId) ?? INITIAL_TEST_STATE, { ...noted, at: at.getTime() });
       tests.set(nodeId, state);
-      highest = Math.max(highest, strength(state));
+      highest = Math.max(highest, evidenceStrength(state));
       return state;
     },
   };

@@ -7,7 +7,7 @@ import type { AccountParts } from "./accounts/parts.ts";
 import { type AccountSettings, openAccountParts } from "./assemble/accounts.ts";
 import type { CloseFunction, Context } from "./assemble/context.ts";
 import { type DrainTimes, drain } from "./assemble/drain.ts";
-import { openTrust } from "./assemble/fleet.ts";
+import { startNodeSupervision } from "./assemble/fleet.ts";
 import { type HealthSettings, openHealth } from "./assemble/health.ts";
 import { type NotificationSettings, openNotificationParts } from "./assemble/notifications.ts";
 import type { Listener, Ports } from "./assemble/ports.ts";
@@ -85,7 +85,7 @@ export async function assemble(ports: Ports, settings: Settings): Promise<Runnin
     // Waits until the plane is known to belong to this database, because before that no node may get messages.
     const deployment = await ports.deployment;
     await ports.store.lineage?.remember();
-    const trust = await openTrust(context, settings, { ...serving, broadcast: ports.store.broadcast });
+    const trust = await startNodeSupervision(context, settings, { ...serving, broadcast: ports.store.broadcast });
     serving.checks.watch((nodeId) => trust.lengthSuspicion(nodeId));
     const facts = { serving, trust, deployment, close };
     if (front === undefined) return running(context, settings, { ...facts, doors: undefined });

@@ -13,8 +13,8 @@ import { type BuiltGateway, build } from "./build.ts";
 import { parseConfig } from "./config.ts";
 import { openDatabaseProxy } from "./db/testing/proxy.ts";
 import { openTestDatabase, type TestDatabase, urlOf } from "./db/testing.ts";
-import { pastMidnight } from "./history/testing.ts";
-import { holdOf, settlementOf } from "./ledger/testing.ts";
+import { waitPastMidnight } from "./history/testing.ts";
+import { createTestHold, createTestSettlement } from "./ledger/testing.ts";
 
 const HOLD = 1_000_000n;
 const WAITS = "database is unreachable; waiting for it to start";
@@ -107,10 +107,10 @@ describe("a gateway that stops while its database is unreachable", () => {
     await database.pool.query("insert into ledger_account (id, kind) values ($1, 'builder')", [accountId]);
     const grant = { id: gateway.newId(), kind: "grant", accountId, amount: dollars(1), reason: "test" } as const;
     await gateway.ledger.transfer(grant);
-    const hold = { ...holdOf(accountId, HOLD), id: gateway.newId() };
+    const hold = { ...createTestHold(accountId, HOLD), id: gateway.newId() };
     assert.equal((await gateway.ledger.hold(hold)).kind, "held");
     await proxy.refuse();
-    await gateway.ledger.secure(settlementOf(hold, null));
+    await gateway.ledger.secure(createTestSettlement(hold, null));
     const closed = gateway.close();
     await eventually("it waits for the database", () =>
       lines.includes("waiting until the database accepts the charges in the spool"),
@@ -147,7 +147,7 @@ describe("a gateway whose machine's clock is a day ahead of the database's", () 
     await rm(directory, { recursive: true });
     await database.close();
   });
-  beforeEach(pastMidnight);
+  beforeEach(waitPastMidnight);
 
   async function open(name: string, clock: Clock): Promise<BuiltGateway> {
     const config = parseConfig({
@@ -170,7 +170,7 @@ describe("a gateway whose machine's clock is a day ahead of the database's", () 
     return { accountId, keyId, token };
   };
   const holdBy = ({ accountId, keyId }: Awaited<ReturnType<typeof openKey>>, gateway: BuiltGateway) => ({
-    ...holdOf(accountId, HOLD),
+    ...createTestHold(accountId, HOLD),
     keyId,
     id: gateway.newId(),
   });
@@ -191,7 +191,7 @@ describe("a gateway whose machine's clock is a day ahead of the database's", () 
       const before = await databaseNow();
       const hold = holdBy(await openKey(), ahead);
       assert.equal((await ahead.ledger.hold(hold)).kind, "held");
-      await ahead.ledger.settle(settlementOf(hold, null));
+      await ahead.ledger.settle(createTestSettlement(hold, null));
       const { rows } = await database.pool.query("select created_at from request where id = $1", [hold.id]);
       const made = rows[0].created_at.getTime();
       const after = await databaseNow();

@@ -7,21 +7,21 @@ import type { CloseFunction } from "./assemble/context.ts";
 import type { Listener, Ports } from "./assemble/ports.ts";
 import { assemble, type ServedGateway } from "./assemble.ts";
 import { systemClock } from "./base/clock.ts";
-import { newIds, suffixOf } from "./base/ids.ts";
-import { systemOpenFiles } from "./base/open-files.ts";
+import { newIds, publicIdSuffix } from "./base/ids.ts";
+import { systemOpenFiles } from "./base/open-file-limit.ts";
 import { systemRandom } from "./base/random.ts";
 import { VERSION } from "./base/version.ts";
 import { openModels } from "./build/catalogue.ts";
 import type { BuildContext, BuildOptions } from "./build/context.ts";
 import { openSharedSettings } from "./build/deployment.ts";
-import { limitsOf } from "./build/limits.ts";
+import { createLimitsOpener } from "./build/limits.ts";
 import { openStartingListener, type StartingListener } from "./build/listener.ts";
-import { openProvider } from "./build/payments.ts";
+import { openPaymentProvider } from "./build/payments.ts";
 import { openDeployment, openPlane } from "./build/plane.ts";
-import { settingsOf } from "./build/settings.ts";
+import { deriveAssemblySettings } from "./build/settings.ts";
 import { openStore } from "./build/store.ts";
 import { openTracing } from "./build/tracing.ts";
-import { type Missing, type ReportMissing, untilStarted } from "./build/waiting.ts";
+import { type MissingDependency, type ReportMissing, untilStarted } from "./build/wait-for-dependencies.ts";
 import { type DatabaseClock, openDatabaseClock } from "./db/database-clock.ts";
 import { startingHealth } from "./http/health.ts";
 import { CATALOGUE_FILE, loadCatalogue } from "./metering/catalogue.ts";
@@ -41,7 +41,7 @@ export async function build(options: BuildOptions): Promise<BuiltGateway> {
   const { clock } = time;
   const { onClose, close } = openStack();
   const common = { ...options, log, clock, random, newId: newIds(clock, random) };
-  let missing: Missing | undefined;
+  let missing: MissingDependency | undefined;
   const tellMissing: ReportMissing = (now) => {
     missing = now;
   };
@@ -71,7 +71,7 @@ interface Started {
 
 async function start(common: Omit<BuildContext, "gatewayId" | "onClose">, started: Started): Promise<BuiltGateway> {
   const { config, development, newId, worker } = common;
-  const gatewayId = suffixOf(newId());
+  const gatewayId = publicIdSuffix(newId());
   const { onClose, close } = openStack();
   // Log lines name the gateway, because several may write to the same place.
   const log = common.log.child({ instance: gatewayId });
@@ -81,7 +81,7 @@ async function start(common: Omit<BuildContext, "gatewayId" | "onClose">, starte
   });
   const { ports, postgresPid, ...known } = opened;
   const hasUpkeep = worker?.hasUpkeep ?? true;
-  const gateway = await assemble(ports, settingsOf({ config, development, upkeep: hasUpkeep, ...known }));
+  const gateway = await assemble(ports, deriveAssemblySettings({ config, development, upkeep: hasUpkeep, ...known }));
   return { ...gateway, postgresPid };
 }
 
@@ -125,11 +125,11 @@ async function openPorts(context: BuildContext, { time, listener, tellMissing }:
     models,
     plane,
     deployment,
-    limits: limitsOf(context),
+    limits: createLimitsOpener(context),
     spool: { directory: config.spoolDir, root: context.worker?.spoolRoot },
     files: systemOpenFiles(),
     mail: mailOf(context),
-    payments: await openProvider(context),
+    payments: await openPaymentProvider(context),
     listener,
     close,
   };

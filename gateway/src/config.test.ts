@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { ConfigError, DOMAINS, databaseUrlOf, parseConfig, SETTINGS } from "./config.ts";
+import { ConfigError, databaseUrlOf, parseConfig, SETTING_NAMES, SETTINGS_DOMAINS } from "./config.ts";
 import { NODE_RULES } from "./fleet/rules.ts";
 import { HOLD_LEASE_MS } from "./ledger/ledger.ts";
 
@@ -73,7 +73,7 @@ test("the error for an unknown choice lists the choices", () => {
 });
 
 test("the error for a retired setting names its replacement", () => {
-  const retired = DOMAINS.flatMap(({ retired = {} }) => Object.entries(retired));
+  const retired = SETTINGS_DOMAINS.flatMap(({ retired = {} }) => Object.entries(retired));
   assert.ok(retired.length > 0);
   const env = Object.fromEntries(retired.map(([name]) => [name, "1"]));
   assert.throws(
@@ -85,13 +85,13 @@ test("the error for a retired setting names its replacement", () => {
     },
   );
   for (const [name] of retired) {
-    assert.ok(!SETTINGS.includes(name), `${name} is both a setting and retired`);
+    assert.ok(!SETTING_NAMES.includes(name), `${name} is both a setting and retired`);
     assert.ok(parseConfig({ [name]: "" }), "an empty variable is not set");
   }
 });
 
 test("each variable is declared by one folder", () => {
-  const names = DOMAINS.flatMap(({ settings }) => Object.keys(settings));
+  const names = SETTINGS_DOMAINS.flatMap(({ settings }) => Object.keys(settings));
   assert.deepEqual(
     names.filter((name, i) => names.indexOf(name) !== i),
     [],

@@ -4,46 +4,68 @@
  */
 import { join, resolve } from "node:path";
 import { z } from "zod";
-import { accounts } from "./accounts/config.ts";
-import { drain } from "./assemble/config.ts";
-import { logs, traces } from "./base/config.ts";
+import { accountSettings } from "./accounts/config.ts";
+import { drainSettings } from "./assemble/config.ts";
+import { logSettings, traceSettings } from "./base/config.ts";
 import { withSecretFiles } from "./base/secret-files.ts";
-import type { Domain, Values, Variables } from "./base/settings.ts";
-import { database } from "./db/config.ts";
-import { dispatch } from "./dispatch/config.ts";
-import { fleet } from "./fleet/config.ts";
-import { history } from "./history/config.ts";
-import { http } from "./http/config.ts";
-import { inference } from "./inference/config.ts";
-import { keys } from "./keys/config.ts";
-import { ledger } from "./ledger/config.ts";
-import { limits } from "./limits/config.ts";
-import { catalogue } from "./metering/config.ts";
-import { operators } from "./operators/config.ts";
-import { payments } from "./payments/config.ts";
-import { plane } from "./plane/config.ts";
-import { site } from "./site/config.ts";
-import { trust } from "./trust/config.ts";
-import { workers } from "./workers/config.ts";
+import type { SettingsDomain, SettingValues, Variables } from "./base/settings.ts";
+import { databaseSettings } from "./db/config.ts";
+import { dispatchSettings } from "./dispatch/config.ts";
+import { fleetSettings } from "./fleet/config.ts";
+import { historySettings } from "./history/config.ts";
+import { httpSettings } from "./http/config.ts";
+import { inferenceSettings } from "./inference/config.ts";
+import { keySettings } from "./keys/config.ts";
+import { ledgerSettings } from "./ledger/config.ts";
+import { limitSettings } from "./limits/config.ts";
+import { catalogueSettings } from "./metering/config.ts";
+import { operatorSettings } from "./operators/config.ts";
+import { paymentSettings } from "./payments/config.ts";
+import { planeSettings } from "./plane/config.ts";
+import { siteSettings } from "./site/config.ts";
+import { trustSettings } from "./trust/config.ts";
+import { workerSettings } from "./workers/config.ts";
 
 /** All domains of settings, in the order of docs/operators/settings.md. */
 const ALL = [
-  ...([http, workers, database, limits, keys, accounts, plane, catalogue, inference, dispatch, ledger, drain] as const),
-  ...([fleet, trust, payments, operators, history, site, logs, traces] as const),
+  ...([
+    httpSettings,
+    workerSettings,
+    databaseSettings,
+    limitSettings,
+    keySettings,
+    accountSettings,
+    planeSettings,
+    catalogueSettings,
+    inferenceSettings,
+    dispatchSettings,
+    ledgerSettings,
+    drainSettings,
+  ] as const),
+  ...([
+    fleetSettings,
+    trustSettings,
+    paymentSettings,
+    operatorSettings,
+    historySettings,
+    siteSettings,
+    logSettings,
+    traceSettings,
+  ] as const),
 ] as const;
-export const DOMAINS = ALL as unknown as Domain[];
+export const SETTINGS_DOMAINS = ALL as unknown as SettingsDomain[];
 
 type Joined<U> = (U extends unknown ? (one: U) => void : never) extends (all: infer I) => void ? I : never;
-type Environment = Joined<Values<(typeof ALL)[number]["settings"]>>;
+type Environment = Joined<SettingValues<(typeof ALL)[number]["settings"]>>;
 type Parts = Joined<ReturnType<(typeof ALL)[number]["config"]>>;
 
-const declared = DOMAINS.flatMap(({ settings }) => Object.entries(settings));
+const declared = SETTINGS_DOMAINS.flatMap(({ settings }) => Object.entries(settings));
 const SECRETS = declared.filter(([, { secret }]) => secret === true).map(([name]) => name);
-const RETIRED: Record<string, string> = Object.assign({}, ...DOMAINS.map(({ retired }) => retired));
+const RETIRED: Record<string, string> = Object.assign({}, ...SETTINGS_DOMAINS.map(({ retired }) => retired));
 const Environment = z.object(Object.fromEntries(declared.map(([name, { parser }]) => [name, parser])));
 
 /** The names of all environment variables. */
-export const SETTINGS: string[] = [...declared.map(([name]) => name), ...SECRETS.map((name) => `${name}_FILE`)];
+export const SETTING_NAMES: string[] = [...declared.map(([name]) => name), ...SECRETS.map((name) => `${name}_FILE`)];
 
 export type Config = ReturnType<typeof configOf>;
 
@@ -78,7 +100,7 @@ export function parseConfig(env: Variables): Config {
   }
   const { data, error } = Environment.safeParse(variables);
   mistakes.push(...(error?.issues ?? []).map((issue) => `${issue.path.join(".")} ${issue.message}`));
-  for (const { mistakes: rules } of DOMAINS) mistakes.push(...(rules?.(variables) ?? []));
+  for (const { mistakes: rules } of SETTINGS_DOMAINS) mistakes.push(...(rules?.(variables) ?? []));
   mistakes.push(...mistakesAcross(variables, data as Environment | undefined));
   if (data === undefined || mistakes.length > 0) throw new ConfigError(mistakes);
   return configOf(data as Environment);
@@ -106,7 +128,7 @@ function mistakesAcross(variables: Variables, e: Environment | undefined): strin
 }
 
 function configOf(e: Environment) {
-  const parts: Parts = Object.assign({}, ...DOMAINS.map(({ config }) => config(e)));
+  const parts: Parts = Object.assign({}, ...SETTINGS_DOMAINS.map(({ config }) => config(e)));
   const { plane: hub, host, spoolDir = join(e.DATA_DIR, "spool") } = parts;
   return { ...parts, plane: { ...hub, host: hub.host ?? host }, spoolDir: resolve(spoolDir) };
 }

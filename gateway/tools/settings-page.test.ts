@@ -3,7 +3,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { DOMAINS, SETTINGS } from "../src/config.ts";
+import { SETTING_NAMES, SETTINGS_DOMAINS } from "../src/config.ts";
 import { SETTINGS_PAGE, settingsPage } from "./settings-page.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -43,7 +43,7 @@ test("deploy/ and the operators' guides name only settings that exist", () => {
     [...readFileSync(file, "utf8").matchAll(/(?<!\w)[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?!\w)/g)]
       .map(([name]) => name)
       .filter((name) => !name.startsWith("PATRONI_"))
-      .filter((name) => found.add(name) && !SETTINGS.includes(name) && !OTHERS.includes(name))
+      .filter((name) => found.add(name) && !SETTING_NAMES.includes(name) && !OTHERS.includes(name))
       .map((name) => `${file}: ${name}`),
   );
   assert.deepEqual(unknown, []);
@@ -55,7 +55,7 @@ test("deploy/ and the operators' guides name only settings that exist", () => {
 });
 
 test("no suite, benchmark or tool sets a retired setting", () => {
-  const retired = DOMAINS.flatMap(({ retired: names = {} }) => Object.keys(names));
+  const retired = SETTINGS_DOMAINS.flatMap(({ retired: names = {} }) => Object.keys(names));
   const files = filesOf("{bench,chaos,e2e,engines,sim,stage,tools}/**/*.ts");
   assert.ok(files.length > 100, "the files were found");
   const setting = files.filter((file) => new RegExp(`\\b(${retired.join("|")})\\b`).test(readFileSync(file, "utf8")));
@@ -63,7 +63,7 @@ test("no suite, benchmark or tool sets a retired setting", () => {
 });
 
 test("every setting has one sentence of help", () => {
-  for (const [name, { help }] of DOMAINS.flatMap(({ settings }) => Object.entries(settings))) {
+  for (const [name, { help }] of SETTINGS_DOMAINS.flatMap(({ settings }) => Object.entries(settings))) {
     assert.match(help, /^[A-Z`].*[^.]\.$/, name);
     assert.ok(!/\. [A-Z]/.test(help), `${name}: one sentence`);
   }

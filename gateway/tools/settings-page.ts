@@ -1,6 +1,6 @@
 /** Generates docs/operators/settings.md, the reference of every setting, from the declarations in gateway/src. */
-import type { Domain, Setting } from "../src/base/settings.ts";
-import { DOMAINS } from "../src/config.ts";
+import type { Setting, SettingsDomain } from "../src/base/settings.ts";
+import { SETTINGS_DOMAINS } from "../src/config.ts";
 
 export const SETTINGS_PAGE = new URL("../../docs/operators/settings.md", import.meta.url);
 
@@ -16,14 +16,14 @@ const ENDING = `---
 `;
 
 export function settingsPage(): string {
-  const secrets = DOMAINS.flatMap(({ settings }) => Object.entries(settings))
+  const secrets = SETTINGS_DOMAINS.flatMap(({ settings }) => Object.entries(settings))
     .filter(([, { secret }]) => secret === true)
     .map(([name]) => `\`${name}\``);
-  const retired = DOMAINS.flatMap(({ retired = {} }) => Object.entries(retired));
-  return [OPENING, ...DOMAINS.map(section), filesSection(secrets), retiredSection(retired), ENDING].join("\n");
+  const retired = SETTINGS_DOMAINS.flatMap(({ retired = {} }) => Object.entries(retired));
+  return [OPENING, ...SETTINGS_DOMAINS.map(section), filesSection(secrets), retiredSection(retired), ENDING].join("\n");
 }
 
-const section = ({ title, settings, note }: Domain): string =>
+const section = ({ title, settings, note }: SettingsDomain): string =>
   `## ${title}
 
 | Variable | Default | Allowed | Meaning |

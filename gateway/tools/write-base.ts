@@ -5,7 +5,7 @@
 import { execFileSync } from "node:child_process";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { BASE_FILE, baseHeader } from "../src/db/base.ts";
+import { BASE_FILE, baseHeader } from "../src/db/base-schema.ts";
 import { readMigrations, SQL_DIRECTORY } from "../src/db/migrations.ts";
 import { openTestDatabase } from "../src/db/testing.ts";
 

@@ -6,7 +6,7 @@
 import type { Ports } from "../../gateway/src/assemble/ports.ts";
 import { testSettings, testStore } from "../../gateway/src/assemble/testing.ts";
 import { assemble } from "../../gateway/src/assemble.ts";
-import { type NewId, newIds, suffixOf } from "../../gateway/src/base/ids.ts";
+import { type NewId, newIds, publicIdSuffix } from "../../gateway/src/base/ids.ts";
 import { noTracing } from "../../gateway/src/base/tracing.ts";
 import type { Gateway } from "../../gateway/src/inference/gateway.ts";
 import { limitsWithLocalFallback } from "../../gateway/src/limits/local-fallback.ts";
@@ -16,13 +16,13 @@ import type { Meter } from "../../gateway/src/metering/meter.ts";
 import { openPayouts, type Payouts } from "../../gateway/src/operators/payouts.ts";
 import type { ProviderEvent } from "../../gateway/src/payments/provider.ts";
 import { type EventResult, processEvent } from "../../gateway/src/payments/receive.ts";
-import { SPOT_CHECKS_SCHEMA } from "../../gateway/src/trust/spot-checks/store.ts";
+import { SPOT_CHECKS_MIGRATION } from "../../gateway/src/trust/spot-checks/store.ts";
 import type { SimDisk } from "../world/disk.ts";
 import { type ProcessLife, processClock } from "../world/process-life.ts";
 import type { World } from "../world/world.ts";
 import { gatewayLog } from "./log.ts";
 
-const WITHOUT_SPOT_CHECKS = SPOT_CHECKS_SCHEMA - 1;
+const WITHOUT_SPOT_CHECKS = SPOT_CHECKS_MIGRATION - 1;
 const NEVER = new Promise<void>(() => {});
 
 export const PEPPER = "a pepper of the simulated world";
@@ -107,7 +107,7 @@ function portsOf(
     clock,
     random: chance,
     newId,
-    gatewayId: suffixOf(newId()),
+    gatewayId: publicIdSuffix(newId()),
     log,
     tracing: noTracing,
     store: {

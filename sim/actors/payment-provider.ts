@@ -5,7 +5,7 @@
  */
 import { publicId } from "../../gateway/src/base/ids.ts";
 import { pico } from "../../gateway/src/base/money.ts";
-import { inCents, type PaymentNews, type ProviderEvent } from "../../gateway/src/payments/provider.ts";
+import { inCents, type PaymentEventContent, type ProviderEvent } from "../../gateway/src/payments/provider.ts";
 import type { PlanItem } from "../plan.ts";
 import { retryUntilDone } from "../stage/retry-until-done.ts";
 import type { WorldParticipants } from "../stage/stage.ts";
@@ -35,13 +35,13 @@ export function simulatePayment(stage: WorldParticipants, item: PaymentItem): vo
     state: "open",
   });
   const money = (part: bigint) => inCents(pico(part));
-  const steps: PaymentNews[][] = [
+  const steps: PaymentEventContent[][] = [
     [{ kind: "session", session, reference: publicId("pay", id), payment, seen: item.seen, total: money(amount) }],
   ];
   const reverse = (reversal: "refund" | "dispute", statuses: string[]): void => {
     const told = { kind: "reversal", reversal, id: `${reversal}_${id}`, payment, amount: money(amount) } as const;
     for (const [i, status] of statuses.entries()) {
-      const sum: PaymentNews[] =
+      const sum: PaymentEventContent[] =
         reversal === "refund" && i === 0 ? [{ kind: "refunded", payment, total: money(amount) }] : [];
       steps.push([{ ...told, status }, ...sum]);
     }

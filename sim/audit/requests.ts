@@ -4,7 +4,7 @@
  */
 
 import type { Uuid } from "../../gateway/src/base/ids.ts";
-import { publicId, suffixOf } from "../../gateway/src/base/ids.ts";
+import { publicId, publicIdSuffix } from "../../gateway/src/base/ids.ts";
 import { EMBEDDING_MODEL } from "../actors/catalogue.ts";
 import type { ClientObservation } from "../actors/client.ts";
 import type { JobFacts } from "../actors/node.ts";
@@ -64,7 +64,7 @@ export function auditRequests(facts: Facts): void {
       `${world.ledgerModel.holds.size} are left, ${[...world.ledgerModel.holds.keys()][0]} among them`,
     );
   for (const sight of sights) {
-    const of = (jobs.get(suffixOf(sight.id)) ?? []).sort((a, b) => (a.job < b.job ? -1 : 1));
+    const of = (jobs.get(publicIdSuffix(sight.id)) ?? []).sort((a, b) => (a.job < b.job ? -1 : 1));
     auditSight(world, sight, of);
     auditForm(stage, of);
     if (facts.calmPlane) auditJobs(world, sight, of);

@@ -6,21 +6,21 @@
 import { decideEnding, isNormalPace } from "../../gateway/src/inference/endings.ts";
 import { ReliabilityRecord } from "../../gateway/src/trust/reliability.ts";
 import { Calibration, type ScoreGroup } from "../../gateway/src/trust/spot-checks/calibration.ts";
-import { isDrawn, nextDue } from "../../gateway/src/trust/spot-checks/sampling.ts";
-import { classOf, scoreOf } from "../../gateway/src/trust/spot-checks/score.ts";
+import { isDrawnForCheck, nextDue } from "../../gateway/src/trust/spot-checks/sampling.ts";
+import { scoreClassOf, scoreLogprobs } from "../../gateway/src/trust/spot-checks/score.ts";
 import {
   addCheck,
-  factorsOf,
+  computeEvidenceFactors,
   hasFailed,
+  INITIAL_TEST_STATE,
   isStronglySuspected,
   isSuspected,
-  NEW_TEST,
-  type TestState,
+  type SequentialTestState,
 } from "../../gateway/src/trust/spot-checks/sequential-test.ts";
 import {
-  answerLogprobs,
   type SimulatedServer,
   seeded,
+  simulateLogprobs,
   type UniformRandom,
 } from "../../gateway/src/trust/spot-checks/testing.ts";
 import { decide, nextStep, type Opinion } from "../../gateway/src/trust/spot-checks/verdict.ts";
@@ -62,7 +62,7 @@ export function fleetCalibration(seed: number): Calibration {
   for (let i = 0; i < CALIBRATED_BY; i++) {
     const asked = ask(roll);
     const { served } = honestAction(roll) as Extract<HostAction, { does: "answer" }>;
-    const score = scoreOf(answerLogprobs({ ...asked, noise: 0.02, ...served }, roll));
+    const score = scoreLogprobs(simulateLogprobs({ ...asked, noise: 0.02, ...served }, roll));
     if (score !== undefined) calibration.add(benchOf(asked), { identity: `host ${i % 6}`, score });
   }
   return calibration;
@@ -98,7 +98,7 @@ interface Identity {
   jobs: number;
   answers: number;
   reliability: ReliabilityRecord;
-  test: TestState;
+  test: SequentialTestState;
   dueAt: number;
   /**
    * Payments with their times. When a node is barred, the payments since the last check before its first bad score are
@@ -111,7 +111,7 @@ const newIdentity = (): Identity => ({
   jobs: 0,
   answers: 0,
   reliability: new ReliabilityRecord(),
-  test: NEW_TEST,
+  test: INITIAL_TEST_STATE,
   dueAt: 0,
   paid: [],
 });
@@ -167,18 +167,18 @@ function check(
   act: Extract<HostAction, { does: "answer" }>,
 ): string | undefined {
   const { test, dueAt, answers } = identity;
-  const drawn = isDrawn({ answers, suspected: isSuspected(test), dueAt }, { now, roll: roll() });
+  const drawn = isDrawnForCheck({ answers, suspected: isSuspected(test), dueAt }, { now, roll: roll() });
   if (!drawn) return undefined;
   identity.dueAt = nextDue(now, roll());
   const bench = benchOf(asked);
-  const score = scoreOf(logprobsOf(act.served, asked, roll));
+  const score = scoreLogprobs(logprobsOf(act.served, asked, roll));
   const verifier = (): Opinion => {
     life.checks += 1;
     life.tokensChecked += asked.tokens;
     const judged = score && calibration.judge(bench, { identity: "the host", score });
     // A verifier that colludes with the host gives every answer a very high score.
     const found = roll() < friends ? judged?.map(() => 0.9) : judged;
-    return { factors: found && factorsOf(found), reference: false };
+    return { factors: found && computeEvidenceFactors(found), reference: false };
   };
   const suspected = isStronglySuspected(test);
   const first = verifier();
@@ -207,7 +207,10 @@ const ask = (roll: UniformRandom): Asked => ({ temperature: pick(TEMPERATURES, r
 const benchOf = ({ temperature, tokens }: Asked): ScoreGroup => ({
   model: "m",
   method: "text",
-  class: classOf({ sampling: { temperature }, formatted: false, outputTokens: tokens, outputTokensMax: 200 }, "text"),
+  class: scoreClassOf(
+    { sampling: { temperature }, formatted: false, outputTokens: tokens, outputTokensMax: 200 },
+    "text",
+  ),
 });
 
 function logprobsOf(
@@ -216,15 +219,15 @@ function logprobsOf(
   roll: UniformRandom,
 ): number[] {
   const own = { ...asked, noise: pick(HONEST_NOISE, roll), ...served };
-  if (!cached) return answerLogprobs(own, roll);
+  if (!cached) return simulateLogprobs(own, roll);
   // A fluent answer to another prompt, of which only the beginning is unlikely.
-  const opening = answerLogprobs({ ...own, tokens: Math.min(OPENING, own.tokens), text: "junk" }, roll);
-  return [...opening, ...answerLogprobs({ ...own, tokens: Math.max(0, own.tokens - OPENING) }, roll)];
+  const opening = simulateLogprobs({ ...own, tokens: Math.min(OPENING, own.tokens), text: "junk" }, roll);
+  return [...opening, ...simulateLogprobs({ ...own, tokens: Math.max(0, own.tokens - OPENING) }, roll)];
 }
 
 /** Returns the score of an honest node's answer to the same request, for comparison. */
 function controlOf(bench: ScoreGroup, asked: Asked, roll: UniformRandom, calibration: Calibration): Opinion {
-  const score = scoreOf(answerLogprobs({ ...asked, noise: 0.05 }, roll));
+  const score = scoreLogprobs(simulateLogprobs({ ...asked, noise: 0.05 }, roll));
   const judged = score && calibration.judge(bench, { identity: "another", score });
-  return { factors: judged && factorsOf(judged), reference: false };
+  return { factors: judged && computeEvidenceFactors(judged), reference: false };
 }

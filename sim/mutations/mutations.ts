@@ -108,13 +108,13 @@ export const MUTATIONS: Mutation[] = [
   },
   {
     name: "who left is worked for to the end",
-    file: `${DISPATCH}attempts.ts`,
+    file: `${DISPATCH}attempt-limits.ts`,
     find: '      signal.addEventListener("abort", onAbort);\n',
     replace: "",
   },
   {
     name: "nodes are blamed for what the plane lost",
-    file: `${DISPATCH}blame.ts`,
+    file: `${DISPATCH}attempt-blame.ts`,
     find: 'if (by === "plane") applyEvent(attempt, "cut");\n      else ',
     replace: "",
   },

@@ -2,7 +2,7 @@
  * The participants of a simulated world: machines, nodes, hosts and accounts of the plan, and the clients'
  * observations.
  */
-import { suffixOf, type Uuid } from "../../gateway/src/base/ids.ts";
+import { publicIdSuffix, type Uuid } from "../../gateway/src/base/ids.ts";
 import { makeSecret } from "../../gateway/src/keys/secrets.ts";
 import type { Meter } from "../../gateway/src/metering/meter.ts";
 import { CATALOGUES } from "../actors/catalogue.ts";
@@ -81,7 +81,7 @@ export class WorldParticipants {
     if (running === undefined || builder === undefined) return;
     const sight = sendRequest(this.world, running, order, builder.token);
     this.sights.push(sight);
-    this.#scripts.set(suffixOf(sight.id), order.script);
+    this.#scripts.set(publicIdSuffix(sight.id), order.script);
     this.world.scheduler.after(REQUEST_MS_MAX, () => {
       if (sight.end === null)
         this.world.fail("nothing waits for ever", `${sight.id} has no end after ${REQUEST_MS_MAX} ms`);

@@ -7,7 +7,7 @@
 import type { Chance } from "@tollgate/stage/chance.ts";
 import type { Dependency } from "../../gateway/src/base/dependency.ts";
 import { joinPayload, type Plane } from "../../gateway/src/plane/plane.ts";
-import { covers } from "../../gateway/src/plane/subjects-match.ts";
+import { patternCovers } from "../../gateway/src/plane/subject-patterns.ts";
 import { STATE_REQUEST } from "../../protocol/src/subjects.ts";
 import type { ProcessLife } from "./process-life.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -288,7 +288,7 @@ const newLink = (name: string): Link => ({
 function subscribe(link: Link, pattern: string, receive: Receive): () => void {
   const known = new Map<string, boolean>();
   const isCovered = (subject: string): boolean => {
-    const answer = known.get(subject) ?? covers(pattern, subject);
+    const answer = known.get(subject) ?? patternCovers(pattern, subject);
     known.set(subject, answer);
     return answer;
   };

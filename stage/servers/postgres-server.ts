@@ -6,10 +6,10 @@ import { randomBytes } from "node:crypto";
 import { appendFile, chmod, chown, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
-import { type Binaries, binary } from "../../gateway/src/db/embedded/binaries.ts";
+import { type Binaries, binaryPath } from "../../gateway/src/db/embedded/binaries.ts";
 import { createCluster, SUPERUSER } from "../../gateway/src/db/embedded/cluster.ts";
 import { serverArguments } from "../../gateway/src/db/embedded/server.ts";
-import { type RunAs, runToCompletion, spawnOptions } from "../../gateway/src/db/embedded/user.ts";
+import { type ProcessUser, runToCompletion, spawnOptions } from "../../gateway/src/db/embedded/user.ts";
 import { freePort, newProcess, type Process } from "../process.ts";
 import { type Disk, openDisk } from "./disk.ts";
 
@@ -91,7 +91,7 @@ interface ServerOptions {
   name: string;
   directory: string;
   binaries: Binaries;
-  runAs: RunAs;
+  runAs: ProcessUser;
   diskMb: number;
 }
 
@@ -129,7 +129,7 @@ export async function newPostgresServer(options: ServerOptions): Promise<Postgre
   const process_ = newProcess({
     name,
     command: [
-      binary(binaries, "postgres"),
+      binaryPath(binaries, "postgres"),
       ...serverArguments(cluster, sockets, { ...SETTINGS, port: String(port), cluster_name: name }),
     ],
     log: join(directory, `${name}.log`),
@@ -186,7 +186,7 @@ export async function newPostgresServer(options: ServerOptions): Promise<Postgre
  * Copies a running server with the functions that backup tools use, because the npm package has no pg_basebackup.
  * Returns the copy's backup_label.
  */
-async function copyWhileItRuns(primary: PostgresServer, to: string, runAs: RunAs): Promise<string> {
+async function copyWhileItRuns(primary: PostgresServer, to: string, runAs: ProcessUser): Promise<string> {
   const [host, port] = [/host=(\S+)/.exec(primary.conninfo())?.[1] as string, primary.port];
   // A backup must begin and end in the same session.
   const client = new pg.Client({ host, port, user: SUPERUSER, database: "postgres", query_timeout: 120_000 });

@@ -14,7 +14,7 @@
 import { randomBytes } from "node:crypto";
 import { chown, mkdtemp, rm } from "node:fs/promises";
 import { chooseRunAs } from "../../gateway/src/db/embedded/user.ts";
-import { binariesOf } from "../../gateway/src/db/testing/versions.ts";
+import { findPostgresBinaries } from "../../gateway/src/db/testing/versions.ts";
 import { eventually } from "../wait.ts";
 import { newOperator } from "./postgres-operator.ts";
 import { newPostgresServer, type PostgresServer } from "./postgres-server.ts";
@@ -101,7 +101,7 @@ export async function createServerDirectory({ major, diskMb }: Required<Postgres
   // users.
   const directory = await mkdtemp("/tmp/tollgate-chaos-pg-");
   if (runAs) await chown(directory, runAs.uid, runAs.gid);
-  const binaries = await binariesOf(major, { runAs, place: directory });
+  const binaries = await findPostgresBinaries(major, { runAs, place: directory });
   return {
     make: (name: string) => newPostgresServer({ name, directory, binaries, runAs, diskMb }),
     /** Stops the servers and removes the directory with their files. */

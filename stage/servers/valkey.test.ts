@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Redis } from "ioredis";
-import { findServer } from "../../gateway/src/limits/testing.ts";
+import { findValkeyServer } from "../../gateway/src/limits/testing.ts";
 import { startValkey } from "./valkey.ts";
 
-const skip = findServer() === undefined && "neither valkey-server nor redis-server is installed";
+const skip = findValkeyServer() === undefined && "neither valkey-server nor redis-server is installed";
 
 test("a test can kill, freeze and fill a Valkey server, which is empty after a restart", { skip }, async (t) => {
   const valkey = await startValkey();

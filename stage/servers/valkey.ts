@@ -5,7 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
-import { findServer } from "../../gateway/src/limits/testing.ts";
+import { findValkeyServer } from "../../gateway/src/limits/testing.ts";
 import { freePort, newProcess } from "../process.ts";
 
 export interface Valkey {
@@ -26,7 +26,7 @@ export interface Valkey {
 }
 
 export async function startValkey(): Promise<Valkey> {
-  const binary = findServer();
+  const binary = findValkeyServer();
   if (binary === undefined) throw new Error("neither valkey-server nor redis-server is installed");
   const directory = await mkdtemp(join(tmpdir(), "tollgate-chaos-valkey-"));
   const port = await freePort();

@@ -3,8 +3,8 @@
  * are replaced for the reader: the gateway inserts its address when it sends the page, the browser inserts the key.
  */
 import { createRequire } from "node:module";
-import { ADDRESS_PLACEHOLDER } from "../../gateway/src/site/reference/frame.ts";
 import { Html, html } from "../../gateway/src/site/reference/html.ts";
+import { ADDRESS_PLACEHOLDER } from "../../gateway/src/site/reference/page-frame.ts";
 
 interface Highlighter {
   registerLanguage(name: string, grammar: object): void;

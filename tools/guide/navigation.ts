@@ -1,8 +1,9 @@
 /**
  * Renders the guide's navigation: the table of contents, a page's section, and the links to the previous and next page.
  */
-import { GUIDE_URL } from "../../gateway/src/site/reference/frame.ts";
+
 import { type Html, html } from "../../gateway/src/site/reference/html.ts";
+import { GUIDE_URL } from "../../gateway/src/site/reference/page-frame.ts";
 import { type GuidePage, PAGES, SECTIONS } from "./pages.ts";
 import { internalApis, REFERENCE_URL } from "./reference/tabs.ts";
 import type { Heading } from "./render.ts";

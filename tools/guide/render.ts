@@ -3,8 +3,12 @@
  * comments are removed.
  */
 import { type Block, type BlockText, type Inline, markdownReader } from "../../console/src/ui/markdown/read.ts";
-import { ADDRESS_PLACEHOLDER, codeFigure as codeBlock, outputBlock } from "../../gateway/src/site/reference/frame.ts";
 import { Html, html } from "../../gateway/src/site/reference/html.ts";
+import {
+  ADDRESS_PLACEHOLDER,
+  codeFigure as codeBlock,
+  outputBlock,
+} from "../../gateway/src/site/reference/page-frame.ts";
 import { anchorMaker } from "./anchors.ts";
 import { captionOf, highlight, LOCAL_ADDRESS } from "./highlight.ts";
 

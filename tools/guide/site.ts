@@ -7,14 +7,14 @@ import { dirname, join, posix, relative, sep } from "node:path";
 import { gzipSync } from "node:zlib";
 import { buildDocument } from "@tollgate/api/openapi/document.ts";
 import { DOCUMENTS } from "../../gateway/src/site/reference/documents.ts";
+import { type Html, html } from "../../gateway/src/site/reference/html.ts";
 import {
   ADDRESS_PLACEHOLDER,
   codeFigure,
   framePage,
   GUIDE_STYLE_URL,
   GUIDE_URL,
-} from "../../gateway/src/site/reference/frame.ts";
-import { type Html, html } from "../../gateway/src/site/reference/html.ts";
+} from "../../gateway/src/site/reference/page-frame.ts";
 import { replaceFolder } from "../replace-folder.mjs";
 import { captionOf, highlight, languageOfFile } from "./highlight.ts";
 import { breadcrumbs, previousAndNextLinks, tableOfContents, urlOf } from "./navigation.ts";

@@ -95,10 +95,10 @@ export const MUTATIONS: Mutation[] = [
   },
   {
     name: "a hold in doubt is looked up only once",
-    file: `${SRC}ledger/releases.ts`,
+    file: `${SRC}ledger/hold-releases.ts`,
     find: "for (const delayMs of [WAIT_MAX_MS, holdLeaseMs / 4]) {",
     replace: "for (const delayMs of [] as number[]) {",
-    test: `${SRC}ledger/releases.test.ts`,
+    test: `${SRC}ledger/hold-releases.test.ts`,
     title:
       "the gateway tries to release a hold with an unknown outcome at once, after 1 s, and after a quarter of its lease",
   },

@@ -27,7 +27,11 @@ export const PACKAGES: PackageSpec[] = [
     name: "tollgate",
     workspace: "gateway",
     description: "Prepaid, metered inference in the OpenAI dialect: the gateway with its console and its command line.",
-    entries: ["gateway/bin/tollgate.mjs", "gateway/src/routes/reading/worker.ts", "gateway/src/metering/worker.ts"],
+    entries: [
+      "gateway/bin/tollgate.mjs",
+      "gateway/src/routes/reading/reading-worker.ts",
+      "gateway/src/metering/worker.ts",
+    ],
     // The package keeps the repository's layout, so that files find each other by the same relative paths.
     base: "",
     command: "gateway/bin/tollgate.js",

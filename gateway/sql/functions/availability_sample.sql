@@ -1,8 +1,8 @@
--- Records which models a gateway sees a node for, in the slot of time that runs now (or ran at `p_at`), `p_every_s` seconds
--- long, which an hour is a multiple of. The first call of a slot also counts the slots that nobody sampled before it as down,
--- for the models of the last one that was, and judges what is complete (incident_judge). Returns whether it was the first.
--- Guarantees: a model has one sample in a slot however many gateways call this and however often; it is up when one of them
--- saw it up; none is lost between two slots, whoever sampled them.
+-- Records whether a gateway has a node for each model, in the time slot of `p_at` (null: now). A slot is `p_every_s` seconds long, and an
+-- hour is a multiple of it. The first call in a slot also counts earlier slots without samples as down, for the models of the last sampled
+-- slot, and judges the complete slots (incident_judge). Returns true for the first call in a slot.
+-- Guarantees: a model has one sample per slot, however many gateways call this and however often; it is up if one of them saw it up;
+-- skipped slots of the last 100 days are counted.
 
 create or replace function availability_sample(
   p_at timestamptz, p_every_s integer, p_models text[], p_up boolean[], p_slots integer[], p_busy integer[]
@@ -18,7 +18,7 @@ declare
   is_first boolean;
 begin
   select slot into previous from availability_turn for update;
-  -- The clock was put back: what was sampled stands.
+  -- The clock was set back: recorded samples stay.
   if previous > this then
     return false;
   end if;

@@ -1,11 +1,11 @@
 -- since: 0030
--- Drops the records of a month and leaves a closing of them in the books: what they moved on every account, in one line for each kind.
--- `p_fingerprint`, with the export's file and its checksum, is of the records that were exported: others are not dropped.
+-- Drops the records of a month. In their place the ledger gets closing lines: the sums per account and kind.
+-- `p_fingerprint` identifies the records of the export (its file: `p_export`, its checksum: `p_sha256`). Other records are not dropped.
 -- Codes: 1 closed · 2 closed before (a repeat).
--- Guarantees: all of it in one transaction or nothing; a month is closed once; it is refused, with the reason, while something of the
--- month is under way (history_month_waits), and where its records are not what the hourly rollups say. Nobody can change the records
--- meanwhile. All others wait for it only while the partition is dropped, and for a fifth of a second at most while it waits for
--- them: where they are in its way again and again, it fails with lock_not_available, and may be tried later.
+-- Guarantees: completely or not at all, in one transaction; a month is closed once; raises an error with the reason while part of the month
+-- is unfinished (history_month_waits), or if the records differ from the hourly rollups. No one can change the records meanwhile.
+-- Transactions that do not change these records wait only while the partition is dropped, and at most 200 ms while this function waits for
+-- its lock. After several failed tries it raises lock_not_available; a later call may succeed.
 
 create or replace function history_close_month(
   p_month date, p_hold_days integer, p_fingerprint numeric default null, p_export text default null, p_sha256 text default null
@@ -18,7 +18,7 @@ declare
   last_moment constant timestamptz := ends - interval '1 millisecond';
   platform constant uuid := '00000000-0000-0000-0000-000000000001';
   tries_max constant integer := 5;
-  -- The last place of the month, which no request and no transfer can have.
+  -- The last position of the month. No request and no transfer can have it.
   place constant uuid := (left(uuid_floor(last_moment)::text, 13) || '-ffff-ffff-ffffffffffff')::uuid;
   waits text;
   found record;
@@ -41,7 +41,7 @@ begin
     raise exception 'month % cannot be closed: its records changed since they were exported', to_char(p_month, 'YYYY-MM');
   end if;
 
-  -- By account, by host and of all, in one reading.
+  -- One scan sums by account, by host and in total.
   execute format($sql$
     insert into ledger_closing (month, account_id, kind, amount, requests, prompt_tokens, completion_tokens, position, at)
     select $1, case kind when 'charge' then account_id when 'share' then host_account_id else $2 end, kind,
@@ -57,7 +57,7 @@ begin
      where requests is not null and (kind <> 'share' or host_account_id is not null)$sql$, partition)
     using p_month, platform, place, last_moment;
 
-  -- What fitted no partition when it came is still there, and counted in the rollups.
+  -- Subtracts the records of `request_other`, which stay and are in the rollups.
   select format('account %s, %s: records %s, rollups %s', account_id, kind, coalesce(c.sums, 'none'), coalesce(u.sums, 'none'))
     into differs
     from (select account_id, kind, (amount, requests, prompt_tokens, completion_tokens)::text as sums

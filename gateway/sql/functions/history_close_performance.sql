@@ -1,7 +1,7 @@
 -- since: 0054
--- Works out the performance of all models together of one UTC day, the newest that is to be closed, by hours and by the day, and writes down
--- that of the day by model in the same form. Returns the day; null when there is none, or somebody else is at it. Histograms are added up by one integer for each number, as in
--- `history_roll_up`: the row's number, which histogram (1 bit), and the bucket (11).
+-- Closes the newest UTC day that is due: stores the performance of all models together, per hour and for the day, and the day's performance
+-- per model in the same form. Returns the day; null if no day is due or another caller is running. To sum histograms, one integer encodes
+-- the row, the histogram (1 bit) and the bucket (11 bits), as in `history_roll_up`.
 -- Guarantees: those of `history_close_usage`.
 
 create or replace function history_close_performance() returns date language plpgsql
@@ -21,7 +21,7 @@ begin
   end if;
   begins := closing::timestamp at time zone 'UTC';
   ends := (closing + 1)::timestamp at time zone 'UTC';
-  -- Parts of the day are merged first. What is added meanwhile marks the day, and a mark is removed only if nothing was left to merge after.
+  -- Merges the day's parts first. A new part marks the day, so a mark is deleted only before a merge that includes its part.
   perform pg_advisory_xact_lock(hashtext('history_merge_performance'));
   loop
     delete from late_day where what = 'performance' and day = closing;

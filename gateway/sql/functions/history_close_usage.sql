@@ -1,9 +1,7 @@
 -- since: 0032
--- Works out the sums of one UTC day, the newest that is to be closed, out of its hours. Returns the day; null when there is none, or
--- somebody else is at it.
--- Guarantees: all of it or nothing, one caller at a time. What others write into the day meanwhile is in the sums, or is told in `late_day`
--- by the time that it can be seen: what is told there is taken away before the hours are read, so whoever was told of is seen. Keeps no
--- writer waiting.
+-- Computes the sums of the newest UTC day that is due, from its hours. Returns the day; null if no day is due or another caller is running.
+-- Guarantees: completely or not at all; one caller at a time. A concurrent write to the day is in the sums, or marks the day in `late_day`
+-- when it commits. Marks are deleted before the hours are read, so the sums include the writes of deleted marks. Blocks no writer.
 
 create or replace function history_close_usage() returns date language plpgsql
 set jit = off as $$
@@ -28,7 +26,7 @@ begin
   delete from usage_day_account where day = closing;
   delete from usage_hour_all where hour >= begins and hour < ends;
 
-  -- From here on hours are read: in statements that begin after the one above.
+  -- The hours are read in statements that start after the marks are deleted.
   with summed as (
     insert into usage_day (account_id, day, key_id, model, outcome, requests, prompt_tokens, completion_tokens, charge_pico)
     select account_id, closing, key_id, model, outcome, sum(requests), sum(prompt_tokens), sum(completion_tokens), sum(charge_pico)

@@ -1,8 +1,8 @@
 -- since: 0032
--- The newest UTC day whose sums of `p_what` are to be worked out: it has been over for a day, and is not closed, or something came since.
--- Null where there is none. Days that lie further back than three years are left to their hours.
--- Guarantees: reads only. What is written into a day from half a day after its hours on is told in `late_day`; what was written before has
--- ended by now, or its transaction is so old that no day is named.
+-- Returns the newest UTC day whose sums of `p_what` are due: it ended at least 24 hours ago, and is not closed or was changed since. Null
+-- if no day is due. Unchanged days older than three years are skipped.
+-- Guarantees: reads only. A write more than 12 hours after its hour marks the day in `late_day`. Earlier writes have ended: the result is
+-- null while a writing transaction is older than six hours.
 
 create or replace function history_day_to_close(p_what text) returns date language sql volatile as $$
   select max(d.day)

@@ -1,10 +1,10 @@
 -- since: 0052
--- Enters lost changes again, in the order in which they were made. `p_changes`: those of a journal, each {"id", "at", "lines"}; what this
--- history has is passed over. A change that does not fit yet stays in history_change with its problem, and is tried again whenever others
--- come, because it may need what another gateway's journal has. `p_all`: also those that take money from an account, for which requests
--- have to be entered first. Returns the changes that were entered, with the table of each of their lines.
--- Guarantees: a change is entered once, whoever else does the same, and whole or not at all; it overwrites nothing that was changed
--- after the failover.
+-- Enters lost changes again, in their original order. `p_changes`: a journal's changes, each {"id", "at", "lines"}; changes that this
+-- history has are skipped. A change that does not fit yet stays in history_change with its problem. Every call retries it, because it may
+-- need a change from another gateway's journal. `p_all`: also enters changes that take money from an account, for which requests have to be
+-- entered first. Returns the entered changes, with the table of each line.
+-- Guarantees: each change is entered once, also with concurrent calls, and completely or not at all; no value changed after the failover is
+-- overwritten.
 
 create or replace function history_enter(p_changes jsonb, p_all boolean)
 returns table (id uuid, tables text[]) language plpgsql set timezone to 'UTC' set bytea_output to 'hex' as $$
@@ -14,7 +14,7 @@ declare
   line jsonb;
   entered integer;
 begin
-  -- Of several gateways one at a time.
+  -- Serialises the calls of gateways.
   perform pg_advisory_xact_lock(hashtext('history_enter'));
   perform set_config('tollgate.journal', 'off', true);
   insert into history_change (id, at, lines, problem, takes_money)
@@ -36,14 +36,14 @@ begin
         end loop;
         change.problem := null;
       exception
-        -- Errors of the connection, of a lock and of the disk are the caller's.
+        -- Errors of the connection, of a lock and of the disk end the call.
         when integrity_constraint_violation or data_exception or raise_exception or undefined_column or undefined_table then
           change.problem := format('%s: %s', line ->> 'table', sqlerrm);
       end;
       update history_change h set problem = change.problem where h.id = change.id;
       continue when change.problem is not null;
       entered := entered + 1;
-      -- Another gateway had listed it as missing.
+      -- Removes the change from recorded losses.
       update history_loss l
          set not_entered = (select coalesce(jsonb_agg(e), '[]') from jsonb_array_elements(l.not_entered) e where e ->> 'id' <> change.id::text)
        where l.not_entered @> jsonb_build_array(jsonb_build_object('id', change.id));

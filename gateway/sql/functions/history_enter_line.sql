@@ -1,7 +1,7 @@
 -- since: 0052
--- Changes a row again, from what it was before to what it was after. Raises where that cannot be.
--- Guarantees: a column whose value is neither the one before nor the one after was changed since, which is an error; but what had no value
--- before and has one now stays as it is: what was revoked, paid or retired is so, whenever it came to be. A transfer moves its money.
+-- Changes a row again, from its state before to its state after. Raises an error if that is impossible.
+-- Guarantees: a column whose value is neither the one before nor the one after was changed since, which is an error. A column that was null
+-- before and has a value now keeps that value, such as the time of a revocation or a payment. A transfer moves its money.
 
 create or replace function history_enter_line(line jsonb) returns void language plpgsql as $$
 declare
@@ -38,7 +38,7 @@ begin
     return;
   elsif old is null then
     if there is null and not exists (
-      -- It was deleted afterwards, as another gateway's journal said before this one.
+      -- A later change, entered before from another journal, deleted the row.
       select from history_change h, jsonb_array_elements(h.lines) later
        where h.lines is not null and h.problem is null and later ->> 'table' = name and later -> 'after' = 'null' and later -> 'before' @> keys
          and (later ->> 'at')::numeric > (line ->> 'at')::numeric

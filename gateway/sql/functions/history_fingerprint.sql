@@ -1,7 +1,7 @@
 -- since: 0030
--- One number for all records of a month: another one as soon as a record comes, goes, or is settled late. `rows`, `charged` and
--- `shared` are what they come to.
--- Guarantees: the same for the same records, in whatever order they lie.
+-- Returns one number for a month's records, which changes when a record is added, deleted or settled late. Also returns their count
+-- (`rows`) and sums (`charged`, `shared`).
+-- Guarantees: the same for the same records, in any order.
 
 create or replace function history_fingerprint(
   p_month date, out fingerprint numeric, out rows bigint, out charged numeric, out shared numeric

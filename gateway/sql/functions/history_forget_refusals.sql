@@ -1,7 +1,7 @@
 -- since: 0030
--- Deletes the records of what limits refused before `p_before`, six hours of them at a time, the oldest first. The rollups keep
--- their numbers. Returns how many records went; null when there is nothing left to look at.
--- Guarantees: one caller at a time; `refusals_from` says exactly from when on the records are there; closed months are left alone.
+-- Deletes records of requests that limits refused before `p_before`: the oldest six hours per call. The rollups keep their numbers. Returns
+-- the number of deleted records; null when nothing is left to check.
+-- Guarantees: one caller at a time; `refusals_from` is the exact time from which the records exist; closed months stay unchanged.
 
 create or replace function history_forget_refusals(p_before timestamptz) returns bigint language plpgsql
 set jit = off as $$
@@ -16,7 +16,7 @@ begin
   if begins >= until then
     return null;
   end if;
-  -- Where there are no records at all there is nothing to look at, however long that was.
+  -- Skips the time before the first record in one step.
   begins := greatest(begins, least(until, (
     select date_trunc('hour', uuid_time(id)) from request where id >= uuid_floor(begins) order by id limit 1)));
   ends := least(until, begins + interval '6 hours');

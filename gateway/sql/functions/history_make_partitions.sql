@@ -1,5 +1,5 @@
--- Makes the partition of `request` for this month and for each of the months ahead.
--- Guarantees: safe to repeat and to call from several gateways at once; a partition that is there is left as it is.
+-- Creates the partitions of `request` for this month and the next `months_ahead` months.
+-- Guarantees: safe to repeat and to call from several gateways at once; existing partitions stay unchanged.
 
 create or replace function history_make_partitions(months_ahead integer) returns void language plpgsql as $$
 declare

@@ -1,11 +1,11 @@
 -- since: 0054
--- Merges what runs of `history_roll_up` added (`performance_part`) into the rows of performance by five minutes, hour and day: at most
--- `p_limit` parts of slots that ended before `p_before` (of all that have ended, where it is null). Returns how many; null when somebody
--- else is at it. Rows of slots too old for any range to show are not made.
--- Parts are taken in the order of their series, so that a row is rewritten once for all of its parts. A number of a histogram is one integer
--- with its row's, as in `history_roll_up`.
--- Guarantees: each part is merged once, whoever calls this and however often; all of it or nothing; readers find each count once, before
--- and after (performance_with_parts).
+-- Merges the parts that `history_roll_up` added (`performance_part`) into the rows of performance per five minutes, hour and day: at most
+-- `p_limit` parts of slots that ended before `p_before` (null: all that have ended). Returns the number of merged parts; null if another
+-- caller is running. Creates no rows for slots older than every range.
+-- Parts are taken in the order of their series, so that a row is rewritten once for all of its parts. One integer encodes a row, a
+-- histogram and a bucket, as in `history_roll_up`.
+-- Guarantees: each part is merged once, also with concurrent calls; completely or not at all; readers find each count once, before and
+-- after (performance_with_parts).
 
 create or replace function history_merge_performance(p_limit integer, p_before timestamptz default null) returns integer language plpgsql
 set jit = off set work_mem = '64MB' set plan_cache_mode = force_generic_plan
@@ -49,8 +49,8 @@ begin
       join summed s on (s.scope, s.subject, s.grain, s.slot, s.key_id, s.model)
                        = (m.scope, m.subject, m.grain, m.of_slot, m.key_id, m.model)
   ), counted as materialized (
-    -- What is merged now and what is there already. Rows that are there are found by their key alone: told as a range of it, because
-    -- the planner takes the index of grain and slot for as good.
+    -- Adds the parts' counts to those of existing rows. A range on the whole key finds the rows, because with equality the planner may
+    -- choose the index on grain and slot.
     select number, sum(count)::bigint as count
       from (select (m.number << 12) | f.bucket as number, f.count
               from members m join fine f on f.place = m.place

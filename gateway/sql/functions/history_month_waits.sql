@@ -1,6 +1,5 @@
 -- since: 0030
--- What keeps a month's records from being dropped now, in words; null where nothing does. `p_hold_days`: how long hosts' earnings are
--- held back.
+-- Returns the reason not to drop a month's records now; null if there is none. `p_hold_days`: how many days hosts' earnings are held back.
 -- Guarantees: reads only.
 
 create or replace function history_month_waits(p_month date, p_hold_days integer) returns text language sql stable as $$

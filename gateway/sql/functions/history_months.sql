@@ -1,6 +1,6 @@
 -- since: 0030
--- The months that have a partition of `request`, the oldest first.
--- Guarantees: none of `request_other`, which keeps what fits no month.
+-- Returns the months that have a partition of `request`, oldest first.
+-- Guarantees: leaves out `request_other`, for records of no month.
 
 create or replace function history_months() returns setof date language sql stable as $$
   select to_date(right(c.relname, 7), 'YYYY_MM')

@@ -1,7 +1,7 @@
--- Records requests that were refused by a limit: nothing was held, nothing is charged. The first thousand of a key and an
--- hour have a record each; those beyond share one by endpoint, model and outcome, which says how many they are.
--- Guarantees: safe to repeat with the same ids in the same order, within ten minutes; the rollups count every refusal once;
--- rows that others may touch too (summaries, then rollups) are touched in the order of their keys, so batches cannot deadlock.
+-- Records requests that a limit refused: no hold, no charge. The first thousand of a key and an hour have a record each. Further ones share
+-- one record per endpoint, model and outcome, with a count.
+-- Guarantees: safe to repeat with the same ids in the same order, within ten minutes; the rollups count every refusal once; shared rows
+-- (summaries, then rollups) are written in the order of their keys, so batches cannot deadlock.
 
 create or replace function history_refuse(
   p_id uuid[], p_account uuid[], p_key uuid[], p_key_name text[], p_endpoint text[], p_model text[], p_stream boolean[],
@@ -12,7 +12,7 @@ declare
   own_max constant integer := 1000;
   oldest uuid := (select id from unnest(p_id) as o (id) order by id limit 1);
   newest uuid := (select id from unnest(p_id) as o (id) order by id desc limit 1);
-  -- For each of the batch: 1 it gets a record of its own · 2 it is summarised · 0 it is recorded already.
+  -- Per request: 1 gets a record of its own · 2 is summarised · 0 is recorded already.
   places integer[];
   flood record;
   summary uuid;
@@ -62,7 +62,7 @@ begin
      where o.place = 2
      group by 1, 2, 3, 4, 5, 6 order by 1, 2, 3, 4, 5, 6
   loop
-    -- Sets nothing, but the row is ours until the end: others who count the same flood wait here.
+    -- Changes nothing, but locks the row: others that count the same refusals wait here.
     insert into refusal_summary as s (account_id, hour, key_id, endpoint, model, outcome, request_id)
     values (flood.account, flood.hour, flood.key, flood.endpoint, flood.model, flood.outcome, flood.first_id)
     on conflict (account_id, hour, key_id, endpoint, model, outcome) do update set request_id = s.request_id

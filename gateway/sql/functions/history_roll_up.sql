@@ -1,11 +1,11 @@
 -- since: 0054
--- Counts requests that ended into the rollups of performance and labels, at most `p_limit` of them, and no more than 100,000. Returns how
--- many; null when somebody else is at it.
--- A request counts in up to four series: its key, its account, the platform, its node. So requests are summed once into
--- groups of five minutes, one of their key and one of their node, and only these groups are added up to the series. A number of a
--- histogram is one integer with its row's: which histogram (1 bit) and the bucket (11) come last.
--- Sums of performance are added as rows (`performance_part`), and no row is rewritten: history_merge_performance does that later.
--- Guarantees: each is counted once, whoever calls this and however often; one caller at a time; all of it or nothing.
+-- Counts ended requests into the rollups of performance and labels, at most `p_limit` and never more than 100,000. Returns the number; null
+-- if another caller is running.
+-- A request counts in up to four series: its key, its account, the platform, its node. So requests are first summed into groups of five
+-- minutes, one of their key and one of their node, and only the groups are added to the series. One integer encodes a row, then the
+-- histogram (1 bit) and the bucket (11 bits).
+-- Sums of performance are inserted as rows (`performance_part`). No row is rewritten: history_merge_performance merges them later.
+-- Guarantees: each request is counted once, however often this is called; one caller at a time; completely or not at all.
 
 create or replace function history_roll_up(p_limit integer) returns integer language plpgsql
 set jit = off set work_mem = '64MB' set plan_cache_mode = force_generic_plan

@@ -1,7 +1,7 @@
--- Takes requests that ended out of those that no rollup has counted yet, at most `p_limit`, and says what their records have. Of a record
--- that is gone everything but `outcome` and `sign` is null.
--- Guarantees: each is taken once. Every record is found by its key: a function of its own, so that the settings which make the sums
--- of `history_roll_up` cheap are not those of this look-up, and so that the planner expects thousands of rows and not a handful.
+-- Takes ended requests that no rollup has counted yet, at most `p_limit`, and returns columns of their records. If a record is deleted,
+-- everything but `outcome` and `sign` is null.
+-- Guarantees: each row of `unrolled` is taken once. Records are found by their key. A separate function, because this look-up needs other
+-- planner settings than the sums of `history_roll_up`, and so that the planner expects thousands of rows.
 
 create or replace function history_take_ended(p_limit integer)
 returns table (sign integer, outcome text, account_id uuid, key_id uuid, node_id uuid, model text, label text,

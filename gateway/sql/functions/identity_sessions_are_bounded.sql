@@ -1,5 +1,5 @@
--- An identity has at most 100 sessions: another one ends the oldest.
--- Guarantees: the count holds for sign-ins at once too, because they take turns at the identity's row.
+-- Limits an identity to 100 sessions: a new one deletes the oldest.
+-- Guarantees: the limit also holds for concurrent sign-ins, because each locks the identity.
 
 create or replace function identity_sessions_are_bounded() returns trigger language plpgsql as $$
 begin

@@ -1,9 +1,9 @@
 -- since: 0054
--- Opens and closes incidents by what was seen: a model that no node could serve in two slots or more on end, up to slot
--- `p_this`, `p_previous` being the last one that was sampled before it; and one that failed a fifth of twenty requests or more
--- in five minutes. For availability_sample, which has the turn.
--- Guarantees: one row for each span, however often it is seen; a span ends with the first slot that is up, or with the last five
--- minutes that had too many errors, once five minutes without have passed; a model that is not listed any more has none open.
+-- Opens and closes incidents. One kind: no node could serve a model in two or more consecutive slots before `p_this`. `p_previous` is the
+-- last sampled slot before `p_this`. The other: in five minutes, at least a fifth of twenty or more requests failed. Called by
+-- availability_sample, which holds the lock.
+-- Guarantees: one row per span, however often it is seen; a span ends with the first slot that is up, or with the last five minutes with
+-- too many errors, after five minutes without; a model that is not listed any more has no open unavailability.
 
 create or replace function incident_judge(p_previous timestamptz, p_this timestamptz, p_every interval)
 returns void language plpgsql
@@ -27,7 +27,7 @@ begin
   select model, 'unavailable', down_since from model_watch where down_since <= p_this - 2 * p_every
   on conflict (model, kind) where ended_at is null do nothing;
 
-  -- A request is counted in the five minutes that it began in, when it has ended: the past may get worse for a while.
+  -- A request counts in the five minutes of its start, once it has ended, so past slots may still get worse.
   for bad in
     select model, slot from performance_with_parts
      where scope = 'platform' and subject = '00000000-0000-0000-0000-000000000000' and grain = '5min'

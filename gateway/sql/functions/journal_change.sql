@@ -1,9 +1,9 @@
 -- since: 0054
--- Tells what a statement changed in one row of a table that people, providers and operators change, so that it can be entered again after a
--- failover that lost it. A gateway's session gets it as a message of level INFO and writes it to the gateway's journal once it is
--- committed; any other session tells all gateways by a notification. Arguments: columns that do not matter.
--- Of a session that is no gateway's, a transaction whose first change finds no gateway connected tells nothing: nobody would write it down,
--- and a hundred thousand rows of one statement would be as many notifications.
+-- Reports a statement's change of one row, in a table that people, providers and operators change, so that the change can be entered again
+-- after a failover lost it. A gateway's session gets a message of level INFO, and the gateway writes it to its journal after the commit.
+-- Any other session notifies all gateways. Arguments: columns that do not matter.
+-- In other sessions, a transaction whose first change finds no gateway connected reports nothing: no gateway would journal it, and a
+-- hundred thousand rows of one statement would be as many notifications.
 -- Guarantees: all changes of a transaction have one id, which is in history_change if and only if they are committed.
 
 create or replace function journal_change() returns trigger language plpgsql set timezone to 'UTC' set bytea_output to 'hex' as $$
@@ -119,7 +119,7 @@ create or replace trigger journal_change after insert or update or delete on sta
   for each row execute function journal_change();
 create or replace trigger journal_change after insert or update or delete on transfer
   for each row execute function journal_change();
--- What a settlement withholds is entered again with its request.
+-- A share withheld by a settlement is entered with its request.
 create or replace trigger journal_change_taken after insert on withheld_share
   for each row when (new.taken_by is not null) execute function journal_change('is_counted');
 create or replace trigger journal_change_released after update on withheld_share

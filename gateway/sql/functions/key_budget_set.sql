@@ -1,6 +1,6 @@
--- Sets a key's budgets, or with neither takes them away, and works out where the key stands: what it spent in the UTC day
--- and month so far, and what is held for it.
--- Guarantees: exact beside holds and settlements of the account, by its lock.
+-- Sets a key's budgets, or removes them if both are null, and computes what the key spent in the current UTC day and month, and what is
+-- held for it.
+-- Guarantees: exact with concurrent holds and settlements, because it locks the account.
 
 create or replace function key_budget_set(p_account uuid, p_key uuid, p_day_max bigint, p_month_max bigint)
 returns void language plpgsql as $$
@@ -10,8 +10,8 @@ declare
   month_begins timestamptz;
 begin
   perform from ledger_account where id = p_account for no key update;
-  -- By the clock that is ahead, of this database or of a gateway whose requests are under way or have ended: all of them
-  -- belong to this day or to one before. Read after the lock, for it may have been waited for until past midnight.
+  -- Uses the latest of the database's clock and the times of the key's requests, because a gateway's clock may be ahead. Reads the clock
+  -- after the lock, because the wait may last past midnight.
   today := date_trunc('day', greatest(
     clock_timestamp(),
     (select max(uuid_time(id)) from hold where account_id = p_account and key_id = p_key),

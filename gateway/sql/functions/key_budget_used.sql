@@ -1,5 +1,5 @@
--- What a key spent, and what is held for it, of requests made from the first UTC day to before the second: from the rollups and
--- the holds themselves, for a day or month that the key's counters have left behind.
+-- Returns the sum of a key's charges and holds, for requests of the UTC days from `p_from` to before `p_to`. Reads rollups and holds, for a
+-- day or month before those of the key's counters.
 -- Guarantees: exact under the account's lock.
 
 create or replace function key_budget_used(p_account uuid, p_key uuid, p_from date, p_to date)

@@ -1,5 +1,5 @@
--- Who no longer belongs to an account, or may no longer work in it, has no key of it in their sessions either.
--- Guarantees: as session_ends_its_keys. For any table that says who belongs to an account, by identity_id and account_id.
+-- Revokes an account's session keys of an identity that leaves, loses ownership or gets another role than `member`.
+-- Guarantees: those of session_ends_its_keys. For any table of members with identity_id and account_id.
 
 create or replace function leaving_ends_session_keys() returns trigger language plpgsql as $$
 declare

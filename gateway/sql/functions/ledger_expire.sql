@@ -1,10 +1,10 @@
--- Ends the requests of gateways that died, at most `p_limit` of them: nothing is charged, and the record says `gateway_lost`.
--- Returns how many. Run by any gateway, several times in a lease of `p_lease`.
--- A lease stands still while nobody can renew it. When the last sweep is longer ago than the quarter of a lease after which
--- a living gateway renews, the store was away, or every gateway: then this sweep ends nothing and gives back the time that
--- passed, up to a whole lease from now, and the gateways have as long to renew and to settle as they had before.
--- Guarantees: only a hold whose lease has run out ends here, and it ends once: who settles it later is told so. Without
--- gateways for however long, a hold ends a lease after the first is back. Sweeps take turns, each for one statement.
+-- Ends the requests of gateways that died, at most `p_limit`: no charge, outcome `gateway_lost`. Returns the number. Gateways call this
+-- several times in a lease of `p_lease`.
+-- Leases stand still while no gateway can renew them. A living gateway renews after a quarter of a lease. If the last sweep is longer ago,
+-- the database or every gateway was unreachable. Then this sweep ends nothing and extends leases by the time beyond that quarter, up to a
+-- whole lease from now, so gateways have as long to renew and to settle as before.
+-- Guarantees: only a hold whose lease expired ends here, and it ends once: a later settlement returns code 3. After any time without
+-- gateways, a hold ends at most a lease after the first is back. Sweeps take turns, each for one statement.
 
 create or replace function ledger_expire(p_limit integer, p_lease interval default '1 minute')
 returns integer language plpgsql as $$
@@ -15,10 +15,10 @@ declare
   away interval;
 begin
   select now() - at - p_lease / 4 into away from hold_sweep for update;
-  -- What another sweep committed while this one waited for its turn is not undone.
+  -- Keeps a later time that another sweep committed during the wait for the lock.
   update hold_sweep set at = greatest(at, now());
   if away > interval '0' then
-    -- Passes over the holds that are just ending or being renewed, for the reason that ledger_renew has.
+    -- Skips locked holds (ending or being renewed), to avoid deadlocks, as ledger_renew does.
     update hold set expires_at = least(expires_at + away, now() + p_lease)
      where id = any (array(select id from hold where expires_at < now() + p_lease for no key update skip locked));
     return 0;

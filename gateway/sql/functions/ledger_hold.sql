@@ -1,12 +1,11 @@
 -- since: 0030
--- Takes credit aside for requests, before anything is dispatched. Arrays, so that one round trip serves a batch; the ids'
--- own bounds `p_oldest` and `p_newest` say which partitions can know them.
--- Codes: 1 held · 2 held already (a repeat) · 3 this request has ended · 0 available credit is smaller than the amount
--- · -1 the balance is zero or negative · -2 no such account · -3 the amount passes the key's budget of the day · -4 of the
--- month. `available` is what each operation that was refused found: of the balance, or of the budget that refused it.
--- Guarantees: only builders hold; what is held never passes the balance, and what a key spent and has held never passes its budgets, whichever
--- day a request was made in; within a batch the first come are the first served; safe to repeat with the same ids; accounts
--- are locked in id order, so batches cannot deadlock.
+-- Holds credit for requests before they are dispatched. Takes arrays, so that one round trip serves a batch. The bounds of the ids,
+-- `p_oldest` and `p_newest`, limit the partitions that are read.
+-- Codes: 1 held · 2 held already (a repeat) · 3 the request has ended · 0 the amount exceeds the available credit · -1 the balance is zero
+-- or negative · -2 no such account · -3 the amount exceeds the key's daily budget · -4 the monthly budget. `available`: for a refused
+-- operation, the rest of the balance, or of the budget that refused it.
+-- Guarantees: only builders hold; holds never exceed the balance, and a key's charges and holds never exceed its budgets, for requests of
+-- any day; a batch is decided in its order; safe to repeat with the same ids; accounts are locked in id order, so batches cannot deadlock.
 
 create or replace function ledger_hold(
   p_id uuid[], p_oldest uuid, p_newest uuid, p_account uuid[], p_amount bigint[], p_gateway text, p_lease interval,
@@ -31,11 +30,11 @@ begin
   if 0 > any (p_prompt_tokens) or 0 > any (p_amount) then
     raise exception 'hold amount or token count is negative';
   end if;
-  -- The next statement's snapshot sees what the lock's last holder committed.
+  -- The next statement's snapshot includes the last lock holder's commit.
   perform from ledger_account where id = any (p_account) order by id for no key update;
-  -- Here and below, lists in a select run side by side and nothing is stored between: cheaper than `unnest` of them all as a table.
-  -- One look at everything that could be in the way: a statement more costs a small batch as much as an operation more. The bounds
-  -- (of the ids themselves) let PostgreSQL look only into the partition that can hold these ids.
+  -- Here and below, a select list unnests each array: cheaper than one `unnest` of all in `from`, which stores its rows.
+  -- One query checks for all special cases: another statement costs a small batch as much as another operation. With the bounds of the ids,
+  -- PostgreSQL reads only the partition that can contain them.
   select not exists (select from hold where id = any (p_id))
          and not exists (select from request where id between p_oldest and p_newest and id = any (p_id))
          and not exists (select from key_budget where key_id = any (p_key))
@@ -48,7 +47,7 @@ begin
     codes := array_fill(1::smallint, array[cardinality(p_id)]);
     available := array_fill(0::numeric, array[cardinality(p_id)]);
   else
-    -- Rarely, not every operation of the batch can be held: decide one by one, first come, first served.
+    -- Rare: not every operation of the batch can be held. Decides one by one, in the batch's order.
     held_ids := array(select id from hold where id = any (p_id));
     ended_ids := array(select id from request where id between p_oldest and p_newest and id = any (p_id));
     budgeted := exists (select from key_budget where key_id = any (p_key));
@@ -71,7 +70,7 @@ begin
           if budgeted then
             made := (uuid_time(p_id[i]) at time zone 'UTC')::date;
             made_month := date_trunc('month', made)::date;
-            -- A new day or month begins with its first request.
+            -- A day's or month's first request resets counters.
             update key_budget b
                set day = greatest(b.day, made),
                    day_spent = case when made > b.day then 0 else b.day_spent end,
@@ -84,8 +83,8 @@ begin
           if budget.key_id is not null then
             day_room := budget.day_max - budget.day_spent - budget.day_held;
             month_room := budget.month_max - budget.month_spent - budget.month_held;
-            -- One that was made before midnight and comes after another of the new day, for its body took long or a clock is
-            -- behind: the room of its own day, beside what this batch has given away already.
+            -- A request from before midnight may follow one of the new day (slow body, slow clock). The budget of its own day applies, less
+            -- the amounts that this batch already holds.
             if made < budget.day and budget.day_max is not null then
               day_room := budget.day_max - key_budget_used(p_account[i], p_key[i], made, made + 1) - (
                 select coalesce(sum(o.amount), 0) from unnest(p_id[:i - 1], p_key[:i - 1], p_amount[:i - 1], codes[:i - 1])

@@ -1,7 +1,7 @@
 -- since: 0030
--- Takes credit aside for one request: what `ledger_hold` does for a batch, at half of its cost. Its codes and `available` are the
--- same; whatever is unusual (a budget, a repeat, too little credit) is left to it.
--- Guarantees: those of `ledger_hold`. Sets nothing for the planner: the ledger's own connections carry that.
+-- Holds credit for one request, at half the cost of `ledger_hold` and with the same codes and `available`. Leaves special cases (a budget,
+-- a repeat, too little credit) to that function.
+-- Guarantees: those of `ledger_hold`. Has no planner settings: the ledger's own connections set them.
 
 create or replace function ledger_hold_one(
   p_id uuid, p_account uuid, p_amount bigint, p_gateway text, p_lease interval, p_key uuid, p_key_name text, p_endpoint text,
@@ -10,7 +10,7 @@ create or replace function ledger_hold_one(
 ) language plpgsql as $$
 begin
   if p_amount >= 0 and p_prompt_tokens >= 0 then
-    -- Decides and locks in one: a row that another gateway changes meanwhile is looked at again in its new form.
+    -- Checks and locks in one statement: a row that another transaction changes meanwhile is checked again.
     update ledger_account set held = held + p_amount
      where id = p_account and kind = 'builder' and balance > 0 and balance - held >= p_amount
        and not exists (select from key_budget where key_id = p_key);
@@ -21,7 +21,7 @@ begin
               p_tokenizer, p_stream, p_prompt_tokens, p_price_version, p_client, p_label)
       on conflict (id) do nothing;
       if found then
-        -- These snapshots are younger than the account's lock: whatever ended the request is visible, and so is a budget.
+        -- These snapshots are newer than the account's lock, so they include the end of the request and a new budget.
         if not exists (select from request where id = p_id) and not exists (select from key_budget where key_id = p_key) then
           code := 1;
           available := 0;

@@ -1,8 +1,8 @@
 -- since: 0039
--- Pays the host of a verifier for a spot check: from the reserve, or from the platform's share where the reserve has less or another
--- transaction changes it.
+-- Pays the host of a verifier for a spot check: from the reserve, or from the platform's share if the reserve has less or another
+-- transaction locks it.
 -- Codes: 1 paid · 2 paid before (a repeat) · -2 no such host.
--- Guarantees: safe to repeat with the same id; the reserve is never overdrawn by it; it does not wait for the reserve while it locks the host.
+-- Guarantees: safe to repeat with the same id; never overdraws the reserve; does not wait for the reserve while it locks the host.
 
 create or replace function ledger_pay_check(p_id uuid, p_host uuid, p_amount bigint) returns smallint language plpgsql as $$
 declare

@@ -1,7 +1,7 @@
 -- since: 0052
 -- Moves the money of a lost transfer again.
 -- Codes: 1 moved · 2 moved before (a repeat) · 0 the account has less than it needs · -2 no such account.
--- Guarantees: those of the function that made the transfer: a transfer is moved once, and none takes more than that function would.
+-- Guarantees: those of the transfer's own function: a transfer is moved once, and takes no more than that function would.
 
 create or replace function ledger_reenter(lost transfer) returns smallint language plpgsql as $$
 declare

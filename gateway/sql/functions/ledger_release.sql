@@ -1,7 +1,7 @@
 -- since: 0039
--- Pays hosts the shares that were withheld of these requests: a transfer for each, from the reserve, or from the platform where the
--- reserve has less. Returns how many there were and what they come to.
--- Guarantees: a share is released once, so it is safe to repeat; all of them or none; accounts are locked in id order.
+-- Pays hosts the withheld shares of these requests: one transfer each, from the reserve, or from the platform if the reserve has less.
+-- Returns the number of shares and their sum.
+-- Guarantees: a share is released once, so a repeat is safe; all shares or none; accounts are locked in id order.
 
 create or replace function ledger_release(
   p_requests uuid[], p_by text, p_note text, out shares integer, out amount bigint

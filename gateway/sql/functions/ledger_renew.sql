@@ -1,6 +1,6 @@
--- Gives the holds of living requests another lease. Returns how many.
--- Guarantees: passes over the holds that are just ending. They need no lease any more, and a settlement that locks the same
--- rows in another order would deadlock with it.
+-- Renews the leases of holds. Returns the number of renewed holds.
+-- Guarantees: skips holds that are just ending. They need no lease any more, and waiting could deadlock with a settlement that locks the
+-- same rows in another order.
 
 create or replace function ledger_renew(p_id uuid[], p_lease interval) returns integer language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off as $$

@@ -1,6 +1,6 @@
 -- since: 0039
--- Locks the reserve, counts the shares that settlements withheld since, and returns its balance.
--- Guarantees: each share is counted once. The caller has locked every account that it needs before.
+-- Locks the reserve, adds the shares withheld since the last call, and returns the balance.
+-- Guarantees: each share is counted once. The caller has already locked every account that it needs.
 
 create or replace function ledger_reserve_lock() returns numeric language plpgsql as $$
 declare

@@ -1,8 +1,8 @@
 -- since: 0043
--- Records requests that the database has lost, with their holds, after a failover: as if their gateway had died, nothing charged.
--- `ledger_settle_late` then charges each of them.
+-- Records requests that a failover lost, with their holds, as if their gateway had died: no charge. `ledger_settle_late` then charges each
+-- of them.
 -- Codes: 1 recorded · 2 there already, held or ended · -2 no such account.
--- Guarantees: a request is recorded once, whoever else does the same, holds or settles it; accounts are locked in id order, as everywhere.
+-- Guarantees: a request is recorded once, also if others record, hold or settle it; accounts are locked in id order.
 
 create or replace function ledger_restore(
   p_id uuid[], p_account uuid[], p_amount bigint[], p_key uuid[], p_key_name text[], p_endpoint text[], p_model text[],

@@ -1,8 +1,7 @@
 -- since: 0030
--- Pays what a builder account owes out of a host account. The transfer is the host's; both have an entry of it.
+-- Pays a builder account's debt from a host account. The transfer is the host's; both have an entry.
 -- Codes: 1 moved · 2 moved before (a repeat) · 0 the host has less, or the builder owes less · -2 no such accounts.
--- Guarantees: moves no more than the host has and the builder owes; safe to repeat with the same id; accounts are locked in
--- id order.
+-- Guarantees: moves at most the host's balance and the builder's debt; safe to repeat with the same id; accounts are locked in id order.
 
 create or replace function ledger_setoff(p_id uuid, p_host uuid, p_builder uuid, p_amount bigint, p_reason text)
 returns smallint language plpgsql as $$

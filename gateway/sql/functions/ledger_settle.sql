@@ -1,11 +1,10 @@
 -- since: 0030
--- Ends requests: charges them, pays the host, gives the rest of the hold back and writes the record and the rollups. Tells
--- which requests were an identity's own: the account that asked and the one that served have an owner in common.
--- `p_withheld`: hosts that get no share of the charge, each for its `p_reason`; the share is the reserve's (withheld_share).
--- Codes: 1 settled · 2 settled before (a repeat) · 3 its lease ran out before · 0 no such hold.
--- Guarantees: all of it in one transaction or nothing; a hold is settled once; accounts
--- are locked in id order and rollups touched in key order, so batches cannot deadlock. That a charge is not above its hold is
--- a constraint of `request`.
+-- Settles requests: charges them, pays the host, refunds the rest of the hold, and writes the record and the rollups. Marks requests whose
+-- builder and host accounts have an owner in common (`own`).
+-- `p_withheld`: hosts that get no share of the charge, each for its `p_reason`; the reserve gets the share (withheld_share).
+-- Codes: 1 settled · 2 settled before (a repeat) · 3 its lease expired before · 0 no such hold.
+-- Guarantees: completely or not at all, in one transaction; a hold is settled once; accounts are locked in id order and rollups written in
+-- key order, so batches cannot deadlock. A constraint of `request` keeps a charge within its hold.
 
 create or replace function ledger_settle(
   p_id uuid[], p_account uuid[], p_host uuid[], p_node uuid[], p_charge bigint[], p_outcome text[],
@@ -29,18 +28,18 @@ begin
   if locked <> (select count(distinct party) from unnest(parties) as p (party)) then
     raise exception 'an account of this settlement does not exist';
   end if;
-  -- Here and below, lists in a select run side by side and nothing is stored between: cheaper than `unnest` of them all as a table.
+  -- Here and below, a select list unnests each array: cheaper than one `unnest` of all in `from`, which stores its rows.
   if exists (select from (select unnest(p_charge) as charge, unnest(p_reasoning_tokens) as reasoning,
                                  unnest(p_completion_tokens) as completion) o
               where charge < 0 or reasoning not between 0 and completion) then
     raise exception 'settlement charge or token count is out of range';
   end if;
 
-  -- Once for the batch: in most of them nobody serves their own requests.
+  -- Checked once per batch: in most batches no one serves their own requests.
   any_own := exists (select from account_owner serves join account_owner asks on asks.identity_id = serves.identity_id
                       where serves.account_id = any (p_host) and asks.account_id = any (p_account));
   if p_withheld is not null then
-    -- Alone: shares that are withheld.
+    -- Settles withheld shares one by one.
     for i in
       select o.place
         from unnest(p_id, p_account, p_host, p_withheld) with ordinality as o (id, account, host, withheld, place)
@@ -55,8 +54,8 @@ begin
     end loop;
   end if;
   if any_own then
-    -- An identity's own requests spend granted credit first, in the order of the batch. Read by way of JSON, because migrations before
-    -- 0039 leave no such column.
+    -- An identity's own requests spend granted credit first, in the batch's order. Reads `granted` via JSON: the column does not exist
+    -- before migration 0039.
     with own as (
       select o.id, o.account, min(o.place) as place, min(o.charge) as charge
         from unnest(p_id, p_account, p_host, p_charge) with ordinality as o (id, account, host, charge, place)
@@ -93,11 +92,11 @@ begin
                    unnest(p_duration_ms) as duration_ms, unnest(p_created_ms) as created_ms,
                    unnest(granted_parts) as granted_part) o
      where h.id = o.id
-    -- What several parts below read comes first: a row is unpacked as far as its last column that is asked for.
+    -- Columns that several parts below read come first: PostgreSQL unpacks rows up to the last requested column.
     returning h.account_id, h.amount, o.charge, o.host,
               case when o.host is null then 0 else host_share(o.charge - coalesce(o.granted_part, 0)) end as share,
               o.id, o.outcome, h.key_id, h.model,
-              -- The id's own time, worked out by the caller: a tenth of the cost of doing it here.
+              -- The id's time. The caller computes it at a tenth of the cost here.
               date_trunc('hour', timestamptz 'epoch' + o.created_ms * interval '1 millisecond') as hour,
               h.prompt_tokens, o.completion_tokens, o.node,
               any_own and exists (select from account_owner serves
@@ -159,7 +158,7 @@ begin
       from unnest(p_id, granted_parts) as o (id, part)
      where r.id = o.id and r.id = any (settled) and o.part > 0;
   end if;
-  -- A statement of its own, for the many batches that have no key with a budget.
+  -- A separate statement, because most batches have no key with a budget.
   if exists (select from key_budget where key_id = any (keys)) then
     update key_budget b
        set day_held = b.day_held - t.day_held, month_held = b.month_held - t.month_held,

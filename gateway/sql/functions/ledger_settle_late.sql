@@ -1,11 +1,11 @@
 -- since: 0030
--- Settles a request whose lease ran out before: its record says `gateway_lost`, its hold was given back, and its answer was
--- given all the same. Charges what it cost, as far as the account has it free now and the key's budgets have room, pays the
--- host its share of that, and makes record and rollups what they would have been. What could not be collected is written
--- beside the charge. `p_withheld`: the host that gets no share of it, for `p_reason`.
--- Codes: 1 settled · 2 settled before (a repeat) · 0 no such request. `charged` is what was taken now.
--- Guarantees: all of it in one transaction or nothing; a request is settled once, late or not; nobody is overspent; accounts
--- are locked in id order, as everywhere, and before their records and rollups, so it cannot deadlock.
+-- Settles a request whose lease expired before: its record has the outcome `gateway_lost`, its hold was released, and its answer was sent
+-- all the same. Charges its cost, as far as the account's free credit and the key's budgets allow, pays the host's share of that, and
+-- corrects the record and the rollups. Stores the uncollected rest beside the charge. `p_withheld`: the host that gets no share, for
+-- `p_reason`.
+-- Codes: 1 settled · 2 settled before (a repeat) · 0 no such request. `charged`: the amount charged now.
+-- Guarantees: completely or not at all, in one transaction; a request is settled once, late or not; no account is overspent; accounts are
+-- locked in id order, before their records and rollups, so it cannot deadlock.
 
 create or replace function ledger_settle_late(
   p_id uuid, p_account uuid, p_host uuid, p_node uuid, p_charge bigint, p_outcome text, p_http_status smallint,

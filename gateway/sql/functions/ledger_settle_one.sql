@@ -1,8 +1,7 @@
 -- since: 0030
--- Ends one request: what `ledger_settle` does for a batch, at half of its cost. Its codes are the same; whatever is unusual is
--- left to it.
+-- Settles one request, at half the cost of `ledger_settle` and with the same codes. Leaves special cases to that function.
 -- `p_withheld`: the host that gets no share, for `p_reason`.
--- Guarantees: those of `ledger_settle`. Sets nothing for the planner: the ledger's own connections carry that.
+-- Guarantees: those of `ledger_settle`. Has no planner settings: the ledger's own connections set them.
 
 create or replace function ledger_settle_one(
   p_id uuid, p_account uuid, p_host uuid, p_node uuid, p_charge bigint, p_outcome text, p_http_status smallint,
@@ -20,7 +19,7 @@ declare
   is_own boolean := false;
 begin
   if p_host is distinct from p_account and p_charge >= 0 and p_reasoning_tokens between 0 and p_completion_tokens then
-    -- The accounts before the hold and in the order of their ids, like every batch: no two can wait for each other.
+    -- Locks the accounts before the hold and in id order, like every batch, so no two can deadlock.
     perform from ledger_account where id in (p_account, p_host) order by id for no key update;
     get diagnostics locked = row_count;
     if locked = (case when p_host is null then 1 else 2 end) then

@@ -1,8 +1,8 @@
 -- since: 0030
--- What of a charge an account pays with credit that was granted to it. For requests that the account's own identity serves, which spend
+-- Spends granted credit on a charge and returns that part of the charge. For requests that the account's own identity serves, which spend
 -- granted credit first; all others spend bought credit first.
--- Guarantees: never more than the charge, the granted credit that is left, or the balance. The caller has locked the account, and takes
--- the charge from it afterwards. Before migration 0039 nothing is known of grants, and it is 0.
+-- Guarantees: at most the charge, the remaining granted credit, and the balance. The caller has locked the account, and takes the charge
+-- from it afterwards. Returns 0 before migration 0039.
 
 create or replace function ledger_spend_granted(p_account uuid, p_charge bigint) returns bigint language plpgsql as $$
 declare

@@ -1,8 +1,9 @@
 -- since: 0030
 -- Moves money between the outside world and an account: grants and purchases in, refunds, disputes and payouts out.
 -- Codes: 1 moved · 2 moved before (a repeat) · 0 a payout exceeds the balance · -2 no such account.
--- Guarantees: safe to repeat with the same id; a payout is never more than the balance; an account that a refund or a dispute
--- takes below what it holds is marked `overdrawn`; granted credit is known apart and never more than the balance; an account that comes to its low-credit mark or above is armed again.
+-- Guarantees: safe to repeat with the same id; a payout never exceeds the balance; an account whose balance a refund or dispute takes below
+-- its holds is marked `overdrawn`; granted credit is stored separately and never exceeds the balance; a balance at or above the low-credit
+-- mark resets the alert.
 
 create or replace function ledger_transfer(p_id uuid, p_kind text, p_account uuid, p_amount bigint, p_reason text)
 returns smallint language plpgsql as $$

@@ -1,4 +1,4 @@
--- Gives holds back without a charge and without a record: nothing was dispatched. Codes: 1 released · 0 no such hold.
+-- Releases holds without a charge or a record: nothing was dispatched. Codes: 1 released · 0 no such hold.
 -- Guarantees: safe to repeat; accounts are locked in id order.
 
 create or replace function ledger_void(p_id uuid[]) returns smallint[] language plpgsql

@@ -1,8 +1,8 @@
 -- since: 0039
--- Takes back the shares that a node's requests since `p_since` were paid, newest first: one transfer from its host to the reserve, and one
--- withheld share for each request. Returns how many there were and what they come to.
--- Guarantees: takes whole shares, and no more than the host has and no open batch of payouts has promised it; takes no share twice, nor
--- one that was released, so it is safe to repeat.
+-- Takes back the paid shares of a node's requests since `p_since`, newest first: one transfer from its host to the reserve, and one
+-- withheld share per request. Returns the number of shares and their sum.
+-- Guarantees: takes whole shares, at most the host's balance less the promises of open payout batches; takes no share twice and no released
+-- share, so a repeat is safe.
 
 create or replace function ledger_withhold(
   p_node uuid, p_since timestamptz, p_reason text, out shares integer, out amount bigint

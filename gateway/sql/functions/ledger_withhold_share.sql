@@ -1,8 +1,8 @@
 -- since: 0030
--- Withholds a host's share of a request that is being settled: the reserve has it from then on, line by line. Returns what of the charge
--- was paid with granted credit, which earns no share where builder and host are one identity.
--- Guarantees: locks nothing of the reserve's, so settlements do not wait for each other. The caller has locked the builder's account and
--- takes the charge from it afterwards. Only gateways that know migration 0039 ask for it.
+-- Withholds a host's share of a request that is being settled: adds the reserve's line for it. Returns the part of the charge paid with
+-- granted credit, which earns no share if builder and host are one identity.
+-- Guarantees: locks nothing of the reserve, so settlements do not wait for each other. The caller has locked the builder's account and
+-- takes the charge from it afterwards. Only gateways with migration 0039 call this.
 
 create or replace function ledger_withhold_share(
   p_id uuid, p_account uuid, p_host uuid, p_node uuid, p_charge bigint, p_reason text

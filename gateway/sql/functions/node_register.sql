@@ -1,7 +1,7 @@
--- Registers a node, or finds the one of that name and notes its machine anew. Null: the account has as many as it may, or its host as
--- many as one may have none of whose nodes gave `p_probation_answers` good answers. A host is whoever owns the account, with every
--- other account of theirs.
--- Guarantees: never more than `p_nodes_max` nodes that are not retired, for registrations at once too; one node per name.
+-- Registers a node, or updates the machine of the node with that name. Null: the account has `p_nodes_max` nodes, or its host has
+-- `p_probation_nodes_max` and no node with `p_probation_answers` good answers. The host is the account and all other accounts of its
+-- owners.
+-- Guarantees: never more than `p_nodes_max` nodes that are not retired, also with concurrent registrations; one node per name.
 
 create or replace function node_register(
   p_id uuid, p_account uuid, p_name text, p_hardware jsonb, p_agent text, p_nodes_max integer,
@@ -11,7 +11,7 @@ declare
   found_id uuid;
   host uuid[];
 begin
-  -- Of two registrations at once the second counts the first.
+  -- The second concurrent registration counts the first.
   perform from account where id = p_account for no key update;
   update node set hardware = p_hardware, agent = p_agent
    where account_id = p_account and name = p_name returning id into found_id;

@@ -1,6 +1,6 @@
--- Adds one sample of the nodes that are connected, and of all of them together, to the slots of time that run at `p_at` (now,
--- where it is null). Samples are `p_every_s` seconds apart.
--- Guarantees: one sample in so many seconds, however many gateways call this; each sees every node, so the first is enough.
+-- Adds one sample of each connected node, and of all together, to the time slots of `p_at` (null: now). Samples are `p_every_s` seconds
+-- apart.
+-- Guarantees: one sample per `p_every_s`, however many gateways call this; each gateway sees every node, so the first call is enough.
 
 create or replace function node_sample(
   p_at timestamptz, p_every_s integer, p_node uuid[], p_slots integer[], p_busy integer[]

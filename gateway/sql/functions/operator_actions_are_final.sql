@@ -1,5 +1,5 @@
--- What operators did is written before the act and told once how it ended.
--- Guarantees: nothing else about a row ever changes, and no row is deleted.
+-- An operator action is recorded before it runs. Its outcome is set once.
+-- Guarantees: nothing else in a row changes, and no row is deleted.
 
 create or replace function operator_actions_are_final() returns trigger language plpgsql as $$
 begin

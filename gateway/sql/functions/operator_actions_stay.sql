@@ -1,5 +1,5 @@
--- What operators did stays.
--- Guarantees: the table is not truncated, whoever tries.
+-- Operator actions stay.
+-- Guarantees: no one can truncate the table.
 
 create or replace function operator_actions_stay() returns trigger language plpgsql as $$
 begin

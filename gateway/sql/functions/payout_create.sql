@@ -1,10 +1,10 @@
 -- since: 0039
--- Sets off what the owners of hosts owe, then makes a batch of everything hosts are owed from `p_minimum` upwards that is
--- older than the hold-back. No batch where nothing was set off and nobody is owed as much; a batch that only sets off has
--- nothing to send and is paid at once. Returns how many hosts the batch pays. Its lines also say what is withheld from their hosts.
+-- Sets off the debts of hosts' owners, then creates a batch of all host balances older than the hold-back, from `p_minimum` upwards.
+-- Creates no batch if nothing is set off and no host is paid; a batch that only sets off is marked as paid at once. Returns the number of
+-- hosts that the batch pays. Its lines also state the shares withheld from their hosts.
 -- `p_hold_days` has a default for gateways of the version before, while both run.
--- Guarantees: money that an open batch promised is neither promised again nor set off; a suspended host is left out of all of
--- it until it is restored; one batch is made at a time; safe to repeat with the same id.
+-- Guarantees: money that an open batch promised is neither promised again nor set off; a suspended host is skipped until it is restored;
+-- one batch is created at a time; safe to repeat with the same id.
 
 create or replace function payout_create(p_id uuid, p_note text, p_by text, p_minimum bigint, p_hold_days integer default 7)
 returns integer language plpgsql as $$
@@ -16,14 +16,14 @@ declare
   paid integer;
   moved numeric;
 begin
-  -- Two batches at once would promise the same money twice.
+  -- Concurrent batches would promise the same money twice.
   perform pg_advisory_xact_lock(hashtext('payout_create'));
   if exists (select from payout_batch where id = p_id) then
     return (select count(*) from payout where batch_id = p_id and amount > 0);
   end if;
   insert into payout_batch (id, note, created_by) values (p_id, p_note, p_by);
 
-  -- Every debt beside every host that could pay it, in the order in which they are set off: by host, then by debt.
+  -- Pairs each debt with each host that could pay it, in the order of the set-offs: by host, then by debt.
   select array_agg(host order by host, builder), array_agg(builder order by host, builder) into hosts, builders
     from (select distinct serves.account_id as host, debt.id as builder
             from ledger_account debt
@@ -32,7 +32,7 @@ begin
             join ledger_account earned on earned.id = serves.account_id and earned.kind = 'host' and earned.balance > 0
             join account h on h.id = serves.account_id and h.suspended_at is null
            where debt.kind = 'builder' and debt.balance < 0) pair;
-  -- All of them at once and in id order, as every operation of the ledger does. A dispute that comes after this waits.
+  -- Locks all accounts at once and in id order, like every ledger operation. A later dispute waits.
   perform from ledger_account where id = any (hosts || builders) order by id for no key update;
   for i in 1 .. coalesce(cardinality(hosts), 0) loop
     select least(earned.balance - coalesce((select sum(p.amount) from payout p join payout_batch b on b.id = p.batch_id

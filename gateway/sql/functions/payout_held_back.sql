@@ -1,9 +1,7 @@
 -- since: 0039
--- A host's earnings that are not old enough to be paid. By the hour in which requests were made, as the rollup has them, but for
--- shares that were taken back.
--- Guarantees: an hour counts from its end, so none is let go too early, some up to an hour late. Credit is bought before the
--- request that spends it, so the purchase behind an earning that is let go is older than the hold-back too, the host's own
--- purchases among them.
+-- Returns a host's earnings that are too recent to be paid: the hours of the rollup, less the shares that were taken back.
+-- Guarantees: an hour counts from its end, so no earning is released too early, and some up to an hour late. Credit is bought before the
+-- request that spends it, so the purchase behind a released earning is also older than the hold-back, even if it is the host's own.
 
 create or replace function payout_held_back(p_host uuid, p_hold_days integer) returns numeric language sql stable as $$
   select coalesce((select sum(host_pico) from earning_hour where host_account_id = p_host and hour > young.since), 0)

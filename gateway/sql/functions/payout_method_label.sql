@@ -1,6 +1,6 @@
 -- since: 0054
--- Names a payout method without showing all of it: the end of its number, or the first letter and the domain of an address.
--- Guarantees: at most 100 characters, whatever the address.
+-- Returns a masked payout method: the end of its number, or the first character and the domain of an email address.
+-- Guarantees: at most 100 characters for any address.
 
 create or replace function payout_method_label(p_kind text, p_number text) returns text language sql immutable as $$
   select case p_kind

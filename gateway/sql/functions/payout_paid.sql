@@ -1,7 +1,6 @@
 -- since: 0054
--- The money was sent: moves it in the ledger, and notes where each host had it sent.
--- Codes: 1 paid · 2 paid before · 0 no such batch · 3 a host has less than its line promises; somebody has to look before the
--- batch can be booked.
+-- Books a batch after the payment: moves the money in the ledger, and stores each host's payout method.
+-- Codes: 1 paid · 2 paid before · 0 no such batch · 3 a host has less than its line promises; an operator has to resolve this.
 -- Guarantees: all of the batch or nothing; safe to repeat; accounts are locked in id order.
 
 create or replace function payout_paid(p_id uuid, p_by text) returns smallint language plpgsql as $$

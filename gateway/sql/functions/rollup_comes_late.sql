@@ -1,10 +1,8 @@
 -- since: 0054
--- Something is written into a rollup long after its hour: the sums of that day, where it is closed, are no longer right, and are not read
--- from this transaction's end on. A settlement of a request that was just made only compares two times for it: a request takes a quarter
--- of an hour at most, and its lease a minute more.
--- Guarantees: whoever writes, by whichever function or by hand; waits for nobody and keeps nobody waiting, since a row without a key is all
--- that it writes. Twelve hours are half of the time after which a day may be closed (history_day_to_close), and told by the clock at
--- the moment of writing.
+-- Marks the day of a rollup row that is written long after its hour. From the commit on, readers skip the sums of that day if it is closed.
+-- For a recent request the trigger only compares two times: a request takes at most 15 minutes, and its lease one minute more.
+-- Guarantees: covers every writer, by any function or by hand; neither waits nor blocks, because it only inserts a row without a key.
+-- Twelve hours are half of the time after which a day may be closed (history_day_to_close), by the clock at the moment of writing.
 
 create or replace function rollup_comes_late() returns trigger language plpgsql as $$
 declare
@@ -31,6 +29,6 @@ create or replace trigger performance_comes_late after insert or update on perfo
   when (new.grain <> '5min' and new.slot < clock_timestamp() - case new.grain when 'day' then interval '36 hours' else interval '12 hours' end)
   execute function rollup_comes_late('performance');
 
--- Parts are marked when they are added: from then on readers of that day add them up with its hours.
+-- Marks the day when a part is added: from then on readers of that day sum its hours and parts.
 create or replace trigger performance_comes_late after insert on performance_part for each row
   when (new.slot < clock_timestamp() - interval '12 hours') execute function rollup_comes_late('performance');

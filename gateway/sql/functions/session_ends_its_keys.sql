@@ -1,5 +1,5 @@
--- A session that ends, for whatever reason, takes its keys along: the playground's work no longer than it.
--- Guarantees: gateways are told in the same transaction, so that they forget what they remember of the keys.
+-- Revokes a session's keys when the session is deleted, so playground keys end with their session.
+-- Guarantees: notifies gateways in the same transaction, so that they drop cached keys.
 
 create or replace function session_ends_its_keys() returns trigger language plpgsql as $$
 declare

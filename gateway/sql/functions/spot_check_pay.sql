@@ -1,6 +1,6 @@
 -- since: 0055
--- Pays a verifier's host what its spot checks add up to. Returns the amount.
--- Guarantees: pays it once, also after a failover that lost the payment, which then was entered again from a journal.
+-- Pays a verifier's host the sum for its spot checks. Returns the amount.
+-- Guarantees: pays it once, also if a failover lost the payment and a journal entered it again.
 
 create or replace function spot_check_pay(p_host uuid) returns bigint language plpgsql as $$
 declare

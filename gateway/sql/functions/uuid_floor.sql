@@ -1,4 +1,4 @@
--- The smallest UUIDv7 of a moment: where its requests begin, as ids are in the order of time.
+-- Returns the smallest UUIDv7 of a moment. The moment's requests begin there: ids sort by time.
 -- Guarantees: no id made at that moment or later is smaller.
 
 create or replace function uuid_floor(moment timestamptz) returns uuid language sql immutable strict as $$

@@ -1,4 +1,4 @@
--- The moment a UUIDv7 was made, to the millisecond.
+-- Returns the time of a UUIDv7, to the millisecond.
 -- Guarantees: the inverse of uuid_floor for whole milliseconds.
 
 create or replace function uuid_time(id uuid) returns timestamptz language sql immutable strict as $$

@@ -1,6 +1,6 @@
 -- since: 0039
--- What was withheld of a request stays as it is.
--- Guarantees: no withheld share is changed, deleted or truncated, whoever tries; but it is counted once and released once.
+-- A withheld share is final.
+-- Guarantees: no one can change, delete or truncate a withheld share, except to count it and to release it once.
 
 create or replace function withheld_shares_are_final() returns trigger language plpgsql as $$
 begin

@@ -60,7 +60,7 @@ export function openAccounts(options: { pool: pg.Pool; newId: NewId }): Accounts
 }
 
 /** Lists the accounts that an identity owns or is a member of, oldest first. */
-export function accountsOf(db: pg.Pool | pg.PoolClient, identityId: Uuid): Promise<Membership[]> {
+export function findMemberships(db: pg.Pool | pg.PoolClient, identityId: Uuid): Promise<Membership[]> {
   return queryRows(
     db,
     Membership,

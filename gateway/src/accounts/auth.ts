@@ -1,6 +1,6 @@
 /**
  * better-auth, the sign-in library, configured for our tables: passwords, sessions, second factor and OpenID sign-in.
- * We count attempts ourselves (attempts.ts), because the library counts by address only. Its check for cross-site
+ * We count attempts ourselves (attempt-limits.ts), because the library counts by address only. Its check for cross-site
  * requests is off, because the console's guards already refuse them.
  */
 import { PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN } from "@tollgate/api/bounds.ts";
@@ -17,7 +17,7 @@ import type { DatabaseErrorCapture } from "./database-error-capture.ts";
 import type { Emails } from "./emails.ts";
 import { type OidcProvider, oidcPlugin } from "./oidc.ts";
 import type { PasswordHash } from "./password-hash.ts";
-import { invalidateLinks } from "./sessions.ts";
+import { invalidateEmailedLinks } from "./sessions.ts";
 
 const SESSION_S_MAX = 7 * 24 * 60 * 60;
 const LINK_S_MAX = 60 * 60;
@@ -118,7 +118,7 @@ export function openAuth(options: AuthOptions) {
       revokeSessionsOnPasswordReset: true,
       sendResetPassword: async ({ user, token }) => emails?.resetPassword(user.email, token),
       async onPasswordReset({ user }) {
-        await invalidateLinks(pool, user.id);
+        await invalidateEmailedLinks(pool, user.id);
         await proveEmail(pool, user.id);
       },
       onExistingUserSignUp: async ({ user }) => emails?.alreadyHere(user.email),
@@ -223,7 +223,7 @@ async function proveEmail(pool: pg.Pool, identityId: string): Promise<void> {
   );
 }
 
-/** The library's OpenID errors that openid.ts translates and logs. */
+/** The library's OpenID errors that openid-sign-in.ts translates and logs. */
 const TOLD_ELSEWHERE = new Set([
   "State not found",
   "Failed to parse state",

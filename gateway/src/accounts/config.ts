@@ -1,6 +1,6 @@
 /** The settings of sign-in and email. */
 import { z } from "zod";
-import { bothOrNeither, domain, parsed, rotationMistakes, text } from "../base/settings.ts";
+import { declareSettings, findUnpairedVariable, parsedSetting, rotationMistakes, text } from "../base/settings.ts";
 import type { OidcProvider as OidcProviderConfig } from "./oidc.ts";
 
 const LOOPBACK = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(\/|$)/;
@@ -50,7 +50,7 @@ interface AccountsConfig {
 
 const long = { matches: /^.{32}/s, rule: "have 32 characters or more", secret: true };
 
-export const accounts = domain({
+export const accountSettings = declareSettings({
   title: "Sign-in and email",
   note: `Without \`SMTP_URL\` the gateway sends no email: there are no password resets, and new email addresses need no confirmation. With
 \`SMTP_URL\`, people confirm a new address before their first sign-in.`,
@@ -71,7 +71,7 @@ export const accounts = domain({
       help: "The next secret, while `SESSION_SECRET` is being replaced.",
       see: "[Secrets](secrets.md)",
     }),
-    OIDC_PROVIDERS: parsed(OidcProviders, {
+    OIDC_PROVIDERS: parsedSetting(OidcProviders, {
       rule: "be a JSON list",
       secret: true,
       help: "OpenID Connect providers to sign in with; needs `PUBLIC_URL`.",
@@ -91,7 +91,7 @@ export const accounts = domain({
   },
   mistakes: (variables) => [
     ...rotationMistakes("SESSION_SECRET", variables, { nextAlone: true }),
-    ...bothOrNeither(variables, "SMTP_URL", "MAIL_FROM"),
+    ...findUnpairedVariable(variables, "SMTP_URL", "MAIL_FROM"),
   ],
   config: (e): AccountsConfig => ({
     sessionSecret: e.SESSION_SECRET,

@@ -6,16 +6,16 @@ import type pg from "pg";
 import { z } from "zod";
 import type { NewId, Uuid } from "../base/ids.ts";
 import { publicId } from "../base/ids.ts";
-import { exactMicro, type Pico } from "../base/money.ts";
+import { formatExactMicrodollars, type Pico } from "../base/money.ts";
 import { ACCOUNT_KINDS } from "../base/states.ts";
 import { ACCOUNT_TOPIC, sendBroadcast, TEAM_TOPIC } from "../db/broadcast.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
-import { PAYOUT_METHODS_SCHEMA } from "./payout-methods.ts";
-import { type Actor, lockForOwner, MEMBERS } from "./team-rows.ts";
+import { PAYOUT_METHODS_MIGRATION } from "./payout-methods.ts";
+import { type Actor, lockAccountIfOwner, MEMBERS } from "./team-rows.ts";
 
 /** The migration that adds the last of the tables and columns used here. */
-export const DELETION_SCHEMA = PAYOUT_METHODS_SCHEMA;
+export const ACCOUNT_DELETION_MIGRATION = PAYOUT_METHODS_MIGRATION;
 /** How long a checkout page of the payment provider can be paid, in hours. */
 const CHECKOUT_HOURS = 24;
 const BATCH_ROWS = 1000;
@@ -90,7 +90,7 @@ export function openDeletion({ pool, newId }: { pool: pg.Pool; newId: NewId }): 
 
     async delete(accountId, by) {
       const outcome = await inTransaction(pool, async (client) => {
-        if (!(await lockForOwner(client, accountId, by))) return "role_required";
+        if (!(await lockAccountIfOwner(client, accountId, by))) return "role_required";
         // Locks the ledger account. Concurrent requests, payouts and payments wait for this lock, and then find the
         // account suspended.
         await client.query("select from ledger_account where id = $1 for update", [accountId]);
@@ -196,7 +196,7 @@ function blockersOf({ balance, inFlight, openPayouts, openPayments, quarantined 
 /** The entry's details for the audit log, without personal data. */
 const detailsOf = ({ kind, balance, keys, nodes, people }: z.infer<typeof PlanRow>) => ({
   kind,
-  given_up_micro: exactMicro(balance as Pico),
+  given_up_micro: formatExactMicrodollars(balance as Pico),
   keys,
   nodes,
   people,

@@ -6,7 +6,7 @@ import { INVITATION_DAYS } from "@tollgate/api/bounds.ts";
 import type { Role } from "@tollgate/api/roles.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import { linkTo } from "./links.ts";
+import { buildConsoleTokenLink } from "./links.ts";
 import type { Email, Mail } from "./mail.ts";
 
 export interface Emails {
@@ -48,7 +48,7 @@ export function openEmails({ mail, log, origin }: EmailsOptions): Emails {
       .finally(() => inFlight.delete(sending));
     inFlight.add(sending);
   };
-  const link = (page: string, token: string): string => linkTo(origin, page, token);
+  const link = (page: string, token: string): string => buildConsoleTokenLink(origin, page, token);
   return {
     resetPassword: (to, token) =>
       post({

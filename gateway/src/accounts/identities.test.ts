@@ -3,7 +3,7 @@ import { scryptSync } from "node:crypto";
 import { after, before, test } from "node:test";
 import { ACCOUNTS_MAX } from "@tollgate/api/bounds.ts";
 import { systemClock } from "../base/clock.ts";
-import { newIds, timeOf, type Uuid } from "../base/ids.ts";
+import { creationTimeMsOf, newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
@@ -157,7 +157,7 @@ test("ids are UUIDs that contain their creation time", async () => {
   );
   const until = systemClock.now();
   for (const id of Object.values(rows[0])) {
-    const made = timeOf(id as Uuid);
+    const made = creationTimeMsOf(id as Uuid);
     assert.ok(made >= since && made <= until, String(id));
   }
 });

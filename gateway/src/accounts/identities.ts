@@ -9,37 +9,37 @@ import type { Log } from "../base/log.ts";
 import type { AccountKind } from "../base/states.ts";
 import { shareUntilSent } from "../base/until-sent.ts";
 import { inTransaction } from "../db/pool.ts";
-import { accountsOf, addOwner, insertAccount, type Membership } from "./accounts.ts";
-import { openAuthCall } from "./ask.ts";
-import { openAttempts } from "./attempts.ts";
+import { addOwner, findMemberships, insertAccount, type Membership } from "./accounts.ts";
+import { openAttemptLimits } from "./attempt-limits.ts";
 import type { Auth, openAuth } from "./auth.ts";
+import { openAuthCall } from "./auth-call.ts";
 import { originOf } from "./auth-names.ts";
 import { captureDatabaseErrors } from "./database-error-capture.ts";
-import { DELETION_SCHEMA, type Deletion, openDeletion } from "./deletion.ts";
+import { ACCOUNT_DELETION_MIGRATION, type Deletion, openDeletion } from "./deletion.ts";
 import { openEmails, type PayoutMethodChange } from "./emails.ts";
 import { createIdentity, hasOperator, type NewIdentity } from "./enrolment.ts";
 import { openInvitations } from "./invitations.ts";
 import { withMachineTime } from "./machine-time.ts";
 import type { Mail } from "./mail.ts";
 import type { OidcProvider } from "./oidc.ts";
-import { type OpenId, openOpenId } from "./openid.ts";
+import { type OpenIdSignIn, openOpenIdSignIn } from "./openid-sign-in.ts";
 import { type PasswordHash, scryptHash } from "./password-hash.ts";
 import { openPasswords, type Passwords } from "./passwords.ts";
 import { openPayoutMethods, type PayoutMethods } from "./payout-methods.ts";
 import { openPersonDeletion, type PersonDeletion } from "./person-deletion.ts";
 import { openPreferences, type Preferences } from "./preferences.ts";
-import { openScripts, SCRIPTS_SCHEMA, type Scripts } from "./scripts.ts";
+import { openScriptSessions, SCRIPT_SESSIONS_MIGRATION, type ScriptSessions } from "./script-sessions.ts";
 import { openSecretReencryption } from "./secret-reencryption.ts";
-import { openSessions, type Sessions, sweepExpired } from "./sessions.ts";
+import { deleteExpiredSessions, openSessions, type Sessions } from "./sessions.ts";
 import { openSignIn, type SignIn } from "./sign-in.ts";
 import { openSignatureReplacement } from "./signature-replacement.ts";
-import { signedValue } from "./signed-cookie.ts";
-import { type SignedIn, signedInOf } from "./signed-in.ts";
+import { signCookieValue } from "./signed-cookie.ts";
+import { personFromLibrarySession, type SignedInPerson } from "./signed-in-person.ts";
 import { openTeam, type Team } from "./team.ts";
 import { openTwoFactor, type TwoFactor } from "./two-factor.ts";
 
 export { IdentityError } from "./enrolment.ts";
-export type { SignedIn };
+export type { SignedInPerson };
 
 export interface Identities {
   /** Creates an identity from the command line. People sign up themselves, but never as operators. */
@@ -48,7 +48,7 @@ export interface Identities {
   hasOperator(): Promise<boolean>;
   own(identityId: Uuid, accountId: Uuid): Promise<void>;
   /** Returns the identity of the session cookie in these headers, or undefined without a valid session. Only reads. */
-  session(headers: Headers): Promise<SignedIn | undefined>;
+  session(headers: Headers): Promise<SignedInPerson | undefined>;
   /** Lists the accounts that an identity owns or is a member of, oldest first. */
   accountsOf(identityId: Uuid): Promise<Membership[]>;
   /**
@@ -71,9 +71,9 @@ export interface Identities {
   signIn: SignIn;
   passwords: Passwords;
   twoFactor: TwoFactor;
-  openId: OpenId;
+  openId: OpenIdSignIn;
   sessions: Sessions;
-  scripts: Scripts;
+  scripts: ScriptSessions;
   /** Whether email is available for new passwords, and whether new addresses must be confirmed. */
   offers: { resetByMail: boolean; verifiesEmails: boolean };
   /** Loads the sign-in library and looks up a session that does not exist, so that the first user does not wait. */
@@ -137,7 +137,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     databaseAheadMs = () => 0,
     schemaNumber = () => Number.POSITIVE_INFINITY,
   } = options;
-  const hasScripts = (): boolean => schemaNumber() >= SCRIPTS_SCHEMA;
+  const hasScripts = (): boolean => schemaNumber() >= SCRIPT_SESSIONS_MIGRATION;
   const { linkOrigin = originOf(publicUrl, isSecure), passwordHash = scryptHash } = options;
   const emails = mail === undefined ? undefined : openEmails({ mail, log, origin: linkOrigin });
   const witness = captureDatabaseErrors(withMachineTime(pool, databaseAheadMs));
@@ -160,13 +160,13 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
   const ask = openAuthCall(loaded, witness, resigning);
   // Derives the keys of the counts from the old secret, if there is one. So gateways with the old and the new secret
   // share the counts.
-  const attempts = openAttempts({ pool, secret: oldSecret ?? secret });
+  const attempts = openAttemptLimits({ pool, secret: oldSecret ?? secret });
   const canMail = mail?.delivers ?? false;
   const invitations = openInvitations({ pool, newId, attempts, emails, canMail, origin: linkOrigin });
   const team = openTeam({ pool, newId, attempts, invitations, verifyEmails });
   const passwords = openPasswords({ pool, ask, attempts, log, resigning, canMail: mail !== undefined });
   const signIn = openSignIn({ ask, attempts, pool, verifyEmails, kept });
-  const sessions = shareUntilSent<SignedIn | undefined>();
+  const sessions = shareUntilSent<SignedInPerson | undefined>();
   const session: Identities["session"] = async (headers) => {
     const auth = await loaded();
     const cookie = headers.get("cookie") ?? "";
@@ -177,10 +177,10 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
       const found = await witness.ask(() => auth.api.getSession({ headers: sent, query: { disableRefresh: true } }), {
         onSent,
       });
-      return found === null ? undefined : signedInOf(found);
+      return found === null ? undefined : personFromLibrarySession(found);
     });
   };
-  const scripts = openScripts({ pool, newId, attempts, hasScripts });
+  const scripts = openScriptSessions({ pool, newId, attempts, hasScripts });
   const deletion = openDeletion({ pool, newId });
   const memberships = shareUntilSent<Membership[]>();
 
@@ -194,13 +194,13 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
         // Waits, so that concurrent callers of one event-loop turn share the query.
         await new Promise<void>(process.nextTick);
         onSent();
-        return await accountsOf(pool, identityId);
+        return await findMemberships(pool, identityId);
       }),
     openAccount: (identityId, account) =>
       inTransaction(pool, async (client) => {
         // Locks the identity, so that concurrent requests cannot exceed the limit.
         await client.query("select from identity where id = $1 for update", [identityId]);
-        const owned = (await accountsOf(client, identityId)).filter(({ role }) => role === "owner");
+        const owned = (await findMemberships(client, identityId)).filter(({ role }) => role === "owner");
         if (owned.some(({ suspended }) => suspended)) return "account_suspended";
         if (owned.length >= ACCOUNTS_MAX) return "too_many";
         const id = await insertAccount(client, { id: newId(), ...account });
@@ -224,7 +224,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     signIn,
     passwords,
     twoFactor: openTwoFactor({ ask, attempts, kept }),
-    openId: openOpenId({ ask, attempts, providers, log }),
+    openId: openOpenIdSignIn({ ask, attempts, providers, log }),
     sessions: openSessions({ pool, hasScripts }),
     scripts,
     offers: { resetByMail: mail !== undefined, verifiesEmails: verifyEmails },
@@ -232,18 +232,18 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
       const { authCookies } = await (await loaded()).$context;
       // The cookie contains a new ID instead of a session token. IDs and tokens have different formats, so it matches
       // no session.
-      const cookie = `${authCookies.sessionToken.name}=${signedValue(newId(), secret)}`;
+      const cookie = `${authCookies.sessionToken.name}=${signCookieValue(newId(), secret)}`;
       await Promise.all([
         session(new Headers({ cookie })),
         signIn.renew({ cookie, address: "127.0.0.1", userAgent: undefined }),
       ]);
     },
     async sweep() {
-      await sweepExpired(pool);
+      await deleteExpiredSessions(pool);
       await scripts.sweep();
       await invitations.sweep();
       await team.sweep();
-      if (schemaNumber() >= DELETION_SCHEMA) await deletion.sweep();
+      if (schemaNumber() >= ACCOUNT_DELETION_MIGRATION) await deletion.sweep();
       await attempts.sweep();
       // Only gateways that already use the new secret re-encrypt. They have the previous one as `oldSecret`.
       if (oldSecret !== undefined) await kept.sweep();

@@ -11,10 +11,10 @@ import { type NewId, parseId, publicId, type Uuid } from "../base/ids.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
 import { Account } from "./accounts.ts";
-import type { Attempts } from "./attempts.ts";
+import type { AttemptLimits } from "./attempt-limits.ts";
 import type { Emails } from "./emails.ts";
-import { linkTo } from "./links.ts";
-import { type Actor, lockForOwner, recordTeamEvent, roleOf, teamSize } from "./team-rows.ts";
+import { buildConsoleTokenLink } from "./links.ts";
+import { type Actor, lockAccountIfOwner, recordTeamEvent, roleOf, teamSize } from "./team-rows.ts";
 
 const SECRET_BYTES = 32;
 const TOKEN = /^(inv_[0-9a-z]{26})\.[\w-]{43}$/;
@@ -49,7 +49,7 @@ export interface Invitations {
 interface InvitationsOptions {
   pool: pg.Pool;
   newId: NewId;
-  attempts: Attempts;
+  attempts: AttemptLimits;
   emails: Emails | undefined;
   /** Whether emails reach their recipients. */
   canMail: boolean;
@@ -71,7 +71,7 @@ export function openInvitations(options: InvitationsOptions): Invitations {
       const id = newId();
       const token = `${publicId("inv", id)}.${randomBytes(SECRET_BYTES).toString("base64url")}`;
       const sent = await inTransaction(pool, async (client) => {
-        if (!(await lockForOwner(client, accountId, by))) return "role_required";
+        if (!(await lockAccountIfOwner(client, accountId, by))) return "role_required";
         const present = await roleOf(client, accountId, to);
         // A member can still be invited to become an owner, which changes the role.
         if (present === "owner" || (present !== undefined && role !== "owner")) return "already_in_team";
@@ -96,7 +96,7 @@ export function openInvitations(options: InvitationsOptions): Invitations {
       });
       if (typeof sent === "string") return sent;
       emails?.invitation(to, { token, role, by: by.email });
-      const link = canMail ? null : linkTo(origin, "join", token);
+      const link = canMail ? null : buildConsoleTokenLink(origin, "join", token);
       return { invitation: sent as Invitation, link };
     },
 
@@ -110,7 +110,7 @@ export function openInvitations(options: InvitationsOptions): Invitations {
 
     withdraw: (accountId, id, by) =>
       inTransaction(pool, async (client) => {
-        if (!(await lockForOwner(client, accountId, by))) return "role_required";
+        if (!(await lockAccountIfOwner(client, accountId, by))) return "role_required";
         const text = `select ${COLUMNS} from ${FROM} where v.id = $2 and v.account_id = $1 and ${IS_OPEN}`;
         const found = await queryRow(client, Invitation, text, [accountId, id]);
         if (found === undefined) return "not_found";

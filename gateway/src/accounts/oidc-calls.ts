@@ -36,18 +36,18 @@ export interface AuthorizationCode {
 
 export async function discoverProvider(issuer: string): Promise<ProviderConfiguration> {
   const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
-  return readDiscovered(await askProvider(url, {}), { url, issuer });
+  return parseDiscoveryDocument(await askProvider(url, {}), { url, issuer });
 }
 
 /**
  * Checks a provider's discovery document. Throws if it is for another issuer, or if an endpoint does not use https
  * although the issuer does.
  */
-export function readDiscovered(
+export function parseDiscoveryDocument(
   answer: unknown,
   { url, issuer }: { url: string; issuer: string },
 ): ProviderConfiguration {
-  const found = readAnswer(ProviderConfiguration, answer, url);
+  const found = parseProviderResponse(ProviderConfiguration, answer, url);
   if (found.issuer !== issuer) {
     throw new OpenIdRefused("provider_unavailable", `${url} returned the issuer ${found.issuer} instead of ${issuer}`);
   }
@@ -76,7 +76,7 @@ export async function exchangeCode(
     authentication: (methods ?? ["client_secret_basic"]).includes("client_secret_basic") ? "basic" : "post",
     ...(codeVerifier !== undefined && { codeVerifier }),
   });
-  return readAnswer(Tokens, await askProvider(url, { method: "POST", headers, body }), url);
+  return parseProviderResponse(Tokens, await askProvider(url, { method: "POST", headers, body }), url);
 }
 
 export function askUserInfo(url: string, accessToken: string): Promise<unknown> {
@@ -92,7 +92,7 @@ async function askProvider(url: string, init: RequestInit): Promise<unknown> {
   const { ok, status, text } = await answer().catch((cause: Error) => {
     throw new OpenIdRefused(
       "provider_unavailable",
-      `request to ${placeOf(url)} failed: ${networkReason(cause)}`,
+      `request to ${placeOf(url)} failed: ${describeNetworkError(cause)}`,
       cause,
     );
   });
@@ -105,14 +105,14 @@ async function askProvider(url: string, init: RequestInit): Promise<unknown> {
 }
 
 /** Parses a provider's response. The error contains the field and the broken rule, without the field's value. */
-export function readAnswer<T extends z.ZodType>(schema: T, answer: unknown, url: string): z.infer<T> {
+export function parseProviderResponse<T extends z.ZodType>(schema: T, answer: unknown, url: string): z.infer<T> {
   const read = schema.safeParse(answer);
   if (!read.success)
-    throw new OpenIdRefused("failed", `${placeOf(url)} returned an invalid response: ${issueOf(read.error)}`);
+    throw new OpenIdRefused("failed", `${placeOf(url)} returned an invalid response: ${formatZodIssues(read.error)}`);
   return read.data;
 }
 
-export function issueOf({ issues }: z.ZodError): string {
+export function formatZodIssues({ issues }: z.ZodError): string {
   return issues.map(({ path, message }) => (path.length === 0 ? message : `${path.join(".")}: ${message}`)).join("; ");
 }
 
@@ -133,7 +133,7 @@ function placeOf(url: string): string {
 }
 
 /** Describes a network error by its cause, because its own message is only `fetch failed`. */
-export function networkReason(error: Error): string {
+export function describeNetworkError(error: Error): string {
   const { cause } = error;
   if (!(cause instanceof Error)) return error.message;
   return "code" in cause && typeof cause.code === "string" ? cause.code : cause.message;

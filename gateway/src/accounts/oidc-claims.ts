@@ -4,7 +4,7 @@
  */
 import { validateToken } from "better-auth/oauth2";
 import { z } from "zod";
-import { issueOf, networkReason, readAnswer } from "./oidc-calls.ts";
+import { describeNetworkError, formatZodIssues, parseProviderResponse } from "./oidc-calls.ts";
 import { OpenIdRefused } from "./openid-refused.ts";
 
 const NAME_CHARS_MAX = 200;
@@ -44,12 +44,12 @@ export async function readIdToken(token: string, { jwksUri, issuer, clientId, no
     if (!areKeysAway(cause)) throw refused(cause.message, cause);
     throw new OpenIdRefused(
       "provider_unavailable",
-      `the provider's signing keys could not be fetched: ${networkReason(cause)}`,
+      `the provider's signing keys could not be fetched: ${describeNetworkError(cause)}`,
       cause,
     );
   });
   const read = IdToken.safeParse(payload);
-  if (!read.success) throw refused(issueOf(read.error));
+  if (!read.success) throw refused(formatZodIssues(read.error));
   if (read.data.nonce !== nonce) throw refused("the ID token was issued for another sign-in (nonce)");
   if (read.data.azp !== undefined && read.data.azp !== clientId)
     throw refused("the ID token was issued for another client (azp)");
@@ -62,13 +62,13 @@ function areKeysAway(error: Error): boolean {
 }
 
 /** Whether claims are missing that UserInfo may contain. */
-export function isIncomplete({ email, email_verified, name }: Claims): boolean {
+export function lacksUserInfoClaims({ email, email_verified, name }: Claims): boolean {
   return email === undefined || email_verified === undefined || name === undefined;
 }
 
 /** Adds claims from UserInfo that the ID token lacks. Throws if UserInfo is about another subject. */
-export function withUserInfo(own: Claims, answer: unknown, url: string): Claims {
-  const more = readAnswer(UserInfo, answer, url);
+export function addUserInfoClaims(own: Claims, answer: unknown, url: string): Claims {
+  const more = parseProviderResponse(UserInfo, answer, url);
   if (more.sub !== own.sub) {
     throw new OpenIdRefused("failed", "UserInfo and the ID token have different subjects");
   }

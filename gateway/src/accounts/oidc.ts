@@ -13,7 +13,7 @@ import {
   type ProviderConfiguration,
   type Tokens,
 } from "./oidc-calls.ts";
-import { type Claims, isIncomplete, profileOf, readIdToken, withUserInfo } from "./oidc-claims.ts";
+import { addUserInfoClaims, type Claims, lacksUserInfoClaims, profileOf, readIdToken } from "./oidc-claims.ts";
 import { logRefused, OpenIdRefused } from "./openid-refused.ts";
 
 export interface OidcProvider {
@@ -87,10 +87,10 @@ function openProvider(provider: OidcProvider, log: Log): OAuthProvider<Claims> {
 
   /** Requests claims from UserInfo that the ID token lacks, if the provider has that endpoint. */
   async function complete(claims: Claims, { access_token }: Tokens, { userinfo_endpoint: url }: ProviderConfiguration) {
-    if (!isIncomplete(claims) || url === undefined || access_token === undefined) return claims;
+    if (!lacksUserInfoClaims(claims) || url === undefined || access_token === undefined) return claims;
     const isEnough = claims.email !== undefined && (claims.email_verified !== undefined || provider.trustEmail);
     try {
-      return withUserInfo(claims, await askUserInfo(url, access_token), url);
+      return addUserInfoClaims(claims, await askUserInfo(url, access_token), url);
     } catch (error) {
       // Continues without the name if UserInfo is unavailable. A UserInfo response about another subject still prevents
       // the sign-in.

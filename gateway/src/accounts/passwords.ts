@@ -2,10 +2,10 @@
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import type { AuthCall, Caller } from "./ask.ts";
-import { type Attempts, networkOf } from "./attempts.ts";
+import { type AttemptLimits, networkOf } from "./attempt-limits.ts";
+import type { AuthCall, Caller } from "./auth-call.ts";
 import { SignInRefusal } from "./refusals.ts";
-import { invalidateLinks } from "./sessions.ts";
+import { invalidateEmailedLinks } from "./sessions.ts";
 import type { SignatureReplacement } from "./signature-replacement.ts";
 
 export interface Passwords {
@@ -36,7 +36,7 @@ export interface Passwords {
 interface PasswordsOptions {
   pool: pg.Pool;
   ask: AuthCall;
-  attempts: Attempts;
+  attempts: AttemptLimits;
   log: Log;
   /** Present while the secret that signs links is being replaced. */
   resigning?: SignatureReplacement | undefined;
@@ -70,7 +70,7 @@ export function openPasswords({ pool, ask, attempts, log, canMail, resigning }: 
       await attempts.take("identity", identityId);
       const body = { currentPassword: password, newPassword, revokeOtherSessions: true };
       const { cookies } = await ask(caller, { path: "/change-password", body });
-      await invalidateLinks(pool, identityId);
+      await invalidateEmailedLinks(pool, identityId);
       await attempts.forget("identity", identityId);
       return { cookies };
     },

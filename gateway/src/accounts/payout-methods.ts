@@ -14,7 +14,7 @@ import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import { MEMBERS } from "./team-rows.ts";
 
 /** The migration that adds the table of payout methods. */
-export const PAYOUT_METHODS_SCHEMA = 56;
+export const PAYOUT_METHODS_MIGRATION = 56;
 
 const PayoutMethod = row({
   accountId: column.uuid,
@@ -68,7 +68,7 @@ const METHODS = `select account_id as "accountId", kind, holder, number, bank_co
   changed_at as "changedAt", (select email from identity where id = changed_by) as "changedBy" from payout_method`;
 
 export function openPayoutMethods({ pool, newId, schemaNumber }: Options): PayoutMethods {
-  const isThere = (): boolean => schemaNumber() >= PAYOUT_METHODS_SCHEMA;
+  const isThere = (): boolean => schemaNumber() >= PAYOUT_METHODS_MIGRATION;
   const ofAll: PayoutMethods["ofAll"] = async (accountIds) => {
     if (!isThere() || accountIds.length === 0) return new Map();
     const found = await queryRows(pool, PayoutMethod, `${METHODS} where account_id = any ($1::uuid[])`, [accountIds]);
@@ -79,7 +79,7 @@ export function openPayoutMethods({ pool, newId, schemaNumber }: Options): Payou
     { accountId, by, action }: { accountId: Uuid; by: Uuid; action: string },
     make: (client: pg.PoolClient) => Promise<{ label: string | null; kind: string } | undefined>,
   ): Promise<MethodChange | undefined> => {
-    if (!isThere()) throw new UnreachableError("database", `it has no migration ${PAYOUT_METHODS_SCHEMA} yet`);
+    if (!isThere()) throw new UnreachableError("database", `it has no migration ${PAYOUT_METHODS_MIGRATION} yet`);
     return await inTransaction(pool, async (client) => {
       const made = await make(client);
       if (made === undefined) return undefined;

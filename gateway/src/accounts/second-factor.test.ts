@@ -6,11 +6,11 @@ import { newIds } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { openPool } from "../db/pool.ts";
-import { checkRows } from "../db/rows.ts";
-import { openTestDatabase, PATIENCE_MS, type TestDatabase } from "../db/testing.ts";
-import { type AuthCall, type Caller, openAuthCall } from "./ask.ts";
-import { ATTEMPT_RULES, openAttempts } from "./attempts.ts";
+import { validateRows } from "../db/rows.ts";
+import { openTestDatabase, TEST_CONNECTION_TIMEOUT_MS, type TestDatabase } from "../db/testing.ts";
+import { ATTEMPT_RULES, openAttemptLimits } from "./attempt-limits.ts";
 import { openAuth } from "./auth.ts";
+import { type AuthCall, type Caller, openAuthCall } from "./auth-call.ts";
 import { captureDatabaseErrors } from "./database-error-capture.ts";
 import { createIdentity } from "./enrolment.ts";
 import { openPasswords, type Passwords } from "./passwords.ts";
@@ -54,7 +54,9 @@ after(async () => {
 });
 
 async function openGateway(): Promise<Gateway> {
-  const pool = checkRows(openPool(database.connection, { log, sizeMax: 8, connectMsMax: PATIENCE_MS }));
+  const pool = validateRows(
+    openPool(database.connection, { log, sizeMax: 8, connectMsMax: TEST_CONNECTION_TIMEOUT_MS }),
+  );
   ends.push(() => pool.end());
   const witness = captureDatabaseErrors(pool);
   const options = { pool, witness, newId, log, secret, publicUrl: undefined };
@@ -72,7 +74,7 @@ async function openGateway(): Promise<Gateway> {
     if (isGuess) evaluated++;
     return asked(caller, question);
   };
-  const attempts = openAttempts({ pool, secret });
+  const attempts = openAttemptLimits({ pool, secret });
   return {
     signIn: openSignIn({ ask, attempts, pool, verifyEmails: false }),
     passwords: openPasswords({ pool, ask, attempts, log, canMail: false }),

@@ -66,12 +66,12 @@ export function openSessions({ pool, hasScripts }: SessionsOptions): Sessions {
 }
 
 /** Invalidates emailed links and unfinished sign-ins, which were started with the old password. */
-export async function invalidateLinks(pool: pg.Pool, identityId: string): Promise<void> {
+export async function invalidateEmailedLinks(pool: pg.Pool, identityId: string): Promise<void> {
   await pool.query("delete from identity_verification where value = $1", [identityId]);
 }
 
 /** Deletes expired rows. They are refused even before they are deleted. */
-export async function sweepExpired(pool: pg.Pool): Promise<void> {
+export async function deleteExpiredSessions(pool: pg.Pool): Promise<void> {
   await pool.query("delete from identity_session where expires_at <= now()");
   await pool.query("delete from identity_verification where expires_at <= now()");
 }

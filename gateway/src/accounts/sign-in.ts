@@ -2,12 +2,12 @@
 import type pg from "pg";
 import { z } from "zod";
 import { queryRows, row } from "../db/rows.ts";
-import { type AuthAnswer, type AuthCall, type Caller, UnknownAuthError } from "./ask.ts";
-import { type Attempts, networkOf, useCode } from "./attempts.ts";
+import { type AttemptLimits, networkOf, refuseUsedCode } from "./attempt-limits.ts";
+import { type AuthAnswer, type AuthCall, type Caller, UnknownAuthError } from "./auth-call.ts";
 import { CHALLENGE_PATH, COOKIE_PREFIX } from "./auth-names.ts";
 import { SignInRefusal } from "./refusals.ts";
 import type { SecretReencryption } from "./secret-reencryption.ts";
-import { type FoundSession, type SignedIn, signedInOf } from "./signed-in.ts";
+import { type FoundSession, personFromLibrarySession, type SignedInPerson } from "./signed-in-person.ts";
 
 /** The result of a step of the sign-in, with the cookies for the browser. */
 interface Entered {
@@ -25,12 +25,12 @@ export interface SignIn {
   enterCode(code: string, caller: Caller): Promise<Entered>;
   leave(caller: Caller): Promise<{ cookies: string[] }>;
   /** Extends the session and its cookie. Returns the identity, or undefined without a session. */
-  renew(caller: Caller): Promise<{ who: SignedIn | undefined; cookies: string[] }>;
+  renew(caller: Caller): Promise<{ who: SignedInPerson | undefined; cookies: string[] }>;
 }
 
 interface SignInOptions {
   ask: AuthCall;
-  attempts: Attempts;
+  attempts: AttemptLimits;
   pool: pg.Pool;
   verifyEmails: boolean;
   /** Present while the secret that encrypts second factors is being replaced. */
@@ -99,14 +99,14 @@ export function openSignIn({ ask, attempts, pool, verifyEmails, kept }: SignInOp
 
     async renew(caller) {
       const { body, cookies } = await ask(caller, { path: "/get-session" });
-      return { who: body === null ? undefined : signedInOf(body as unknown as FoundSession), cookies };
+      return { who: body === null ? undefined : personFromLibrarySession(body as unknown as FoundSession), cookies };
     },
   };
 
   async function refuseSecondUse({ body }: AuthAnswer, code: string): Promise<void> {
     const { user, token } = body as { user: { id: string }; token: string };
     try {
-      await useCode(attempts, user.id, code);
+      await refuseUsedCode(attempts, user.id, code);
     } catch (refusal) {
       await pool.query("delete from identity_session where token = $1", [token]);
       throw refusal;

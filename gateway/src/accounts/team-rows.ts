@@ -28,7 +28,11 @@ export async function lockAccount(client: pg.PoolClient, accountId: Uuid): Promi
  * Locks the account's row. Returns false if the person who makes the change is no longer an owner, for example because
  * another request removed them.
  */
-export async function lockForOwner(client: pg.PoolClient, accountId: Uuid, { identityId }: Actor): Promise<boolean> {
+export async function lockAccountIfOwner(
+  client: pg.PoolClient,
+  accountId: Uuid,
+  { identityId }: Actor,
+): Promise<boolean> {
   await lockAccount(client, accountId);
   const values = [accountId, identityId];
   const { rowCount } = await client.query(

@@ -11,8 +11,8 @@ import { TEAM_ACTIONS } from "../base/states.ts";
 import { sendBroadcast, TEAM_TOPIC } from "../db/broadcast.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
-import { accountsOf, addOwner, type Membership } from "./accounts.ts";
-import type { Attempts } from "./attempts.ts";
+import { addOwner, findMemberships, type Membership } from "./accounts.ts";
+import type { AttemptLimits } from "./attempt-limits.ts";
 import {
   findOpenInvitation,
   type Invitations,
@@ -20,7 +20,7 @@ import {
   revokeInvitationsFrom,
   revokeInvitationsTo,
 } from "./invitations.ts";
-import { type Actor, lockAccount, lockForOwner, MEMBERS, recordTeamEvent, teamSize } from "./team-rows.ts";
+import { type Actor, lockAccount, lockAccountIfOwner, MEMBERS, recordTeamEvent, teamSize } from "./team-rows.ts";
 
 const EVENTS_SHOWN = 50;
 /** How many days events are kept that the team page no longer shows. */
@@ -77,7 +77,7 @@ export interface Team {
 interface TeamOptions {
   pool: pg.Pool;
   newId: NewId;
-  attempts: Attempts;
+  attempts: AttemptLimits;
   invitations: Invitations;
   /** Whether email addresses are confirmed. If not, the link's token is the only proof. */
   verifyEmails: boolean;
@@ -118,7 +118,7 @@ export function openTeam({ pool, newId, attempts, invitations, verifyEmails }: T
     async setRole(accountId, memberId, role, by) {
       await attempts.take("teamChanges", by.identityId);
       const outcome = await inTransaction(pool, async (client) => {
-        if (!(await lockForOwner(client, accountId, by))) return "role_required";
+        if (!(await lockAccountIfOwner(client, accountId, by))) return "role_required";
         const member = await findMember(client, accountId, memberId);
         if (member === undefined) return "not_found";
         if (member.role === role) return member;
@@ -147,7 +147,7 @@ export function openTeam({ pool, newId, attempts, invitations, verifyEmails }: T
 
     async remove(accountId, memberId, by) {
       const outcome = await inTransaction(pool, async (client) => {
-        const isOwner = await lockForOwner(client, accountId, by);
+        const isOwner = await lockAccountIfOwner(client, accountId, by);
         if (!isOwner && memberId !== by.identityId) return "role_required";
         const member = await findMember(client, accountId, memberId);
         if (member === undefined) return "not_found";
@@ -191,7 +191,7 @@ export function openTeam({ pool, newId, attempts, invitations, verifyEmails }: T
         const offer = await offered(client, token, by);
         if (typeof offer === "string") return offer;
         const { account, role } = offer;
-        const theirs = await accountsOf(client, identityId);
+        const theirs = await findMemberships(client, identityId);
         const present = theirs.find(({ id }) => id === account.id)?.role;
         // A person whose account is suspended must not evade that by joining another.
         if (theirs.some((one) => one.role === "owner" && one.suspended)) return "account_suspended";

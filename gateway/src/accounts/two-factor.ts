@@ -1,43 +1,47 @@
 /** Manages the second factor: the secret of an authenticator app, and backup codes. */
 import type { Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
-import { type AuthAnswer, type AuthCall, type Caller, UnknownAuthError } from "./ask.ts";
-import { type Attempts, useCode } from "./attempts.ts";
+import { type AttemptLimits, refuseUsedCode } from "./attempt-limits.ts";
+import { type AuthAnswer, type AuthCall, type Caller, UnknownAuthError } from "./auth-call.ts";
 import { SignInRefusal } from "./refusals.ts";
 import type { SecretReencryption } from "./secret-reencryption.ts";
 
 const CONFLICT = 409;
 
 /** The signed-in person whose second factor is changed, with the session. */
-export interface Owner {
+export interface SecondFactorOwner {
   identityId: Uuid;
   caller: Caller;
 }
 
 export interface TwoFactor {
   /** Creates a secret and returns it, once. Sign-in requires it only after `confirm`. */
-  begin(password: string, by: Owner): Promise<{ uri: string; secret: string; backupCodes: string[] }>;
+  begin(password: string, by: SecondFactorOwner): Promise<{ uri: string; secret: string; backupCodes: string[] }>;
   /** Enables the second factor with the app's first code. The session gets a new cookie. */
-  confirm(code: string, by: Owner): Promise<{ cookies: string[] }>;
+  confirm(code: string, by: SecondFactorOwner): Promise<{ cookies: string[] }>;
   /**
    * Checks that the signed-in person has the second factor now. Takes a code of the app or a backup code, each valid
    * once.
    */
-  prove(code: string, by: Owner): Promise<void>;
+  prove(code: string, by: SecondFactorOwner): Promise<void>;
   /** Creates new backup codes and invalidates the old ones. */
-  newBackupCodes(password: string, by: Owner): Promise<string[]>;
-  end(password: string, by: Owner): Promise<{ cookies: string[] }>;
+  newBackupCodes(password: string, by: SecondFactorOwner): Promise<string[]>;
+  end(password: string, by: SecondFactorOwner): Promise<{ cookies: string[] }>;
 }
 
 interface TwoFactorOptions {
   ask: AuthCall;
-  attempts: Attempts;
+  attempts: AttemptLimits;
   /** Present while the secret that encrypts second factors is being replaced. */
   kept?: Pick<SecretReencryption, "makeReadable"> | undefined;
 }
 
 export function openTwoFactor({ ask, attempts, kept }: TwoFactorOptions): TwoFactor {
-  const asOwner = async ({ identityId, caller }: Owner, path: string, body: object): Promise<AuthAnswer> => {
+  const asOwner = async (
+    { identityId, caller }: SecondFactorOwner,
+    path: string,
+    body: object,
+  ): Promise<AuthAnswer> => {
     await attempts.take("identity", identityId);
     await kept?.makeReadable(identityId);
     const answer = await ask(caller, { path: `/two-factor/${path}`, body });
@@ -54,7 +58,7 @@ export function openTwoFactor({ ask, attempts, kept }: TwoFactorOptions): TwoFac
     },
     async confirm(code, by) {
       const { cookies } = await asOwner(by, "verify-totp", { code });
-      await useCode(attempts, by.identityId, code);
+      await refuseUsedCode(attempts, by.identityId, code);
       return { cookies };
     },
     async prove(code, { identityId, caller }) {
@@ -67,7 +71,7 @@ export function openTwoFactor({ ask, attempts, kept }: TwoFactorOptions): TwoFac
         const isLost = error instanceof UnknownAuthError && error.status === CONFLICT;
         throw isLost ? new SignInRefusal("wrong_code", { cause: error }) : error;
       });
-      if (isTotp) await useCode(attempts, identityId, code);
+      if (isTotp) await refuseUsedCode(attempts, identityId, code);
       await attempts.forget("secondFactor", identityId);
     },
     async newBackupCodes(password, by) {

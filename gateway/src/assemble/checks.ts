@@ -6,21 +6,27 @@ import type { Uuid } from "../base/ids.ts";
 import type { AnswerChecks, Gateway, RequestObserver } from "../inference/gateway.ts";
 import { openReserve } from "../ledger/reserve.ts";
 import { type CheckCounts, type CheckPayments, openSpotChecks, type SpotChecks } from "../trust/spot-checks/checker.ts";
-import { checksOf, openCheckStore, SPOT_CHECKS_SCHEMA } from "../trust/spot-checks/store.ts";
+import { countNodeChecks, openCheckStore, SPOT_CHECKS_MIGRATION } from "../trust/spot-checks/store.ts";
 import type { Context } from "./context.ts";
-import { type ChecksOf, type Dispatch, type FleetSettings, type QuarantineContext, quarantine } from "./fleet.ts";
-import type { Store } from "./ports.ts";
+import {
+  type CountNodeChecks,
+  type Dispatch,
+  type FleetSettings,
+  type QuarantineContext,
+  quarantine,
+} from "./fleet.ts";
+import type { DatabaseStore } from "./ports.ts";
 
 type Settings = Pick<FleetSettings, "autoQuarantine" | "referenceHosts" | "spotCheckFalseAlarms">;
 
 interface Needs {
-  store: Store;
+  store: DatabaseStore;
   gateway: Pick<Gateway, "dispatcher" | "meter" | "watch" | "catalogue">;
   dispatch: Pick<Dispatch, "roster" | "enforce">;
   fleet: QuarantineContext["fleet"];
 }
 
-export interface LateChecks extends AnswerChecks {
+export interface DeferredChecks extends AnswerChecks {
   readonly counts: Readonly<CheckCounts>;
   settled(): Promise<void>;
   open(needs: Needs): void;
@@ -30,12 +36,12 @@ export interface LateChecks extends AnswerChecks {
 
 const NOTHING: CheckCounts = { drawn: 0, run: 0, dropped: 0, bad: 0, tokens: 0, pico: 0n };
 
-export function lateChecks(context: Context, settings: Settings): LateChecks {
+export function openDeferredChecks(context: Context, settings: Settings): DeferredChecks {
   const { log, clock, random, newId, onClose } = context;
   let checks: SpotChecks | undefined;
   let isOdd = (_nodeId: string): boolean => false;
   const begin = async ({ store, gateway, dispatch, fleet }: Needs): Promise<void> => {
-    await store.schema.reached(SPOT_CHECKS_SCHEMA);
+    await store.schema.reached(SPOT_CHECKS_MIGRATION);
     const { enforce, roster } = dispatch;
     const opened = await openSpotChecks({
       gateway,
@@ -71,7 +77,7 @@ export function lateChecks(context: Context, settings: Settings): LateChecks {
   };
 }
 
-const checkMoney = ({ ledgerPool }: Store, watch: RequestObserver): CheckPayments => {
+const checkMoney = ({ ledgerPool }: DatabaseStore, watch: RequestObserver): CheckPayments => {
   const reserve = openReserve({ pool: ledgerPool });
   return {
     async withhold(nodeId, since) {
@@ -83,8 +89,8 @@ const checkMoney = ({ ledgerPool }: Store, watch: RequestObserver): CheckPayment
 
 const NONE = { answers: {}, checked: 0 };
 
-export const checksIn =
-  ({ pool, schema }: Pick<Store, "pool" | "schema">): ChecksOf =>
+export const createNodeCheckCounter =
+  ({ pool, schema }: Pick<DatabaseStore, "pool" | "schema">): CountNodeChecks =>
   async (nodeId: Uuid) => {
-    return schema.number < SPOT_CHECKS_SCHEMA ? NONE : checksOf(pool, nodeId);
+    return schema.number < SPOT_CHECKS_MIGRATION ? NONE : countNodeChecks(pool, nodeId);
   };

@@ -1,5 +1,5 @@
 /** The settings of the shutdown. */
-import { domain, number } from "../base/settings.ts";
+import { declareSettings, number } from "../base/settings.ts";
 
 interface DrainConfig {
   /**
@@ -9,7 +9,7 @@ interface DrainConfig {
   drain: { delayMs: number; graceMs: number; spoolMs: number };
 }
 
-export const drain = domain({
+export const drainSettings = declareSettings({
   title: "Stopping",
   note: "`tollgate dev` sets `DRAIN_DELAY_S` to 0 and `DRAIN_GRACE_S` to 10. Set the stop timeout of your service manager to at least `DRAIN_DELAY_S` + `DRAIN_GRACE_S` + `DRAIN_SPOOL_S` + 5 seconds.",
   settings: {

@@ -18,7 +18,7 @@ import { FakeNode, MemoryPlane } from "../dispatch/testing.ts";
 import { type Fleet, openFleet } from "../fleet/fleet.ts";
 import { type Catalogue, loadCatalogue } from "../metering/catalogue.ts";
 import type { CloseFunction, Context } from "./context.ts";
-import { openDispatch, openTrust } from "./fleet.ts";
+import { openDispatch, startNodeSupervision } from "./fleet.ts";
 
 const MODEL = "tiny-3b";
 const catalogue: Catalogue = await loadCatalogue(new URL("../../catalogue/models.json", import.meta.url));
@@ -65,7 +65,7 @@ describe("two gateways", () => {
     // Token counting fails, so probes fail at once. Probes have their own tests.
     const meter = () => ({ ...NO_METER, countPrompt: () => Promise.reject(new Error("no probes here")) });
     const gateway = { dispatcher, catalogue: () => catalogue, meter };
-    await openTrust(context, { ...config, secretCanaries: new Map() }, { ...floor, gateway, dispatch });
+    await startNodeSupervision(context, { ...config, secretCanaries: new Map() }, { ...floor, gateway, dispatch });
     return { roster, dispatcher };
   };
   beforeEach(async () => {

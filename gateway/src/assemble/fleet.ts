@@ -1,7 +1,7 @@
 /** Opens the parts for nodes: node records, dispatch and trust. */
 import { parseId, publicId, type Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
-import { RETIRED_MS_MAX } from "../base/node-thresholds.ts";
+import { RETIRED_NODE_CREDENTIALS_MS_MAX } from "../base/node-thresholds.ts";
 import type { NodeStanding } from "../base/states.ts";
 import { ACCOUNT_TOPIC, type Broadcast, NODE_TOPIC } from "../db/broadcast.ts";
 import { type Dispatcher, openDispatcher } from "../dispatch/dispatcher.ts";
@@ -14,7 +14,7 @@ import { CREDENTIAL_TTL_MS_MAX } from "../plane/credentials/user-jwt.ts";
 import type { Plane } from "../plane/plane.ts";
 import { openCanarySource, type SecretCanaries } from "../trust/canaries.ts";
 import type { GenerateCanary } from "../trust/generated-canaries.ts";
-import type { Verdict } from "../trust/reliability.ts";
+import type { QuarantineVerdict } from "../trust/reliability.ts";
 import { type Trust, watchNodes } from "../trust/trust.ts";
 import type { Context } from "./context.ts";
 
@@ -43,7 +43,7 @@ interface Needs {
 }
 
 /** Returns, by model, how many answers of a node were recorded and how many were checked. */
-export type ChecksOf = (nodeId: Uuid) => Promise<{ answers: Record<string, number>; checked: number }>;
+export type CountNodeChecks = (nodeId: Uuid) => Promise<{ answers: Record<string, number>; checked: number }>;
 
 type Enforce = (nodeId: string | undefined) => Promise<void>;
 
@@ -57,7 +57,7 @@ export interface Dispatch {
 export function openDispatch(
   { clock, random, log, gatewayId, onClose }: Context,
   { dispatchDeadlineMs: deadlineMs, jobMsMax }: Pick<FleetSettings, "dispatchDeadlineMs" | "jobMsMax">,
-  { plane, fleet, broadcast, checksOf }: Needs & { checksOf: ChecksOf },
+  { plane, fleet, broadcast, checksOf }: Needs & { checksOf: CountNodeChecks },
 ): Dispatch {
   const roster = new Roster({ plane, clock, random, log, nodeRecord: (id) => nodeRecord(fleet, id, checksOf) });
   onClose(() => roster.close());
@@ -102,7 +102,7 @@ interface TrustNeeds extends Needs {
  * Starts the supervision of nodes. Recently quarantined nodes are revoked again, because a plane may have lost the
  * revocation.
  */
-export async function openTrust(
+export async function startNodeSupervision(
   { clock, random, newId, log, onClose }: Context,
   {
     autoQuarantine: automatic,
@@ -158,7 +158,7 @@ export interface QuarantineContext {
 export async function quarantine(
   { fleet, broadcast, enforce, log }: QuarantineContext,
   nodeId: string,
-  { reason, evidence }: Verdict,
+  { reason, evidence }: QuarantineVerdict,
 ): Promise<void> {
   // If another gateway has already quarantined the node, that gateway's evidence is kept.
   if (await isBarred(fleet, nodeId)) return enforce(nodeId);
@@ -199,7 +199,7 @@ function whenIdle(roster: Roster, { nodeId, clock, leaving }: Leaving): Promise<
     };
     leaving.add(stop);
     const stops = [
-      clock.after(RETIRED_MS_MAX, done),
+      clock.after(RETIRED_NODE_CREDENTIALS_MS_MAX, done),
       roster.onChange(() => {
         if (roster.outstandingOf(nodeId) === 0) done();
       }),
@@ -213,7 +213,7 @@ function whenIdle(roster: Roster, { nodeId, clock, leaving }: Leaving): Promise<
 async function nodeRecord(
   fleet: Fleet,
   nodeId: string,
-  checksOf: ChecksOf,
+  checksOf: CountNodeChecks,
 ): ReturnType<ConstructorParameters<typeof Roster>[0]["nodeRecord"]> {
   const id = parseId("node", nodeId);
   const node = id === undefined ? undefined : await fleet.find(null, id);

@@ -1,13 +1,13 @@
 /** Opens readiness and metrics for the internal port. */
 import { watchLoopDelay } from "../base/loop-delay.ts";
-import type { FileWatch } from "../base/open-files.ts";
+import type { FileWatch } from "../base/open-file-limit.ts";
 import { healthOf } from "../http/health.ts";
 import type { Metrics } from "../http/metrics/metrics.ts";
 import type { Context } from "./context.ts";
 import { type DependencySettings, dependenciesOf } from "./dependencies.ts";
 import type { Ports } from "./ports.ts";
 import type { Serving } from "./serving.ts";
-import type { UpkeepFacts } from "./upkeep.ts";
+import type { UpkeepResults } from "./upkeep.ts";
 
 export interface HealthSettings extends DependencySettings {
   version: string;
@@ -17,7 +17,7 @@ interface Needs {
   ports: Pick<Ports, "store" | "plane" | "shared">;
   metrics: Metrics;
   serving: Serving;
-  upkeep: UpkeepFacts;
+  upkeep: UpkeepResults;
   files: FileWatch | undefined;
 }
 

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { systemClock } from "../base/clock.ts";
 import { newIds } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
-import { seeded } from "../base/testing.ts";
+import { seededRandom } from "../base/testing.ts";
 import { Lineage } from "../db/lineage/lineage.ts";
 import { openTestDatabase } from "../db/testing.ts";
 import { absentPlane } from "../plane/absent-plane.ts";
@@ -13,7 +13,7 @@ import type { Context } from "./context.ts";
 import { exchangeTimelines } from "./history.ts";
 
 const log = createLog("silent");
-const random = seeded(1);
+const random = seededRandom(1);
 const newId = newIds(systemClock, random);
 
 test("a gateway stops using the old primary once another gateway reports the new timeline", async (t) => {

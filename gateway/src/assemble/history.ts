@@ -6,7 +6,7 @@ import type pg from "pg";
 import { z } from "zod";
 import { CLEAR_CACHES_TOPIC, sendBroadcast } from "../db/broadcast.ts";
 import { CHANGE_TOPIC, joinChangeParts } from "../db/changes.ts";
-import type { HistoryMove, Lineage } from "../db/lineage/lineage.ts";
+import type { FailoverMove, Lineage } from "../db/lineage/lineage.ts";
 import { type Journal, openJournal } from "../ledger/journal.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import {
@@ -21,7 +21,7 @@ import { parsePayload } from "../plane/deployment/inquiry.ts";
 import { HISTORIES_SUBJECT } from "../plane/gateway-subjects.ts";
 import type { Plane } from "../plane/plane.ts";
 import type { Context } from "./context.ts";
-import type { Store } from "./ports.ts";
+import type { DatabaseStore } from "./ports.ts";
 
 /** How often gateways tell each other which database timeline they follow. */
 const TELL_EVERY_MS = 5_000;
@@ -37,7 +37,7 @@ export interface HistorySettings {
 }
 
 /** Counters since the gateway's start. */
-export interface LossFigures {
+export interface HistoryLossMetrics {
   losses: number;
   /** When the latest loss was found, in Unix milliseconds; undefined if there was none. */
   lastAt: number | undefined;
@@ -57,7 +57,7 @@ export type Journals = Record<"requests" | "changes", Journal>;
 export function openJournals(
   { clock, log, onClose }: Context,
   { replayWindowMs: windowMs }: HistorySettings,
-  { spool, store }: { spool: Spool; store: Store },
+  { spool, store }: { spool: Spool; store: DatabaseStore },
 ): Journals | undefined {
   if (store.lineage === undefined) return undefined;
   const common = { spool, windowMs, clock, log };
@@ -77,7 +77,7 @@ export function openJournals(
 }
 
 interface Following {
-  store: Store;
+  store: DatabaseStore;
   journals: Journals;
   ledger: Pick<Ledger, "trySettling">;
 }
@@ -86,7 +86,7 @@ interface Following {
 export async function followHistory(
   context: Context,
   { store, journals, ledger }: Following,
-): Promise<() => LossFigures> {
+): Promise<() => HistoryLossMetrics> {
   const { log, clock, gatewayId } = context;
   const lineage = store.lineage as Lineage;
   const figures = { losses: 0, lastAt: undefined as number | undefined, entered: 0, notEntered: 0 };
@@ -95,7 +95,7 @@ export async function followHistory(
     journals.requests.keepAll(isNeeded);
     journals.changes.keepAll(isNeeded);
   };
-  const declare = async (move: HistoryMove, { entered, notEntered }: ReentryResult): Promise<void> => {
+  const declare = async (move: FailoverMove, { entered, notEntered }: ReentryResult): Promise<void> => {
     const count = Object.values(entered).reduce((sum, one) => sum + one, 0);
     if (move.positions === 0 && count === 0 && notEntered.length === 0) {
       log.info({ epoch: move.epoch }, "the failover lost nothing: the database has all commits in the journals");
@@ -154,7 +154,7 @@ export async function followHistory(
 
 interface Loss extends ReentryResult {
   gatewayId: string;
-  move: HistoryMove;
+  move: FailoverMove;
 }
 
 async function recordLoss(pool: pg.Pool, { gatewayId, move, entered, notEntered }: Loss): Promise<void> {

@@ -10,7 +10,7 @@ import { dollars } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
 import { manualClock } from "../base/testing.ts";
 import { openTestDatabase } from "../db/testing.ts";
-import { COST, holdOf, newId, settlementOf } from "../ledger/testing.ts";
+import { createTestHold, createTestSettlement, newId, TEST_CHARGE } from "../ledger/testing.ts";
 import type { CloseFunction } from "./context.ts";
 import { openMoney } from "./money.ts";
 import { testStore } from "./testing.ts";
@@ -61,10 +61,10 @@ test("a closing gateway waits for settlements that are being written to the data
     { store: { ...testStore(db), ledgerPool }, spool: { directory } },
   );
   await ledger.transfer({ id: newId(), kind: "grant", accountId: account, amount: dollars(1), reason: "test" });
-  const hold = holdOf(account);
+  const hold = createTestHold(account);
   await ledger.hold(hold);
   hangs = released.promise;
-  const secured = ledger.secure(settlementOf(hold, null));
+  const secured = ledger.secure(createTestSettlement(hold, null));
   isClosing = true;
   const closing = (async () => {
     for (let stop = stops.pop(); stop !== undefined; stop = stops.pop()) await stop();
@@ -74,5 +74,5 @@ test("a closing gateway waits for settlements that are being written to the data
   released.resolve();
   await Promise.all([secured, closing]);
   const { rows } = await db.pool.query("select charge_pico from request where id = $1", [hold.id]);
-  assert.deepEqual(rows, [{ charge_pico: COST }]);
+  assert.deepEqual(rows, [{ charge_pico: TEST_CHARGE }]);
 });

@@ -1,15 +1,21 @@
 /** Opens the ledger with its leases and its spool (settlements on disk), and the record of refused requests. */
 import { openRefusals, type Refusals } from "../history/refusals.ts";
-import { openRefusedCalls, REFUSED_CALLS_SINCE, type RefusedCalls } from "../history/refused-calls.ts";
+import { openRefusedCalls, REFUSED_CALLS_MIGRATION, type RefusedCalls } from "../history/refused-calls.ts";
 import { openRollups, type Rollups } from "../history/rollups.ts";
-import { openUnfundedCounts, type UnfundedCounts } from "../history/unfunded.ts";
-import { keepLeases, type Leases } from "../ledger/leases.ts";
+import { openUnfundedCounts, type UnfundedCounts } from "../history/unfunded-counts.ts";
+import { type HoldLeases, openHoldLeases } from "../ledger/leases.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
-import { openReplay } from "../ledger/replay.ts";
 import { openSpool, type Spool } from "../ledger/spool.ts";
+import { openSpoolReplay } from "../ledger/spool-replay.ts";
 import type { Context } from "./context.ts";
-import { followHistory, type HistorySettings, type Journals, type LossFigures, openJournals } from "./history.ts";
-import type { SpoolPlace, Store } from "./ports.ts";
+import {
+  followHistory,
+  type HistoryLossMetrics,
+  type HistorySettings,
+  type Journals,
+  openJournals,
+} from "./history.ts";
+import type { DatabaseStore, SpoolPlace } from "./ports.ts";
 
 export interface MoneySettings extends HistorySettings {
   /** How long a request's hold remains after its gateway died. */
@@ -20,7 +26,7 @@ export interface MoneySettings extends HistorySettings {
 
 export interface Money {
   ledger: Ledger;
-  leases: Leases;
+  leases: HoldLeases;
   refusals: Refusals;
   unfunded: UnfundedCounts;
   refusedCalls: RefusedCalls;
@@ -28,7 +34,7 @@ export interface Money {
   rollups: Rollups | undefined;
   /** Undefined if the database's history is not followed. */
   journals: Journals | undefined;
-  losses: (() => LossFigures) | undefined;
+  losses: (() => HistoryLossMetrics) | undefined;
   /** Settles what it can, and returns whether the spool directory is empty. */
   isSpoolEmpty: () => Promise<boolean>;
 }
@@ -36,7 +42,7 @@ export interface Money {
 export async function openMoney(
   context: Context,
   settings: MoneySettings,
-  { store, spool: place }: { store: Store; spool: SpoolPlace },
+  { store, spool: place }: { store: DatabaseStore; spool: SpoolPlace },
 ): Promise<Money> {
   const { clock, log, gatewayId, onClose } = context;
   const { holdLeaseMs, upkeep } = settings;
@@ -61,14 +67,14 @@ export async function openMoney(
     onEnded: () => rollups?.soon(),
   });
   onClose(() => ledger.close());
-  const replay = openReplay({ spool, clock, log, ledger, ...(place.isAlive && { isAlive: place.isAlive }) });
+  const replay = openSpoolReplay({ spool, clock, log, ledger, ...(place.isAlive && { isAlive: place.isAlive }) });
   onClose(() => replay.stop());
   void replay.run();
-  const leases = keepLeases({ ledger, clock, log, holdLeaseMs });
+  const leases = openHoldLeases({ ledger, clock, log, holdLeaseMs });
   onClose(() => leases.stop());
   const unfunded = openUnfundedCounts({ pool, clock, log });
   onClose(() => unfunded.close());
-  const refusedCalls = openRefusedCalls({ pool, clock, log, isThere: () => schema.number >= REFUSED_CALLS_SINCE });
+  const refusedCalls = openRefusedCalls({ pool, clock, log, isThere: () => schema.number >= REFUSED_CALLS_MIGRATION });
   onClose(() => refusedCalls.close());
   const losses = journals && (await followHistory(context, { store, journals, ledger }));
   const isSpoolEmpty = async (): Promise<boolean> => ledger.unsettled().length === 0 && (await replay.run());

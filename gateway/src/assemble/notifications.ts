@@ -1,14 +1,14 @@
 /** Opens notifications and the sender of emails and webhooks. */
 import { sleep } from "../base/clock.ts";
-import { addressRule } from "../notifications/addresses.ts";
 import { openDeliverer } from "../notifications/deliverer.ts";
 import { openDeliveries } from "../notifications/deliveries.ts";
-import { openEvents } from "../notifications/events.ts";
+import { openEventFinder } from "../notifications/event-finder.ts";
 import { openInbox } from "../notifications/inbox.ts";
-import { NOTIFICATIONS_SCHEMA, openNotify } from "../notifications/notify.ts";
+import { NOTIFICATIONS_MIGRATION, openNotify } from "../notifications/notify.ts";
 import type { NotificationParts } from "../notifications/parts.ts";
-import { openPost } from "../notifications/post.ts";
+import { openWebhookPost } from "../notifications/post-webhook.ts";
 import { openSettings } from "../notifications/settings.ts";
+import { addressRule } from "../notifications/webhook-addresses.ts";
 import type { Context } from "./context.ts";
 import type { Ports } from "./ports.ts";
 
@@ -29,13 +29,13 @@ export function openNotificationParts(
 ): NotificationParts {
   const notify = openNotify({ newId, clock, origin });
   const deliveries = openDeliveries({ pool, clock });
-  const post = openPost({
+  const post = openWebhookPost({
     allows: addressRule({ allowLoopback: loopbackWebhooks }),
     allowsHttp: loopbackWebhooks,
     clock,
   });
   const deliverer = openDeliverer({ deliveries, post, mail, clock, log, origin, version });
-  const isThere = (): boolean => schema.number >= NOTIFICATIONS_SCHEMA;
+  const isThere = (): boolean => schema.number >= NOTIFICATIONS_MIGRATION;
   let sending: Promise<void> | undefined;
   onClose(async () => {
     // Interrupted deliveries are sent again after the next start.
@@ -51,7 +51,7 @@ export function openNotificationParts(
       settings: openSettings({ pool, random }),
       inbox: openInbox({ pool }),
       deliveries,
-      events: openEvents({ pool, clock, notify }),
+      events: openEventFinder({ pool, clock, notify }),
       deliverer,
       soon() {
         if (!upkeep || !isThere()) return;

@@ -10,14 +10,14 @@ import type { Clock } from "../base/clock.ts";
 import type { Dependency } from "../base/dependency.ts";
 import type { NewId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import type { OpenFiles } from "../base/open-files.ts";
+import type { OpenFiles } from "../base/open-file-limit.ts";
 import type { Random } from "../base/random.ts";
 import type { Tracing } from "../base/tracing.ts";
 import type { Broadcast } from "../db/broadcast.ts";
 import type { ClockState } from "../db/database-clock.ts";
 import type { SharedSettings } from "../db/deployment/watch.ts";
 import type { Lineage } from "../db/lineage/lineage.ts";
-import type { Schema } from "../db/schema.ts";
+import type { SchemaMonitor } from "../db/schema-monitor.ts";
 import type { LargeBodies } from "../http/call.ts";
 import type { Health } from "../http/server.ts";
 import type { Gateway } from "../inference/gateway.ts";
@@ -33,10 +33,10 @@ export interface Ports {
   gatewayId: string;
   log: Log;
   tracing: Tracing;
-  store: Store;
+  store: DatabaseStore;
   /** Compares the settings that all gateways share with the recorded ones. Undefined for a single gateway. */
   shared?: Pick<SharedSettings, "differences">;
-  models: Models;
+  models: ModelsAndTokenizers;
   /** Undefined: the gateway has no plane, and serves only the console and the ledger. */
   plane: Plane | undefined;
   /**
@@ -57,7 +57,7 @@ export interface Ports {
   close: () => Promise<void>;
 }
 
-export interface Store {
+export interface DatabaseStore {
   pool: pg.Pool;
   /** A connection pool used only by the ledger. */
   ledgerPool: pg.Pool;
@@ -67,7 +67,7 @@ export interface Store {
   connections: { max: number; kept: number };
   broadcast: Broadcast;
   /** The database's migrations. Parts that need a later migration wait for it. */
-  schema: Pick<Schema, "number" | "reached">;
+  schema: Pick<SchemaMonitor, "number" | "reached">;
   health: Dependency;
   /** The state of the database's clock, which `Ports.clock` follows. */
   clock: () => ClockState;
@@ -82,7 +82,7 @@ export interface Store {
 }
 
 /** The catalog of models, and the tokenizers that count their tokens. */
-export interface Models {
+export interface ModelsAndTokenizers {
   catalogue: Gateway["catalogue"];
   meter: Gateway["meter"];
   /** Parses large request bodies. */

@@ -5,11 +5,11 @@ import { warmConsole } from "../routes/console/warm-up.ts";
 import type { Parts } from "../routes/parts.ts";
 import { publicServer } from "../site/public-server.ts";
 import type { CloseFunction, Context } from "./context.ts";
-import type { Listener, Store } from "./ports.ts";
+import type { DatabaseStore, Listener } from "./ports.ts";
 
 interface Needs {
   listener: Listener;
-  store: Pick<Store, "connections">;
+  store: Pick<DatabaseStore, "connections">;
   parts: Parts;
   health: Health;
   /** Registers a function that runs last, so that health and metrics are available until the end. */

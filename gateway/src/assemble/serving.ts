@@ -2,22 +2,22 @@
 import { sleep } from "../base/clock.ts";
 import type { RotatingSecret } from "../base/rotating-secret.ts";
 import { type Fleet, openFleet } from "../fleet/fleet.ts";
-import { NODE_RECORD_SCHEMA } from "../fleet/record.ts";
+import { NODE_RECORD_MIGRATION } from "../fleet/node-record.ts";
 import type { Traffic } from "../http/metrics/traffic.ts";
 import type { Gateway } from "../inference/gateway.ts";
 import { InFlight } from "../inference/in-flight.ts";
 import { openRequestLogger } from "../inference/request-log.ts";
 import { type ApiKeys, openApiKeys } from "../keys/api-keys.ts";
 import type { SecretsOptions } from "../keys/keys.ts";
-import { PEPPERS_SCHEMA } from "../keys/peppers.ts";
+import { PEPPERS_MIGRATION } from "../keys/peppers.ts";
 import { absentPlane } from "../plane/absent-plane.ts";
 import type { Plane } from "../plane/plane.ts";
-import { checksIn, type LateChecks, lateChecks } from "./checks.ts";
+import { createNodeCheckCounter, type DeferredChecks, openDeferredChecks } from "./checks.ts";
 import type { Context } from "./context.ts";
 import { type Dispatch, type FleetSettings, openDispatch } from "./fleet.ts";
 import { exchangeTimelines } from "./history.ts";
 import { type Money, type MoneySettings, openMoney } from "./money.ts";
-import type { Ports, Store } from "./ports.ts";
+import type { DatabaseStore, Ports } from "./ports.ts";
 
 /** At the start, the gateway asks nodes on a shared plane for their state, and gives them this long to answer. */
 const NODES_REPORT_MS = 1_000;
@@ -34,7 +34,7 @@ export interface Serving {
   plane: Plane;
   fleet: Fleet;
   dispatch: Dispatch;
-  checks: Pick<LateChecks, "counts" | "settled" | "watch">;
+  checks: Pick<DeferredChecks, "counts" | "settled" | "watch">;
   /** Resolves once nodes that were already connected have reported their state. */
   nodesReported: Promise<void>;
 }
@@ -58,10 +58,15 @@ export async function openServing(
     pool: store.pool,
     newId,
     rules: settings.nodeRules,
-    keepsRecord: () => store.schema.number >= NODE_RECORD_SCHEMA,
+    keepsRecord: () => store.schema.number >= NODE_RECORD_MIGRATION,
   });
-  const dispatch = openDispatch(context, settings, { plane, fleet, broadcast, checksOf: checksIn(store) });
-  const checks = lateChecks(context, settings);
+  const dispatch = openDispatch(context, settings, {
+    plane,
+    fleet,
+    broadcast,
+    checksOf: createNodeCheckCounter(store),
+  });
+  const checks = openDeferredChecks(context, settings);
   // A plane in this process has no nodes yet.
   const nodesReported = plane.isShared ? sleep(clock, NODES_REPORT_MS) : Promise.resolve();
   const limits = await ports.limits({
@@ -95,9 +100,9 @@ export async function openServing(
 export function keyOptions(
   { clock, random, newId, log }: Context,
   { current: pepper, old, next }: RotatingSecret,
-  { pool, broadcast, schema }: Store,
+  { pool, broadcast, schema }: DatabaseStore,
 ): SecretsOptions {
-  const keepsPeppers = (): boolean => schema.number >= PEPPERS_SCHEMA;
+  const keepsPeppers = (): boolean => schema.number >= PEPPERS_MIGRATION;
   return {
     pool,
     pepper,

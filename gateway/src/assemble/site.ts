@@ -1,12 +1,12 @@
 /** Opens the parts that HTTP routes use, from every domain. */
 import type { AccountParts } from "../accounts/parts.ts";
 import { parseId } from "../base/ids.ts";
-import { watchOpenFiles } from "../base/open-files.ts";
+import { watchOpenFiles } from "../base/open-file-limit.ts";
 import { rateLimitedLog } from "../base/rate-limited-log.ts";
 import type { RotatingSecret } from "../base/rotating-secret.ts";
 import { ACCOUNT_TOPIC, NODE_TOPIC, TEAM_TOPIC } from "../db/broadcast.ts";
 import { openHistoryParts } from "../history/parts.ts";
-import type { SeenNode } from "../history/presence.ts";
+import type { NodeSample } from "../history/presence.ts";
 import { openBodyBudget } from "../http/body-budget.ts";
 import type { HttpOptions } from "../http/call.ts";
 import type { CorsOrigins } from "../http/cors.ts";
@@ -14,11 +14,11 @@ import { openCursors } from "../http/lists/cursors.ts";
 import type { Metrics } from "../http/metrics/metrics.ts";
 import { watchOutages } from "../http/outages.ts";
 import type { InferenceParts } from "../inference/parts.ts";
-import { runUnpaidJob } from "../inference/private-job.ts";
+import { runUnpaidJob } from "../inference/unpaid-job.ts";
 import { openKeyParts } from "../keys/parts.ts";
 import { openLedgerParts } from "../ledger/parts.ts";
 import type { NotificationParts } from "../notifications/parts.ts";
-import { INCIDENTS_SCHEMA } from "../operators/incidents/store.ts";
+import { INCIDENTS_MIGRATION } from "../operators/incidents/store.ts";
 import { openOperatorParts } from "../operators/parts.ts";
 import { openAlerts } from "../payments/alerts.ts";
 import type { PaymentParts } from "../payments/parts.ts";
@@ -26,8 +26,8 @@ import { openPayments } from "../payments/payments.ts";
 import { LiveFeeds } from "../routes/console/live.ts";
 import type { ConnectedNodes } from "../routes/nodes/parts.ts";
 import type { Parts } from "../routes/parts.ts";
-import { openCheckReader } from "../trust/spot-checks/reader.ts";
-import { SPOT_CHECKS_SCHEMA } from "../trust/spot-checks/store.ts";
+import { openCheckReader } from "../trust/spot-checks/check-reader.ts";
+import { SPOT_CHECKS_MIGRATION } from "../trust/spot-checks/store.ts";
 import type { Trust } from "../trust/trust.ts";
 import type { Context } from "./context.ts";
 import { type DependencySettings, dependenciesOf } from "./dependencies.ts";
@@ -117,7 +117,7 @@ export async function openSite(
     ...inferenceParts(serving, settings),
     fleet,
     nodes,
-    checks: openCheckReader({ pool, isThere: () => store.schema.number >= SPOT_CHECKS_SCHEMA }),
+    checks: openCheckReader({ pool, isThere: () => store.schema.number >= SPOT_CHECKS_MIGRATION }),
     async nodeChanged(nodeId) {
       await serving.dispatch.enforce(nodeId);
       await broadcast.send(NODE_TOPIC, nodeId);
@@ -131,7 +131,7 @@ export async function openSite(
       version,
       online: nodes.count,
       payoutHoldDays,
-      hasIncidents: () => store.schema.number >= INCIDENTS_SCHEMA,
+      hasIncidents: () => store.schema.number >= INCIDENTS_MIGRATION,
     }),
   };
 }
@@ -202,7 +202,7 @@ function connectedNodes({ dispatch: { roster, dispatcher } }: Serving, trust: Tr
 }
 
 /** Converts a node of the roster for samples, which use internal IDs. */
-function seenNode({ id: text, slots, outstanding }: { id: string; slots: number; outstanding: number }): SeenNode[] {
+function seenNode({ id: text, slots, outstanding }: { id: string; slots: number; outstanding: number }): NodeSample[] {
   const id = parseId("node", text);
   return id === undefined ? [] : [{ id, slots, busy: Math.min(slots, outstanding) }];
 }

@@ -1,7 +1,7 @@
 /** Schedules the gateway's background jobs. */
 import { sleep } from "../base/clock.ts";
 import { DAY_MS } from "../base/time.ts";
-import { CLOSED_DAYS_SINCE } from "../db/closed-days.ts";
+import { CLOSED_DAYS_MIGRATION } from "../db/closed-days.ts";
 import { type DayClosing, startDayClosing } from "../history/closing-days.ts";
 import { openExportFolder } from "../history/month-export.ts";
 import type { HistoryParts } from "../history/parts.ts";
@@ -11,20 +11,20 @@ import { startModelSampling } from "../history/sampling-models.ts";
 import { startNodeSampling } from "../history/sampling-nodes.ts";
 import type { InferenceParts } from "../inference/parts.ts";
 import { openReserve } from "../ledger/reserve.ts";
-import { DERIVED_SINCE } from "../ledger/views.ts";
+import { DERIVED_ENTRIES_MIGRATION } from "../ledger/views.ts";
 import type { NotificationParts } from "../notifications/parts.ts";
-import { INCIDENTS_SCHEMA } from "../operators/incidents/store.ts";
-import { keepIncidents } from "../operators/incidents/watch.ts";
-import { scheduleLedgerChecks, type Verdict, watchVerdict } from "../operators/ledger-checks.ts";
+import { INCIDENTS_MIGRATION } from "../operators/incidents/store.ts";
+import { startRecordingIncidents } from "../operators/incidents/watch.ts";
+import { type LedgerVerdict, scheduleLedgerChecks, watchVerdict } from "../operators/ledger-checks.ts";
 import type { OperatorParts } from "../operators/parts.ts";
 import { openVerdicts } from "../operators/platform-verdict.ts";
 import type { PaymentParts } from "../payments/parts.ts";
 import { capacityOfModels } from "../routes/console/operator/overview.ts";
 import type { NodeParts } from "../routes/nodes/parts.ts";
 import type { SiteParts } from "../routes/parts.ts";
-import { pruneChecks, SPOT_CHECKS_SCHEMA } from "../trust/spot-checks/store.ts";
+import { pruneChecks, SPOT_CHECKS_MIGRATION } from "../trust/spot-checks/store.ts";
 import type { Context } from "./context.ts";
-import type { Ports, Store } from "./ports.ts";
+import type { DatabaseStore, Ports } from "./ports.ts";
 import type { SiteSettings } from "./site.ts";
 
 const PARTITIONS_EVERY_MS = 6 * 60 * 60 * 1000;
@@ -63,18 +63,18 @@ interface Needs {
 }
 
 /** Results of background jobs. Undefined before the first run, and on a gateway without background jobs. */
-export interface UpkeepFacts {
+export interface UpkeepResults {
   /** The number of months with request records, and how many of them are due for deletion. */
   months: () => { kept: number; due: number } | undefined;
   /** The latest result of a ledger check. */
-  verdict: () => Pick<Verdict, "at" | "balanced"> | undefined;
+  verdict: () => Pick<LedgerVerdict, "at" | "balanced"> | undefined;
 }
 
 export async function openUpkeep(
   context: Context,
   settings: UpkeepSettings,
   { ports, parts, notifying }: Needs,
-): Promise<UpkeepFacts> {
+): Promise<UpkeepResults> {
   const { clock, log, onClose } = context;
   const { store } = ports;
   const { books, history } = parts;
@@ -105,7 +105,7 @@ export async function openUpkeep(
 /** Deletes node records, single spot checks and notifications after 90 days, and refused calls after 7 days. */
 function keepRecordsPruned(
   { clock, log, onClose }: Context,
-  { pool, schema }: Store,
+  { pool, schema }: DatabaseStore,
   {
     fleet,
     refusedCalls,
@@ -115,7 +115,7 @@ function keepRecordsPruned(
   const prune = async (): Promise<void> => {
     const before = new Date(clock.now() - RECORDS_KEPT_MS);
     await fleet.record.prune(before);
-    if (schema.number >= SPOT_CHECKS_SCHEMA) await pruneChecks(pool, before);
+    if (schema.number >= SPOT_CHECKS_MIGRATION) await pruneChecks(pool, before);
     await refusedCalls.prune();
     if (notifications.isThere()) await notifications.deliveries.prune();
   };
@@ -129,21 +129,21 @@ function keepRecordsPruned(
 }
 
 /** Pays hosts for verifying other hosts' answers, with one transfer for many spot checks. */
-function keepVerifiersPaid({ clock, log, onClose }: Context, { ledgerPool, schema }: Store): void {
+function keepVerifiersPaid({ clock, log, onClose }: Context, { ledgerPool, schema }: DatabaseStore): void {
   const reserve = openReserve({ pool: ledgerPool });
   onClose(
     clock.every(VERIFIERS_PAID_EVERY_MS, () => {
-      if (schema.number < SPOT_CHECKS_SCHEMA) return;
+      if (schema.number < SPOT_CHECKS_MIGRATION) return;
       reserve.payChecks().catch((error) => log.error({ err: error }, "could not pay verifiers for their spot checks"));
     }),
   );
 }
 
 /** Computes the sums of finished days, once the database has the tables. */
-function keepDaysClosed({ clock, log, onClose }: Context, { pool, schema }: Store): void {
+function keepDaysClosed({ clock, log, onClose }: Context, { pool, schema }: DatabaseStore): void {
   let closing: DayClosing | undefined;
   let isClosed = false;
-  void schema.reached(CLOSED_DAYS_SINCE).then(() => {
+  void schema.reached(CLOSED_DAYS_MIGRATION).then(() => {
     if (!isClosed) closing = startDayClosing({ pool, clock, log });
   });
   onClose(async () => {
@@ -156,7 +156,7 @@ function keepDaysClosed({ clock, log, onClose }: Context, { pool, schema }: Stor
 async function keepRetention(
   { clock, log, onClose }: Context,
   { retention: days, payoutHoldDays }: UpkeepSettings,
-  { pool, schema }: Store,
+  { pool, schema }: DatabaseStore,
 ): Promise<Pick<RetentionRunner, "months">> {
   const { exportDir } = days;
   if (exportDir !== undefined) {
@@ -166,7 +166,7 @@ async function keepRetention(
   }
   let retaining: RetentionRunner | undefined;
   let isClosed = false;
-  void schema.reached(DERIVED_SINCE).then(() => {
+  void schema.reached(DERIVED_ENTRIES_MIGRATION).then(() => {
     if (isClosed) return;
     const retention = openRetention({ pool, rules: { ...days, payoutHoldDays }, now: () => clock.now() });
     retaining = startRetention({ retention, pool, clock, log });
@@ -195,15 +195,15 @@ function keepSamples(
 /** Records incidents for the status page, once the database has the table. */
 function keepIncidentsRecorded(
   { clock, log, gatewayId: gateway, onClose }: Context,
-  { schema }: Store,
+  { schema }: DatabaseStore,
   parts: Pick<Needs["parts"], "availability" | "incidents" | "outages" | "catalogue" | "nodes">,
 ): void {
   const { availability, incidents, outages } = parts;
   const verdicts = openVerdicts({ availability, outages, capacity: () => capacityOfModels(parts) });
   let stop: (() => Promise<void>) | undefined;
   let isClosed = false;
-  void schema.reached(INCIDENTS_SCHEMA).then(() => {
-    if (!isClosed) stop = keepIncidents({ incidents, gateway, verdicts, outages, clock, log });
+  void schema.reached(INCIDENTS_MIGRATION).then(() => {
+    if (!isClosed) stop = startRecordingIncidents({ incidents, gateway, verdicts, outages, clock, log });
   });
   onClose(async () => {
     isClosed = true;

@@ -1,14 +1,14 @@
 /** The settings of logs and traces. */
 import { z } from "zod";
 import { LOG_FORMATS, type LogFormat } from "./log.ts";
-import { choice, domain, parsed, text, webAddress } from "./settings.ts";
+import { choice, declareSettings, parsedSetting, text, webAddress } from "./settings.ts";
 
 interface LogConfig {
   logLevel: string;
   logFormat: LogFormat;
 }
 
-export const logs = domain({
+export const logSettings = declareSettings({
   title: "Logs",
   settings: {
     LOG_LEVEL: choice(["trace", "debug", "info", "warn", "error", "silent"], {
@@ -42,7 +42,7 @@ interface TracingConfig {
 const protocol = z.enum(PROTOCOLS, "must be http/protobuf or http/json: traces cannot be sent over gRPC");
 const protocolRule = "be http/protobuf or http/json";
 
-export const traces = domain({
+export const traceSettings = declareSettings({
   title: "Traces",
   note: `OpenTelemetry defines these variables. The gateway checks these variables when it starts and reports wrong values, which OpenTelemetry's packages
 would ignore. OpenTelemetry's packages read all other \`OTEL_*\` variables. See [Traces](monitoring.md#traces).`,
@@ -51,12 +51,12 @@ would ignore. OpenTelemetry's packages read all other \`OTEL_*\` variables. See 
     OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: webAddress({
       help: "Full URL for traces, used instead of `OTEL_EXPORTER_OTLP_ENDPOINT`.",
     }),
-    OTEL_EXPORTER_OTLP_PROTOCOL: parsed(protocol, {
+    OTEL_EXPORTER_OTLP_PROTOCOL: parsedSetting(protocol, {
       rule: protocolRule,
       without: "`http/protobuf`",
       help: "Encoding of the traces.",
     }),
-    OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: parsed(protocol, {
+    OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: parsedSetting(protocol, {
       rule: protocolRule,
       help: "Encoding of the traces, instead of `OTEL_EXPORTER_OTLP_PROTOCOL`.",
     }),
@@ -69,7 +69,7 @@ would ignore. OpenTelemetry's packages read all other \`OTEL_*\` variables. See 
       without: "`parentbased_always_on`",
       help: "Which requests are traced.",
     }),
-    OTEL_TRACES_SAMPLER_ARG: parsed(
+    OTEL_TRACES_SAMPLER_ARG: parsedSetting(
       z.coerce.number("must be a number from 0 to 1").min(0, "must be 0 or more").max(1, "must be 1 or less"),
       { rule: "be a number from 0 to 1", help: "Share of requests that a `…traceidratio` sampler traces." },
     ),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { systemClock } from "./clock.ts";
-import { base62, newIds, parseId, publicId, suffixOf, timeOf, type Uuid } from "./ids.ts";
+import { base62, creationTimeMsOf, newIds, parseId, publicId, publicIdSuffix, type Uuid } from "./ids.ts";
 import { systemRandom } from "./random.ts";
 
 const newId = newIds(systemClock, systemRandom());
@@ -16,8 +16,8 @@ describe("IDs", () => {
       return ids();
     });
     assert.deepEqual([...made].sort(), made);
-    assert.deepEqual(made.map(suffixOf).sort(), made.map(suffixOf));
-    assert.equal(timeOf(made[0] as Uuid), 1_700_000_000_001);
+    assert.deepEqual(made.map(publicIdSuffix).sort(), made.map(publicIdSuffix));
+    assert.equal(creationTimeMsOf(made[0] as Uuid), 1_700_000_000_001);
     assert.match(made[0] as string, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });
 

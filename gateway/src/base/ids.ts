@@ -54,7 +54,7 @@ function hexToUuid(hex: string): Uuid {
 }
 
 /** The 26 characters that stand for a UUID in APIs. */
-export function suffixOf(id: Uuid): string {
+export function publicIdSuffix(id: Uuid): string {
   // The 128 bits are split into 26 groups of five. The first group has only three bits.
   let length = 0;
   let bits = 0;
@@ -73,7 +73,7 @@ export function suffixOf(id: Uuid): string {
 }
 
 export function publicId(prefix: Prefix, id: Uuid): string {
-  return `${prefix}_${suffixOf(id)}`;
+  return `${prefix}_${publicIdSuffix(id)}`;
 }
 
 /** Returns the UUID of `prefix_suffix`, or undefined if the text is not an ID with this prefix. */
@@ -88,7 +88,7 @@ export function parseId(prefix: Prefix, text: string): Uuid | undefined {
 }
 
 /** Returns the Unix time in milliseconds at which a UUIDv7 was created. */
-export function timeOf(id: Uuid): number {
+export function creationTimeMsOf(id: Uuid): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 }
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ceilMicro, cost, dollars, exactMicro, floorMicro, pico } from "./money.ts";
+import { ceilMicro, cost, dollars, floorMicro, formatExactMicrodollars, pico } from "./money.ts";
 
 test("money: microdollars per million tokens equal picodollars per token, as in the specification's example", () => {
   // The model reason-32b without max_tokens: 32,768 output tokens at $0.30 per million.
-  assert.equal(exactMicro(cost(32_768, pico(300_000n))), "9830.400000");
+  assert.equal(formatExactMicrodollars(cost(32_768, pico(300_000n))), "9830.400000");
 });
 
 test("money: amounts to pay are rounded up, and available amounts down", () => {
@@ -23,6 +23,6 @@ test("money: amounts to pay are rounded up, and available amounts down", () => {
 });
 
 test("money: exact amounts are formatted with six decimals", () => {
-  assert.equal(exactMicro(pico(-1n)), "-0.000001");
-  assert.equal(exactMicro(dollars(5)), "5000000.000000");
+  assert.equal(formatExactMicrodollars(pico(-1n)), "-0.000001");
+  assert.equal(formatExactMicrodollars(dollars(5)), "5000000.000000");
 });

@@ -33,7 +33,7 @@ export function picoOfMicro(text: string): Pico {
 }
 
 /** The exact amount in microdollars with six decimals, such as `"9830.400000"`. */
-export function exactMicro(amount: Pico): string {
+export function formatExactMicrodollars(amount: Pico): string {
   const sign = amount < 0n ? "-" : "";
   const digits = (amount < 0n ? -amount : amount).toString().padStart(7, "0");
   return `${sign}${digits.slice(0, -6)}.${digits.slice(-6)}`;

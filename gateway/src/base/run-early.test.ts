@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runEarly } from "./run-early.ts";
-import { turn } from "./testing.ts";
+import { waitOneTurn } from "./testing.ts";
 
 function open(make: () => string) {
   const tasks: (() => void)[] = [];
@@ -15,7 +15,7 @@ function open(make: () => string) {
 
 test("work scheduled early runs once, after tasks that were queued before it", async () => {
   const { tasks, take, made } = open(() => "done");
-  await turn();
+  await waitOneTurn();
   assert.equal(made(), 0);
   for (const task of tasks) task();
   assert.equal(made(), 1);

@@ -28,10 +28,10 @@ export interface Setting<T = unknown> extends Words {
 type Value<T, O> = O extends { default: unknown } ? T : T | undefined;
 
 /** The parsed values of several settings. */
-export type Values<S> = { [Name in keyof S]: S[Name] extends Setting<infer T> ? T : never };
+export type SettingValues<S> = { [Name in keyof S]: S[Name] extends Setting<infer T> ? T : never };
 
 /** The settings of one folder, and the function that reads them. */
-export interface Domain<S extends Record<string, Setting> = Record<string, Setting>, C = unknown> {
+export interface SettingsDomain<S extends Record<string, Setting> = Record<string, Setting>, C = unknown> {
   title: string;
   /** Markdown text that the reference shows below the table. */
   note?: string;
@@ -40,10 +40,12 @@ export interface Domain<S extends Record<string, Setting> = Record<string, Setti
   mistakes?: (variables: Variables) => string[];
   /** Removed settings, each with the one to use instead. A gateway that has one of them set does not start. */
   retired?: Record<string, string>;
-  config: (values: Values<S>) => C;
+  config: (values: SettingValues<S>) => C;
 }
 
-export const domain = <S extends Record<string, Setting>, C>(declared: Domain<S, C>): Domain<S, C> => declared;
+export const declareSettings = <S extends Record<string, Setting>, C>(
+  declared: SettingsDomain<S, C>,
+): SettingsDomain<S, C> => declared;
 
 const code = (text: string): string => `\`${text}\``;
 
@@ -142,7 +144,7 @@ export function text<const O extends TextOptions>(options: O): Setting<Value<str
 }
 
 /** A setting with a parser of its own. `rule` describes its form, as it continues after "must". */
-export function parsed<T, const O extends Words & { rule: string; default?: NoInfer<T> }>(
+export function parsedSetting<T, const O extends Words & { rule: string; default?: NoInfer<T> }>(
   parser: z.ZodType<T>,
   options: O,
   written?: string,
@@ -153,13 +155,13 @@ export function parsed<T, const O extends Words & { rule: string; default?: NoIn
 const ruled = (rule: string): string => (rule === "" ? "" : `must ${rule}`);
 
 export const webAddress = <const O extends Words>(options: O): Setting<string | undefined> =>
-  parsed(z.url({ protocol: /^https?$/, error: "must begin with http:// or https://" }), {
+  parsedSetting(z.url({ protocol: /^https?$/, error: "must begin with http:// or https://" }), {
     ...options,
     rule: "begin with http:// or https://",
   }) as Setting<string | undefined>;
 
 /** Returns a mistake if only one of the two variables is set. */
-export const bothOrNeither = (variables: Variables, one: string, other: string): string[] =>
+export const findUnpairedVariable = (variables: Variables, one: string, other: string): string[] =>
   (variables[one] === undefined) === (variables[other] === undefined)
     ? []
     : [`${one} and ${other} must be set together`];

@@ -1,6 +1,6 @@
 /**
  * The words that the database and the APIs use for states, kinds and outcomes. Words that an API uses are declared in
- * the API's package and exported again here. Words that only the database uses are declared here. db/states.test.ts
+ * the API's package and exported again here. Words that only the database uses are declared here. db/state-constraints.test.ts
  * compares them with the database's constraints.
  */
 import type { NodeState } from "@tollgate/api/states.ts";
@@ -63,14 +63,14 @@ export const PERFORMANCE_SCOPES = ["account", "node", "platform"] as const;
 export const PERFORMANCE_GRAINS = ["5min", "hour", "day"] as const;
 
 /** The kinds of sums in a month's closing entry. */
-export const CLOSING_KINDS = ["charge", "share", "fee"] as const;
+export const MONTH_CLOSING_SUM_KINDS = ["charge", "share", "fee"] as const;
 
 /** The states of a model during an incident. */
 export const INCIDENT_STATES = ["degraded", "down"] as const;
 export type IncidentState = (typeof INCIDENT_STATES)[number];
 
 /** The reasons for which a new epoch of the database's history begins. */
-export const EPOCH_REASONS = ["first", "failover", "accepted"] as const;
+export const HISTORY_EPOCH_REASONS = ["first", "failover", "accepted"] as const;
 
 /** The standing in a node's record. "Online" means ready and connected; only the dispatch plane has the connections. */
 export const NODE_STANDINGS = [

@@ -16,14 +16,14 @@ export const hostShareOf = (charge: bigint): Pico => pico((charge * BigInt(HOST_
  * Waits for one turn of the event loop, in which promises settle that wait for nothing outside this process. For
  * sockets, workers or files use `eventually`.
  */
-export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+export const waitOneTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 export type ManualClock = Clock & Pick<HandMovedClock, "advance" | "freeze">;
 
 export const manualClock = (startMs = Date.UTC(2030, 0, 1)): ManualClock => new HandMovedClock(startMs);
 
 /** The Mulberry32 generator, which is random enough for tests. */
-export function seeded(seed: number): Random {
+export function seededRandom(seed: number): Random {
   let state = seed;
   const next = (): number => {
     state = (state + 0x6d2b79f5) | 0;

@@ -3,7 +3,7 @@
 export const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** Unix time in whole seconds. */
-export const seconds = (date: Date): number => Math.floor(date.getTime() / 1000);
+export const toUnixSeconds = (date: Date): number => Math.floor(date.getTime() / 1000);
 
 export const startOfDay = (now: number): Date => new Date(Math.floor(now / DAY_MS) * DAY_MS);
 

@@ -1,28 +1,28 @@
 /** Loads the catalog of models and their token counters. */
-import type { Models, Store } from "../assemble/ports.ts";
+import type { DatabaseStore, ModelsAndTokenizers } from "../assemble/ports.ts";
 import { invariant } from "../base/invariant.ts";
 import { CATALOGUE_TOPIC } from "../db/broadcast.ts";
 import { recordPrices } from "../ledger/prices.ts";
 import { CATALOGUE_FILE, type Catalogue } from "../metering/catalogue.ts";
 import { type LiveCatalogue, openLiveCatalogue } from "../metering/live-catalogue.ts";
 import { openMetering } from "../metering/metering.ts";
-import { openReading } from "../routes/reading/reading.ts";
+import { openLargeBodyReader } from "../routes/reading/large-body-reader.ts";
 import type { BuildContext } from "./context.ts";
 
 export async function openModels(
   context: BuildContext,
-  { pool, broadcast }: Pick<Store, "pool" | "broadcast">,
-): Promise<Models> {
+  { pool, broadcast }: Pick<DatabaseStore, "pool" | "broadcast">,
+): Promise<ModelsAndTokenizers> {
   const { config, log, progress, onClose, worker } = context;
   progress("loading the tokenizers");
   const metering = await openMetering({ log, ...(worker && { workersMax: 1 }) });
   onClose(() => metering.close());
-  const meter: Models["meter"] = (tokenizer) => {
+  const meter: ModelsAndTokenizers["meter"] = (tokenizer) => {
     const found = metering.meter(tokenizer);
     invariant(found !== undefined, `tokenizer ${tokenizer} does not exist`);
     return found;
   };
-  const reader = openReading({
+  const reader = openLargeBodyReader({
     log,
     tables: metering.tables,
     base64Compat: config.embeddingsBase64Compat,
@@ -35,7 +35,7 @@ export async function openModels(
 
 async function openCatalogue(
   { config, log }: BuildContext,
-  { pool, broadcast, meter }: Pick<Store, "pool" | "broadcast"> & Pick<Models, "meter">,
+  { pool, broadcast, meter }: Pick<DatabaseStore, "pool" | "broadcast"> & Pick<ModelsAndTokenizers, "meter">,
 ): Promise<LiveCatalogue> {
   const catalogue = await openLiveCatalogue({
     file: config.catalogueFile ?? CATALOGUE_FILE,

@@ -10,17 +10,17 @@ import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
 import { parseConfig } from "../config.ts";
-import { changeShared, readShared } from "../db/deployment/record.ts";
-import type { SharedName } from "../db/deployment/rules.ts";
+import type { SharedSettingName } from "../db/deployment/rules.ts";
+import { changeSharedSetting, readSharedSettings } from "../db/deployment/shared-settings-record.ts";
 import type { SharedSettings } from "../db/deployment/watch.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
-import { command, findServer, startServer, type TestServer } from "../limits/testing.ts";
+import { findValkeyServer, sendValkeyCommand, startValkeyServer, type TestServer } from "../limits/testing.ts";
 import { createKey } from "../plane/credentials/nkeys.ts";
 import { serverSecrets } from "../server-secrets.ts";
 import { openOwnSettings, openSharedSettings } from "./deployment.ts";
-import { type Missing, StoppedWhileWaiting } from "./waiting.ts";
+import { type MissingDependency, StoppedWhileWaiting } from "./wait-for-dependencies.ts";
 
-const binary = findServer();
+const binary = findValkeyServer();
 const needsServer = { skip: binary === undefined && "neither valkey-server nor redis-server is installed" };
 
 const [PEPPER, OTHER_PEPPER] = ["the pepper of these tests, 32 characters", "a pepper that is another, 32 characters"];
@@ -43,7 +43,7 @@ type Env = Record<string, string | undefined>;
 class Gateway {
   readonly clock: ManualClock = manualClock();
   readonly lines: { level: number; msg: string }[] = [];
-  missing: Missing | undefined;
+  missing: MissingDependency | undefined;
   settings: SharedSettings | undefined;
   error: unknown;
   readonly #stop = Promise.withResolvers<void>();
@@ -125,18 +125,18 @@ describe("a gateway that shares a database", () => {
     return gateway;
   };
   /** Changes a shared setting as `tollgate admin deployment set` does. */
-  const change = async (name: SharedName, env: Env): Promise<void> => {
+  const change = async (name: SharedSettingName, env: Env): Promise<void> => {
     const config = parseConfig(env);
     const own = await openOwnSettings({ config, secrets: await serverSecrets(config), newId: randomUUID });
-    const from = (await readShared(database.pool))[name];
+    const from = (await readSharedSettings(database.pool))[name];
     const to = (await own.tell({}))[name]?.written() ?? assert.fail();
-    await changeShared(database.pool, name, { from, to: { value: to, previous: from?.value ?? null } });
+    await changeSharedSetting(database.pool, name, { from, to: { value: to, previous: from?.value ?? null } });
     own.close();
   };
 
   test("records its settings if none are recorded, and a second gateway with the same settings serves", async () => {
     await serving({ ...ENV, ...MAIL, ...payments("live") });
-    const { pepper, plane, limits, receipts, mail, payments: sold } = await readShared(database.pool);
+    const { pepper, plane, limits, receipts, mail, payments: sold } = await readSharedSettings(database.pool);
     assert.deepEqual(
       [plane, limits, mail, sold].map((setting) => setting?.value),
       ["embedded", "memory", "smtp", "live"],
@@ -150,9 +150,9 @@ describe("a gateway that shares a database", () => {
     const gateway = open(ENV);
     await gateway.until("it compared", () => gateway.settings !== undefined);
     await gateway.settings?.look();
-    assert.deepEqual(await readShared(database.pool), {});
+    assert.deepEqual(await readSharedSettings(database.pool), {});
     await gateway.settings?.belongs();
-    assert.equal(Object.keys(await readShared(database.pool)).length, 6);
+    assert.equal(Object.keys(await readSharedSettings(database.pool)).length, 6);
   });
 
   test("reports a conflict with a gateway that started at the same time with other settings", async () => {
@@ -163,7 +163,7 @@ describe("a gateway that shares a database", () => {
     assert.deepEqual(differing.flat(), ["mail"]);
   });
 
-  const MISTAKES: [string, { first: Env; second: Env; setting: SharedName; says: RegExp }][] = [
+  const MISTAKES: [string, { first: Env; second: Env; setting: SharedSettingName; says: RegExp }][] = [
     [
       "a wrong KEY_PEPPER",
       {
@@ -230,8 +230,8 @@ describe("a gateway that shares a database", () => {
     const old = await serving(ENV);
     await change("mail", { ...ENV, ...MAIL });
     await old.serving();
-    const from = (await readShared(database.pool)).mail;
-    await changeShared(database.pool, "mail", { from, to: { value: from?.value ?? "", previous: null } });
+    const from = (await readSharedSettings(database.pool)).mail;
+    await changeSharedSetting(database.pool, "mail", { from, to: { value: from?.value ?? "", previous: null } });
     await old.until("it sees it", () => old.settings?.differences().length === 1);
     assert.equal(old.settings?.differences()[0]?.setting, "mail");
     assert.ok(old.lines.some(({ level, msg }) => level === 50 && /not ready until they match/.test(msg)));
@@ -253,7 +253,7 @@ describe("a gateway that shares a database", () => {
     const alone = { ...ENV, DATABASE_URL: undefined };
     await serving(alone);
     await serving({ ...alone, ...MAIL, ...payments("test"), RECEIPT_SEED: OTHER_SEED });
-    assert.equal((await readShared(database.pool)).payments?.value, "test");
+    assert.equal((await readSharedSettings(database.pool)).payments?.value, "test");
     assert.deepEqual((await open({ ...alone, KEY_PEPPER: OTHER_PEPPER }).refusal()).settings, ["pepper"]);
   });
 
@@ -274,14 +274,14 @@ describe("a gateway that shares a database", () => {
   describe("with a limits server", needsServer, () => {
     let [server, other]: TestServer[] = [];
     before(async () => {
-      [server, other] = [await startServer(binary as string), await startServer(binary as string)];
+      [server, other] = [await startValkeyServer(binary as string), await startValkeyServer(binary as string)];
     });
     after(async () => {
       await server?.kill();
       await other?.kill();
     });
     afterEach(async () => {
-      for (const { url } of [server, other] as TestServer[]) await command(url, "FLUSHALL");
+      for (const { url } of [server, other] as TestServer[]) await sendValkeyCommand(url, "FLUSHALL");
     });
     const on = (which: TestServer | undefined): Env => ({ ...ENV, VALKEY_URL: which?.url });
 
@@ -298,14 +298,14 @@ describe("a gateway that shares a database", () => {
     test("does not become ready if VALKEY_URL is empty or names another deployment's server", async () => {
       await serving(on(server));
       assert.deepEqual((await open(on(other)).refusal()).settings, ["limits"]);
-      await command(other?.url ?? "", "SET", "tollgate:deployment", "of another deployment");
+      await sendValkeyCommand(other?.url ?? "", "SET", "tollgate:deployment", "of another deployment");
       assert.deepEqual((await open(on(other)).refusal()).settings, ["limits"]);
     });
 
     test("recognizes the same server under another URL, and after the server lost all data", async () => {
       const one = await serving(on(server));
       await serving({ ...ENV, VALKEY_URL: `unix://${server?.url}` });
-      await command(server?.url ?? "", "FLUSHALL");
+      await sendValkeyCommand(server?.url ?? "", "FLUSHALL");
       await one.settings?.look();
       await one.serving();
       await serving(on(server));
@@ -313,7 +313,7 @@ describe("a gateway that shares a database", () => {
 
     test("accepts a server that lost all data if no other gateway sees a different one", async () => {
       await serving(on(server));
-      await command(server?.url ?? "", "FLUSHALL");
+      await sendValkeyCommand(server?.url ?? "", "FLUSHALL");
       await database.pool.query("update shared_setting set confirmed_at = now() - interval '1 minute'");
       await serving(on(server));
     });
@@ -321,7 +321,7 @@ describe("a gateway that shares a database", () => {
     test("serves while the server is unreachable, and compares when it is back", async () => {
       await serving(ENV);
       const away = await serving({ ...ENV, VALKEY_URL: "/nobody/listens/here" });
-      assert.equal((await readShared(database.pool)).limits?.value, "memory");
+      assert.equal((await readSharedSettings(database.pool)).limits?.value, "memory");
       assert.deepEqual(away.settings?.differences(), []);
     });
   });

@@ -1,19 +1,23 @@
 /** Compares this gateway's values of the shared settings with the values recorded for the deployment. */
 import type pg from "pg";
-import type { Store } from "../assemble/ports.ts";
+import type { DatabaseStore } from "../assemble/ports.ts";
 import type { Config } from "../config.ts";
 import { DEPLOYMENT_TOPIC } from "../db/broadcast.ts";
-import { checkValueOf, isCheckValueOf } from "../db/deployment/check-value.ts";
-import { compareShared, type GatewaySettings } from "../db/deployment/compare.ts";
-import { SHARED_SETTINGS_SINCE, type StoredSetting, type StoredSettings } from "../db/deployment/record.ts";
+import { compareSharedSettings, type GatewaySettings } from "../db/deployment/compare.ts";
 import { type GatewaySetting, plainSetting } from "../db/deployment/rules.ts";
-import { logChanges, SettingsDiffer, type SharedSettings, watchShared } from "../db/deployment/watch.ts";
+import { hashSecretForComparison, matchesSecretHash } from "../db/deployment/secret-hash.ts";
+import {
+  SHARED_SETTINGS_MIGRATION,
+  type StoredSetting,
+  type StoredSettings,
+} from "../db/deployment/shared-settings-record.ts";
+import { logChanges, SettingsDifferError, type SharedSettings, watchSharedSettings } from "../db/deployment/watch.ts";
 import { receiptKeyOf } from "../history/receipts.ts";
 import type { ValkeyServer } from "../limits/valkey-server.ts";
 import { keyFromSeed } from "../plane/credentials/nkeys.ts";
 import type { ServerSecrets } from "../server-secrets.ts";
 import type { BuildContext } from "./context.ts";
-import { type ReportMissing, untilSettingsMatch } from "./waiting.ts";
+import { type ReportMissing, untilSettingsMatch } from "./wait-for-dependencies.ts";
 
 /** Stands for the ID of a limits server that has no ID and is not the recorded server. */
 const ANOTHER = "another limits server, which has no ID yet";
@@ -58,9 +62,9 @@ async function serverOf({ valkeyUrl: url }: Config): Promise<ValkeyServer | unde
 }
 
 const pepperOf = ({ pepper, pepperOld, pepperNext }: ServerSecrets): GatewaySetting => ({
-  written: () => checkValueOf(pepper),
-  is: (recorded) => isCheckValueOf(recorded, pepper),
-  replaces: (recorded) => pepperOld !== undefined && isCheckValueOf(recorded, pepperOld),
+  written: () => hashSecretForComparison(pepper),
+  is: (recorded) => matchesSecretHash(recorded, pepper),
+  replaces: (recorded) => pepperOld !== undefined && matchesSecretHash(recorded, pepperOld),
   isAlone: pepperOld === undefined && pepperNext === undefined,
 });
 
@@ -101,7 +105,7 @@ function limitsOn(server: ValkeyServer, newId: (() => string) | undefined) {
   };
 }
 
-type Needs = { store: Pick<Store, "broadcast" | "schema"> & { pool: pg.Pool }; secrets: ServerSecrets };
+type Needs = { store: Pick<DatabaseStore, "broadcast" | "schema"> & { pool: pg.Pool }; secrets: ServerSecrets };
 
 /** Waits until the settings match. Does not wait if the database is too old to store shared settings. */
 export async function openSharedSettings(
@@ -115,19 +119,24 @@ export async function openSharedSettings(
   const own = await openOwnSettings({ config, secrets, newId });
   onClose(() => own.close());
   const isOnly = config.databaseUrl === undefined;
-  const compare = ({ records }: { records: boolean }) => compareShared({ pool, own: own.tell, isOnly, records });
-  const isThere = (): boolean => schema.number >= SHARED_SETTINGS_SINCE;
+  const compare = ({ records }: { records: boolean }) =>
+    compareSharedSettings({ pool, own: own.tell, isOnly, records });
+  const isThere = (): boolean => schema.number >= SHARED_SETTINGS_MIGRATION;
   if (isThere()) {
     await untilSettingsMatch(context, tell, async () => {
       const compared = await compare({ records: false });
       logChanges(log, compared);
-      if (compared.differences.length > 0) throw new SettingsDiffer(compared.differences);
+      if (compared.differences.length > 0) throw new SettingsDifferError(compared.differences);
     });
   }
   const nothing = { differences: [], behind: [], changes: [] };
-  const watched = watchShared({ compare: async (how) => (isThere() ? await compare(how) : nothing), clock, log });
+  const watched = watchSharedSettings({
+    compare: async (how) => (isThere() ? await compare(how) : nothing),
+    clock,
+    log,
+  });
   onClose(() => watched.stop());
   broadcast.on(DEPLOYMENT_TOPIC, () => void watched.look());
-  void schema.reached(SHARED_SETTINGS_SINCE).then(() => watched.look());
+  void schema.reached(SHARED_SETTINGS_MIGRATION).then(() => watched.look());
   return watched;
 }

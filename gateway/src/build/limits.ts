@@ -5,7 +5,7 @@ import { memoryLimits } from "../limits/memory.ts";
 import type { BuildContext } from "./context.ts";
 
 /** `nowMs`: replaces the Valkey server's clock in tests. */
-export const limitsOf =
+export const createLimitsOpener =
   ({ config, clock, log, worker }: BuildContext, nowMs?: () => number): Ports["limits"] =>
   async ({ gateways, unavailable }) => {
     const { valkeyUrl: url, limitsWhenAway: whenAway } = config;

@@ -2,7 +2,7 @@
 import type { PaymentProvider } from "../payments/provider.ts";
 import type { BuildContext } from "./context.ts";
 
-export async function openProvider({ config, clock }: BuildContext): Promise<PaymentProvider | undefined> {
+export async function openPaymentProvider({ config, clock }: BuildContext): Promise<PaymentProvider | undefined> {
   if (config.payments === undefined) return undefined;
   // Imported here, because Stripe's library is large and only needed if credit is sold.
   const { stripeProvider } = await import("../payments/stripe.ts");

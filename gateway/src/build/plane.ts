@@ -22,7 +22,7 @@ export async function openPlane(context: BuildContext, secrets: ServerSecrets): 
     onClose(() => plane.close());
     return plane;
   }
-  return worker?.plane ?? (await openHubOf(context, secrets));
+  return worker?.plane ?? (await openEmbeddedHub(context, secrets));
 }
 
 type HubContext = Pick<BuildContext, "config" | "clock" | "random" | "log" | "onClose">;
@@ -36,7 +36,7 @@ const commonOf = ({ config: { plane }, clock, random, log }: HubContext) => ({
 });
 
 /** Opens the embedded hub in this process. */
-export async function openHubOf(context: HubContext, secrets: ServerSecrets): Promise<Hub> {
+export async function openEmbeddedHub(context: HubContext, secrets: ServerSecrets): Promise<Hub> {
   const { clock, log, onClose } = context;
   const { host, port, tls } = context.config.plane;
   const { planeSeed: accountSeed } = secrets;

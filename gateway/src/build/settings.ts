@@ -16,7 +16,13 @@ interface Known {
   upkeep?: boolean;
 }
 
-export function settingsOf({ config, secrets, secretCanaries, development = false, upkeep = true }: Known): Settings {
+export function deriveAssemblySettings({
+  config,
+  secrets,
+  secretCanaries,
+  development = false,
+  upkeep = true,
+}: Known): Settings {
   const { pepper, pepperOld, pepperNext, receiptSeed } = secrets;
   return {
     ...config,

@@ -2,26 +2,26 @@
 
 import type pg from "pg";
 import { z } from "zod";
-import type { Store } from "../assemble/ports.ts";
+import type { DatabaseStore } from "../assemble/ports.ts";
 import { readdirIfExists } from "../base/files.ts";
+import { LANES_AT_ONCE } from "../db/account-lanes.ts";
 import { openBroadcast } from "../db/broadcast.ts";
 import { assertAcceptsWrites } from "../db/client.ts";
-import { connectionName } from "../db/connected.ts";
+import { connectionName } from "../db/connected-programs.ts";
 import { type DatabaseClock, readClock } from "../db/database-clock.ts";
 import { startPrivatePostgres } from "../db/embedded.ts";
 import { DatabaseGuard } from "../db/guard.ts";
 import { openGuardedPool } from "../db/guarded-pool.ts";
-import { LANES_AT_ONCE } from "../db/lanes.ts";
 import { historyFile } from "../db/lineage/history-file.ts";
-import { LINEAGE_SINCE, Lineage } from "../db/lineage/lineage.ts";
-import { type Connection, clientConfig, LEDGER_SESSION } from "../db/pool.ts";
-import { checkPooler } from "../db/pooler.ts";
+import { LINEAGE_MIGRATION, Lineage } from "../db/lineage/lineage.ts";
+import { type Connection, clientConfig, LEDGER_SESSION_OPTIONS } from "../db/pool.ts";
+import { assertPoolerKeepsSessions } from "../db/pooler.ts";
 import { queryOne, row } from "../db/rows.ts";
-import { openSchema } from "../db/schema.ts";
+import { openSchemaMonitor } from "../db/schema-monitor.ts";
 import { checkSession } from "../db/session.ts";
 import { spoolDirectories } from "../ledger/spool.ts";
 import type { BuildContext } from "./context.ts";
-import { type ReportMissing, StoppedWhileWaiting, untilDatabaseAvailable } from "./waiting.ts";
+import { type ReportMissing, StoppedWhileWaiting, untilDatabaseAvailable } from "./wait-for-dependencies.ts";
 
 /**
  * One connection for each kind of batch (holds, settlements, voids), and one for renewals, expiries and late
@@ -49,7 +49,7 @@ export async function openStore(
   context: BuildContext,
   time: DatabaseClock,
   tellMissing: ReportMissing = () => {},
-): Promise<Store & { pid: number | null }> {
+): Promise<DatabaseStore & { pid: number | null }> {
   const { config, log, clock, newId, progress, onLost, onClose } = context;
   let connection: Connection;
   let pid: number | null = null;
@@ -78,7 +78,7 @@ export async function openStore(
     sizeMax: LEDGER_CONNECTIONS,
     // One idle connection is kept: periodic sweeps would reopen it anyway, and an idle timeout costs a timer each time.
     sizeKept: 1,
-    sessionOptions: LEDGER_SESSION,
+    sessionOptions: LEDGER_SESSION_OPTIONS,
     lockMsMax: BATCH_LOCK_MS_MAX,
   });
   onClose(() => ledgerPool.end());
@@ -86,7 +86,7 @@ export async function openStore(
     guard,
     log,
     sizeMax: APART_CONNECTIONS,
-    sessionOptions: LEDGER_SESSION,
+    sessionOptions: LEDGER_SESSION_OPTIONS,
     lockMsMax: APART_LOCK_MS_MAX,
   });
   onClose(() => ledgerApartPool.end());
@@ -95,15 +95,15 @@ export async function openStore(
     await checkSession(pool, durability);
     // The clock must be read before anything uses it.
     await readClock(pool, clock, time);
-    await checkPooler(clientConfig(connection, connectionName()));
+    await assertPoolerKeepsSessions(clientConfig(connection, connectionName()));
     assertAcceptsWrites(await queryOne(pool, State, STATE));
     // If the database has a history, it must be verified before migrations run.
     await beginLineage(lineage, pool);
-    return await openSchema({ pool, mode: config.migrate, clock, log, onLost });
+    return await openSchemaMonitor({ pool, mode: config.migrate, clock, log, onLost });
   });
   await beginLineage(lineage, pool);
   if (!lineage.isOn) {
-    const begun = schema.reached(LINEAGE_SINCE).then(() =>
+    const begun = schema.reached(LINEAGE_MIGRATION).then(() =>
       untilDatabaseAvailable(
         context,
         () => {},

@@ -2,11 +2,16 @@
 import { envOf, runCommandLine } from "@tollgate/terminal/run-command-line.ts";
 import { openTerminal } from "@tollgate/terminal/terminal.ts";
 import { explainFailure } from "./failures.ts";
-import { TOLLGATE } from "./tollgate.ts";
+import { TOLLGATE_COMMANDS } from "./tollgate.ts";
 
 const args = process.argv.slice(2);
 const env = envOf(args, process.env);
-const code = await runCommandLine(TOLLGATE, args, { terminal: openTerminal(process, env), env }, explainFailure);
+const code = await runCommandLine(
+  TOLLGATE_COMMANDS,
+  args,
+  { terminal: openTerminal(process, env), env },
+  explainFailure,
+);
 // After a failure the process exits at once, because the command may have left timers or connections open.
 if (code === 0) process.exitCode = 0;
 else process.exit(code);

@@ -19,7 +19,7 @@ const SignIn = z.object({ email: z.string(), password: z.string() });
 const DevAccounts = z.object({ api_key: z.string(), host_token: z.string(), builder: SignIn, operator: SignIn });
 export type DevAccounts = z.infer<typeof DevAccounts>;
 
-export async function devAccounts(app: BuiltGateway, dataDir: string): Promise<DevAccounts> {
+export async function ensureDevAccounts(app: BuiltGateway, dataDir: string): Promise<DevAccounts> {
   const file = join(dataDir, "dev.json");
   const saved = await readAccounts(file);
   // Tests the saved key, because the database may have been removed or replaced without this file.

@@ -11,7 +11,7 @@ import { systemClock } from "../base/clock.ts";
 import { parseId, publicId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { BuiltGateway } from "../build.ts";
-import { SETTINGS } from "../config.ts";
+import { SETTING_NAMES } from "../config.ts";
 import type { ListedNode } from "../fleet/fleet.ts";
 
 const AGENT = "tollgate-host/bin/tollgate-host.mjs";
@@ -45,7 +45,7 @@ export function findAgent(specifier = AGENT): string {
 }
 
 /** The message that the agent sends once its node serves. */
-export interface AgentOnline {
+export interface AgentOnlineMessage {
   type: "online";
   node: string;
   engine: string;
@@ -59,7 +59,7 @@ export class LocalNode {
   #stopping = false;
 
   /** Starts the agent and waits until its node serves. If the agent exits first, the error contains its last output. */
-  static async start(options: NodeOptions): Promise<{ node: LocalNode; online: AgentOnline }> {
+  static async start(options: NodeOptions): Promise<{ node: LocalNode; online: AgentOnlineMessage }> {
     const node = new LocalNode(options);
     try {
       const online = await node.#untilOnline();
@@ -109,13 +109,13 @@ export class LocalNode {
     }
   }
 
-  #untilOnline(): Promise<AgentOnline> {
+  #untilOnline(): Promise<AgentOnlineMessage> {
     const child = this.#child;
     return new Promise((resolve, reject) => {
       const cancel = systemClock.after(ONLINE_WITHIN_MS, () => reject(this.#failed("did not come online in time")));
       child.once("error", (error) => reject(error));
       child.once("exit", () => reject(this.#failed("stopped before it came online")));
-      child.on("message", (message: AgentOnline | { type: "failed"; message: string }) => {
+      child.on("message", (message: AgentOnlineMessage | { type: "failed"; message: string }) => {
         if (message.type === "online") resolve(message);
         if (message.type === "failed") reject(new Error(message.message));
         cancel();
@@ -143,7 +143,7 @@ export class LocalNode {
 }
 
 /** Finds the node records of the local nodes with these names. */
-export async function localNodes(
+export async function findLocalNodes(
   { hostTokens, fleet }: Pick<BuiltGateway, "hostTokens" | "fleet">,
   { host_token }: { host_token: string },
   names: string[],
@@ -173,7 +173,7 @@ export async function waitUntilServing(
 ): Promise<string | undefined> {
   const id = parseId("node", nodeId);
   const node = id === undefined ? undefined : await fleet.find(null, id);
-  const note = node === undefined ? undefined : nodeNote(node, place);
+  const note = node === undefined ? undefined : explainNodeWithoutRequests(node, place);
   if (note !== undefined) return note;
   return await new Promise((resolve, reject) => {
     const cancel = systemClock.after(ONLINE_WITHIN_MS, () => resolve(`${nodeId} takes no requests yet.`));
@@ -184,7 +184,7 @@ export async function waitUntilServing(
 }
 
 /** Says why a node receives no requests and how to change that; undefined if it may serve. */
-export function nodeNote(
+export function explainNodeWithoutRequests(
   { id, name, standing, quarantine, withheld, hostSuspended }: ListedNode,
   { consoleUrl, dataDir }: Place,
 ): string | undefined {
@@ -202,5 +202,5 @@ export function nodeNote(
 
 /** Removes the gateway's settings, which nodes do not need and some of which are secret. */
 function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !SETTINGS.includes(name)));
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !SETTING_NAMES.includes(name)));
 }

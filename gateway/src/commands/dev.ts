@@ -19,7 +19,14 @@ import { type Config, parseConfig } from "../config.ts";
 import { CATALOGUE_FILE, loadCatalogue } from "../metering/catalogue.ts";
 import type { DevAccounts } from "./dev-accounts.ts";
 import { DEV_FLAGS, type DevFlags, parseDevFlags } from "./dev-flags.ts";
-import { type AgentOnline, findAgent, LocalNode, localNodes, nodeNote, waitUntilServing } from "./dev-nodes.ts";
+import {
+  type AgentOnlineMessage,
+  explainNodeWithoutRequests,
+  findAgent,
+  findLocalNodes,
+  LocalNode,
+  waitUntilServing,
+} from "./dev-nodes.ts";
 import { readyLines } from "./ready-screen.ts";
 import { type StopRequest, waitForStopSignal } from "./signals.ts";
 
@@ -116,7 +123,7 @@ class DevPlatform {
     step("starting the gateway");
     // Imported here: the gateway is large, and a static import would load it for every command.
     const { build } = await import("../build.ts");
-    const { devAccounts } = await import("./dev-accounts.ts");
+    const { ensureDevAccounts } = await import("./dev-accounts.ts");
     const gateway = await build({
       config,
       log,
@@ -128,7 +135,7 @@ class DevPlatform {
     this.#gateway = gateway;
     const gatewayUrl = `${config.tls === undefined ? "http" : "https"}://${config.host}:${gateway.port}`;
     this.#payments?.deliveries.to(`${gatewayUrl}/webhooks/stripe`);
-    const accounts = await devAccounts(gateway, dataDir);
+    const accounts = await ensureDevAccounts(gateway, dataDir);
     const baseUrl = `${gatewayUrl}/v1`;
     const consoleUrl = `${gatewayUrl}/console`;
     const { online, notes } = await this.#startNodes(gateway, gatewayUrl, accounts);
@@ -171,12 +178,12 @@ class DevPlatform {
     gateway: BuiltGateway,
     gatewayUrl: string,
     accounts: DevAccounts,
-  ): Promise<{ online: AgentOnline[]; notes: string[] }> {
+  ): Promise<{ online: AgentOnlineMessage[]; notes: string[] }> {
     const { flags, agent, models, dataDir, log, terminal } = this.#o;
     if (flags.nodes > 0)
       terminal.progress.step(`starting ${flags.nodes === 1 ? "a local node" : `${flags.nodes} local nodes`}`);
     const names = Array.from({ length: flags.nodes }, (_, i) => `local-${i + 1}`);
-    const left = await localNodes(gateway, accounts, names);
+    const left = await findLocalNodes(gateway, accounts, names);
     const barred = left.filter(({ standing }) => standing === "quarantined");
     const starting = names
       .filter((name) => !barred.some((node) => node.name === name))
@@ -200,7 +207,10 @@ class DevPlatform {
     const online = started.map(({ online }) => online);
     const place = { consoleUrl: `${gatewayUrl}/console`, dataDir };
     const notes = await Promise.all(online.map(({ node }) => waitUntilServing(gateway, node, place)));
-    return { online, notes: [...barred.map((node) => nodeNote(node, place)), ...notes].flatMap((note) => note ?? []) };
+    return {
+      online,
+      notes: [...barred.map((node) => explainNodeWithoutRequests(node, place)), ...notes].flatMap((note) => note ?? []),
+    };
   }
 
   async #writeReadyFile(

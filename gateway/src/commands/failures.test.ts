@@ -8,7 +8,7 @@ import { runCommandLine } from "@tollgate/terminal/run-command-line.ts";
 import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
 import { assertFailure, exampleWords } from "@tollgate/terminal/testing/tables.ts";
 import { explainFailure } from "./failures.ts";
-import { TOLLGATE } from "./tollgate.ts";
+import { TOLLGATE_COMMANDS } from "./tollgate.ts";
 
 const PEPPER = "x".repeat(64);
 const DEAD = "postgres://user:secret@127.0.0.1:1/tollgate";
@@ -43,7 +43,7 @@ const ENVIRONMENTS: Environment[] = [
     name: "an unreachable database",
     env: () => ({ DATABASE_URL: DEAD, KEY_PEPPER: PEPPER, DATA_DIR: join(folder, "data") }),
     flags: () => ({ database: DEAD, data: join(folder, "data"), backup: join(folder, "none") }),
-    // `serve` waits for the database instead of failing (build/waiting.test.ts).
+    // `serve` waits for the database instead of failing (build/wait-for-dependencies.test.ts).
     without: [...NO_DATABASE, "serve"],
   },
   {
@@ -69,14 +69,14 @@ const ENVIRONMENTS: Environment[] = [
 
 for (const { name, env, flags, without } of ENVIRONMENTS) {
   describe(name, () => {
-    for (const [command, { example = "", flags: known = {} }] of Object.entries(TOLLGATE.commands)) {
+    for (const [command, { example = "", flags: known = {} }] of Object.entries(TOLLGATE_COMMANDS.commands)) {
       if (without.includes(command)) continue;
       test(`tollgate ${command} fails with a one-line message`, async () => {
         const given = Object.entries(flags()).filter(([flag]) => known[flag] !== undefined);
         const args = [...command.split(" "), ...exampleWords(example).filter((word) => word !== "--json")];
         args.push(...given.flatMap(([flag, value]) => [`--${flag}`, value]));
         const terminal = new FakeTerminal();
-        const code = await runCommandLine(TOLLGATE, args, { terminal, env: env() }, explainFailure);
+        const code = await runCommandLine(TOLLGATE_COMMANDS, args, { terminal, env: env() }, explainFailure);
         assertFailure(terminal, code, args.join(" "));
         assert.deepEqual(terminal.lines, []);
       });
@@ -87,7 +87,7 @@ for (const { name, env, flags, without } of ENVIRONMENTS) {
 test("a failed command prints the stack trace after the message with TOLLGATE_TRACE, and an object with --json", async () => {
   const terminal = new FakeTerminal();
   const env = { DATABASE_URL: DEAD, KEY_PEPPER: PEPPER, TOLLGATE_TRACE: "1" };
-  assert.equal(await runCommandLine(TOLLGATE, ["migrate", "--json"], { terminal, env }, explainFailure), 1);
+  assert.equal(await runCommandLine(TOLLGATE_COMMANDS, ["migrate", "--json"], { terminal, env }, explainFailure), 1);
   const [line = "", ...places] = terminal.remarks;
   const { error } = JSON.parse(line) as { error: { message: string; next: string } };
   assert.match(error.message, /^cannot connect to the database: nothing listens at 127\.0\.0\.1:1 \(ECONNREFUSED\)$/);

@@ -8,9 +8,9 @@ import { type MigrationResult, migrate } from "../db/migrate.ts";
 import { SQL_DIRECTORY } from "../db/migrations.ts";
 import { planMigration } from "../db/plan.ts";
 import { openPool } from "../db/pool.ts";
-import { readProgram } from "../db/program.ts";
+import { readProgramSql } from "../db/program-sql.ts";
 import { assertReachable } from "./failures.ts";
-import { shownPlan } from "./migrate-plan.ts";
+import { formatMigrationPlan } from "./migrate-plan.ts";
 
 /**
  * The exit code of `--plan` if there is something to migrate. 1 is a failure and 2 a usage error, as for all commands.
@@ -40,8 +40,8 @@ async function run({ switches, json }: CommandInput, { terminal, env }: BaseComm
   try {
     await assertReachable(pool, "DATABASE_URL");
     if (switches.has("plan")) {
-      const plan = await planMigration(pool, await readProgram());
-      terminal.print(json ? JSON.stringify(plan, null, 2) : shownPlan(plan));
+      const plan = await planMigration(pool, await readProgramSql());
+      terminal.print(json ? JSON.stringify(plan, null, 2) : formatMigrationPlan(plan));
       return plan.migrations.length + plan.functions.length === 0 ? 0 : PENDING;
     }
     const after = switches.has("finish") ? "insist" : "leave";

@@ -1,6 +1,6 @@
 /** Opens the plane on NATS servers for one command and closes it afterwards. */
 import type { Clock } from "../base/clock.ts";
-import { type NewId, suffixOf } from "../base/ids.ts";
+import { type NewId, publicIdSuffix } from "../base/ids.ts";
 import { createErrorLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import type { Config } from "../config.ts";
@@ -19,7 +19,7 @@ export async function withPlane<T>(
 ): Promise<T> {
   const { nats } = config.plane;
   if (nats === undefined) throw new Error("NATS_URL must name the plane");
-  const gatewayId = suffixOf(newId());
+  const gatewayId = publicIdSuffix(newId());
   const { openNatsPlane } = await import("../plane/nats/plane.ts");
   const { planeSigningKeys } = await import("../build/plane.ts");
   const plane = await openNatsPlane({

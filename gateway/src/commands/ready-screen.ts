@@ -1,7 +1,7 @@
 /** The text that `npm start` prints when the platform is ready. */
 import type { Terminal } from "@tollgate/terminal/terminal.ts";
 import { alignProperties } from "@tollgate/terminal/text.ts";
-import type { AgentOnline } from "./dev-nodes.ts";
+import type { AgentOnlineMessage } from "./dev-nodes.ts";
 
 interface Ready {
   /** The base URL for OpenAI clients, with `/v1`. */
@@ -11,7 +11,7 @@ interface Ready {
   paymentsUrl: string | undefined;
   apiKey: string;
   signIn: { email: string; password: string };
-  online: AgentOnline[];
+  online: AgentOnlineMessage[];
   /** Notes about nodes that do not serve, with the reason. */
   notes: string[];
   /** The model used in the printed example request. */

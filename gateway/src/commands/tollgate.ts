@@ -13,7 +13,7 @@ import { apiCommand } from "./session/api.ts";
 import { login } from "./session/login.ts";
 import { logout } from "./session/logout.ts";
 
-export const TOLLGATE: CommandTable = {
+export const TOLLGATE_COMMANDS: CommandTable = {
   program: "tollgate",
   version: VERSION,
   help: "prepaid, metered inference: run the gateway and operate the platform",
@@ -28,7 +28,7 @@ export const TOLLGATE: CommandTable = {
     api: apiCommand,
     ...adminCommands,
     "receipt verify": receiptVerify,
-    completion: completion("tollgate", () => TOLLGATE),
+    completion: completion("tollgate", () => TOLLGATE_COMMANDS),
   },
   groups: {
     admin: {

@@ -3,7 +3,7 @@ const SPECIAL = /["\\]/;
 const ALL_SPECIAL = /["\\]/g;
 
 /** For numbers, booleans and uuids, which need no quoting. */
-export function plainArray(values: readonly (string | number | bigint | boolean | null)[]): string {
+export function formatUnquotedArray(values: readonly (string | number | bigint | boolean | null)[]): string {
   let out = "{";
   for (let i = 0; i < values.length; i++) {
     if (i > 0) out += ",";
@@ -13,7 +13,7 @@ export function plainArray(values: readonly (string | number | bigint | boolean 
   return `${out}}`;
 }
 
-export function textArray(values: readonly (string | null)[]): string {
+export function formatTextArray(values: readonly (string | null)[]): string {
   return `{${values.map(quoted).join(",")}}`;
 }
 

@@ -3,7 +3,7 @@
  * is no timer, so a single operation waits for nothing. Under load a round trip serves up to `sizeMax` operations.
  * - A batch that did not reach the database fails as a whole.
  * - A batch that the database refused is repeated operation by operation, so that an invalid operation fails alone.
- * - With `apart`, operations of a refused batch run on other connections (lanes.ts). Meanwhile the next batches leave
+ * - With `apart`, operations of a refused batch run on other connections (account-lanes.ts). Meanwhile the next batches leave
  *   out their accounts, so a locked account delays others by one batch at most.
  * - With `waitMaxMs`, retryable failures are sent again with the same IDs until that time has passed. Without it the
  *   caller decides.
@@ -13,8 +13,8 @@ import { Distribution } from "../base/counters.ts";
 import { type Deadline, openDeadlines } from "../base/deadlines.ts";
 import { UnreachableError } from "../base/dependency.ts";
 import { invariant } from "../base/invariant.ts";
-import { growingPauseMs } from "../base/pauses.ts";
-import { type LaneOutcome, Lanes } from "./lanes.ts";
+import { growingPauseMs } from "../base/retry-pauses.ts";
+import { AccountLanes, type LaneOutcome } from "./account-lanes.ts";
 
 /** Statistics since the start, including failed batches. */
 export interface BatchFigures {
@@ -80,7 +80,7 @@ export class Batcher<Op, Result> {
   #isRunning = false;
   #open = 0;
   #idle: (() => void)[] = [];
-  readonly #lanes = new Lanes<Waiting<Op, Result>>({
+  readonly #lanes = new AccountLanes<Waiting<Op, Result>>({
     serve: (waiting) => this.#serveApart(waiting),
     giveBack: (rest) => this.#enqueue(rest),
     refuse: (rest, { trouble }) => {

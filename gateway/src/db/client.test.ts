@@ -13,12 +13,12 @@ import type pg from "pg";
 import { systemClock } from "../base/clock.ts";
 import { createLog } from "../base/log.ts";
 import { parseDatabaseUrl } from "./address.ts";
-import { DatabaseClient, databaseHostsOf, settingsOf } from "./client.ts";
+import { DatabaseClient, databaseHostsOf, parseSessionOptions } from "./client.ts";
 import { closeImmediately } from "./close-immediately.ts";
 import { Heartbeat } from "./heartbeat.ts";
-import { type Lineage, WrongHistory } from "./lineage/lineage.ts";
+import { type Lineage, WrongHistoryError } from "./lineage/lineage.ts";
 import { type Connection, clientConfig, openPool } from "./pool.ts";
-import { checkPooler } from "./pooler.ts";
+import { assertPoolerKeepsSessions } from "./pooler.ts";
 import { checkSession } from "./session.ts";
 import { type DatabaseProxy, openDatabaseProxy } from "./testing/proxy.ts";
 import { openTestDatabase, type TestDatabase } from "./testing.ts";
@@ -104,7 +104,7 @@ describe("a URL with several hosts", () => {
       isOn: true,
       beat: async ({ port }: pg.Client) => {
         asked.push(port);
-        if (port === a) throw new WrongHistory("it is an old primary");
+        if (port === a) throw new WrongHistoryError("it is an old primary");
       },
     } as unknown as Lineage;
     const clock = systemClock;
@@ -175,7 +175,7 @@ test("a client that is closed while it connects rejects with the reason for clos
 });
 
 test("reads session options like PostgreSQL, including quotes and escapes", () => {
-  assert.deepEqual(settingsOf("-c TimeZone=UTC -c DateStyle=ISO,\\ MDY -cjit=off --a.b=c"), {
+  assert.deepEqual(parseSessionOptions("-c TimeZone=UTC -c DateStyle=ISO,\\ MDY -cjit=off --a.b=c"), {
     TimeZone: "UTC",
     DateStyle: "ISO, MDY",
     jit: "off",
@@ -236,7 +236,7 @@ describe("behind the pooler pgbouncer", { skip: isThere() ? false : `${PGBOUNCER
       await checkSession(client, "assumed");
       const { rows } = await client.query("show statement_timeout");
       assert.deepEqual(rows, [{ statement_timeout: "30s" }]);
-      await checkPooler(clientConfig(connection, "test"));
+      await assertPoolerKeepsSessions(clientConfig(connection, "test"));
     }
   });
 
@@ -245,7 +245,7 @@ describe("behind the pooler pgbouncer", { skip: isThere() ? false : `${PGBOUNCER
       const connection = await open(t, mode);
       await connected(t, connection).catch((error) => assert.match(error.message, /unsupported startup parameter/));
       await connected(t, connection);
-      await assert.rejects(checkPooler(clientConfig(connection, "test")), {
+      await assert.rejects(assertPoolerKeepsSessions(clientConfig(connection, "test")), {
         name: "DatabaseMisconfigured",
         message: /pool_mode = transaction or statement.*set pool_mode = session/,
       });

@@ -9,8 +9,8 @@ import pg from "pg";
 import { z } from "zod";
 import { invariant } from "../base/invariant.ts";
 import { type DatabaseAddress, parseDatabaseUrl, type SslMode } from "./address.ts";
-import { isRefusedStart } from "./refused-start.ts";
 import { queryOne, row } from "./rows.ts";
+import { isStartupOptionsRefused } from "./startup-options-refused.ts";
 
 /** The timeout for testing one host when the URL has several. */
 const LOOK_MS_MAX = 2_000;
@@ -111,14 +111,14 @@ class NoUsableHost extends Error {
 }
 
 /** The server answers but accepts no writes at the moment. */
-export class TakesNoWrites extends Error {
+export class WritesRefusedError extends Error {
   override name = "TakesNoWrites";
   readonly code = "25006";
 }
 
 export function assertAcceptsWrites({ isStandby, readOnly }: { isStandby: boolean; readOnly: boolean }): void {
-  if (isStandby) throw new TakesNoWrites("the database is a standby: it takes no writes");
-  if (readOnly) throw new TakesNoWrites("the database is read-only");
+  if (isStandby) throw new WritesRefusedError("the database is a standby: it takes no writes");
+  if (readOnly) throw new WritesRefusedError("the database is read-only");
 }
 
 /** Keyed by the connection options object, so that all its users share one host list. */
@@ -230,7 +230,7 @@ export class DatabaseClient extends pg.Client {
       throw errored ?? new Error("Connection terminated");
     }
     await super.connect().catch((error) => {
-      if (isRefusedStart(error)) places.isPooled = true;
+      if (isStartupOptionsRefused(error)) places.isPooled = true;
       throw error;
     });
     if (!places.isChoosy && places.isPooled === false) return;
@@ -238,7 +238,7 @@ export class DatabaseClient extends pg.Client {
     places.isPooled = met.pid !== startup.processID;
     if (places.isChoosy) assertAcceptsWrites(met);
     if (!places.isPooled) return;
-    const settings = Object.entries({ ...settingsOf(options ?? ""), statement_timeout, lock_timeout });
+    const settings = Object.entries({ ...parseSessionOptions(options ?? ""), statement_timeout, lock_timeout });
     const given = settings.filter(([, value]) => value);
     await this.query("select set_config(name, value, false) from unnest($1::text[], $2::text[]) as s (name, value)", [
       given.map(([name]) => name),
@@ -248,7 +248,7 @@ export class DatabaseClient extends pg.Client {
 }
 
 /** Parses options such as `-c a=b -c c=d\ e` into settings. */
-export function settingsOf(options: string): Record<string, string> {
+export function parseSessionOptions(options: string): Record<string, string> {
   const words = options.match(/(?:\\.|\S)+/g) ?? [];
   const settings: Record<string, string> = {};
   for (const [i, word] of words.entries()) {

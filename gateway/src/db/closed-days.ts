@@ -5,11 +5,11 @@
  */
 import type pg from "pg";
 import { z } from "zod";
-import { ownHoursCondition } from "./own-hours.ts";
+import { ownerHoursCondition } from "./owner-hours-condition.ts";
 import { queryOne, row } from "./rows.ts";
 
 /** The migration that adds closed days. */
-export const CLOSED_DAYS_SINCE = 32;
+export const CLOSED_DAYS_MIGRATION = 32;
 
 const There = row({ isThere: z.boolean() });
 
@@ -23,7 +23,7 @@ export const hasDaysByModel = (db: pg.Pool | pg.PoolClient): Promise<boolean> =>
  * The table or view with the performance of all requests. A later migration stores recent counts apart until a job
  * merges them, and adds a view of both.
  */
-export const performanceTable = async (db: pg.Pool | pg.PoolClient): Promise<string> =>
+export const findPerformanceTable = async (db: pg.Pool | pg.PoolClient): Promise<string> =>
   (await isThere(db, "performance_with_parts")) ? "performance_with_parts" : "performance";
 
 const isThere = async (db: pg.Pool | pg.PoolClient, table: string): Promise<boolean> =>
@@ -87,11 +87,11 @@ interface Span {
  * SQL for a `from` clause: rows with a start (`hour`; for a closed day its first hour), dimensions and amounts. `offset
  * 0` makes the planner read open hours by index. Otherwise it may scan the whole rollup.
  */
-export function usageRows(sums: keyof typeof SUMS, { from, to }: Span, hasDays: boolean): string {
+export function usageRowsSql(sums: keyof typeof SUMS, { from, to }: Span, hasDays: boolean): string {
   const { table, when, joined, columns } = SUMS[sums];
   const isOwn = sums === "own";
   if (!hasDays) {
-    const hours = isOwn ? ownHoursCondition("account_id", from, to) : `hour >= ${from} and hour < ${to}`;
+    const hours = isOwn ? ownerHoursCondition("account_id", from, to) : `hour >= ${from} and hour < ${to}`;
     return `(select hour, ${columns}, ${AMOUNTS} from usage_hour where ${hours})`;
   }
   return `(with ${splitByClosedDays("usage", from, to)}

@@ -1,7 +1,7 @@
 /** Settings of the database and the data directory. */
 import { resolve } from "node:path";
 import { z } from "zod";
-import { choice, domain, number, parsed, text } from "../base/settings.ts";
+import { choice, declareSettings, number, parsedSetting, text } from "../base/settings.ts";
 import { parseDatabaseUrl } from "./address.ts";
 
 const DatabaseUrl = z.string().superRefine((url, context) => {
@@ -27,7 +27,7 @@ interface DatabaseConfig {
   migrate: "auto" | "check";
 }
 
-export const database = domain({
+export const databaseSettings = declareSettings({
   title: "Database",
   note: `In addition to \`DATABASE_POOL_MAX\`, a gateway uses four connections for the ledger and two to listen and watch, and up to eight more while
 other sessions lock accounts. A browser opens up to six requests in parallel, and opening a database connection is slow, so \`DATABASE_POOL_MIN\` is 6.`,
@@ -36,7 +36,7 @@ other sessions lock accounts. A browser opens up to six requests in parallel, an
       default: "./data",
       help: "Directory of generated secrets, of the spool and, without `DATABASE_URL`, of the private PostgreSQL.",
     }),
-    DATABASE_URL: parsed(DatabaseUrl, {
+    DATABASE_URL: parsedSetting(DatabaseUrl, {
       rule: "begin with postgres:// or postgresql://, as libpq reads it",
       without: "a private PostgreSQL in `DATA_DIR`",
       secret: true,

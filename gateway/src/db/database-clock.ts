@@ -41,7 +41,7 @@ interface ClockFix {
  * Combines a reading with the previous estimate. Keeps the estimate while it agrees with the reading, so that time does
  * not jitter. Pure.
  */
-export function nextFix(
+export function updateClockFix(
   known: ClockFix | undefined,
   { theirs, askedAt, heardAt }: ClockReading,
   jumpMsMin: number,
@@ -131,7 +131,7 @@ export function openDatabaseClock({
   return {
     clock: { ...machine, now },
     read(reading) {
-      fix = nextFix(fix, reading, msMax);
+      fix = updateClockFix(fix, reading, msMax);
       report(reading);
     },
     state: () => {

@@ -7,10 +7,16 @@ import { realpath } from "node:fs/promises";
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { installedBinaries, usableBinaries } from "./embedded/binaries.ts";
-import { checkCluster, createCluster, removeUnfinished } from "./embedded/cluster.ts";
+import { installedBinaries, makeBinariesUsable } from "./embedded/binaries.ts";
+import { checkCluster, createCluster, removeUnfinishedClusters } from "./embedded/cluster.ts";
+import {
+  type ClusterHome,
+  findClusterHome,
+  makeClusterHome,
+  openDataDir,
+  writeLocationNote,
+} from "./embedded/cluster-home.ts";
 import { PrivatePostgresError, undefinedIfMissing } from "./embedded/errors.ts";
-import { findHome, type Home, makeHome, openDataDir, writeNote } from "./embedded/home.ts";
 import { DirectoryLock } from "./embedded/lock.ts";
 import { findPostmaster, stopPostmaster, withClient } from "./embedded/postmaster.ts";
 import { type Server, startOrFindServer } from "./embedded/server.ts";
@@ -58,15 +64,15 @@ export async function startPrivatePostgres(options: PrivatePostgresOptions): Pro
 
   const installed = await installedBinaries();
   const dataDir = await openDataDir(options.dataDir, log);
-  const found = await findHome({ dataDir, rootPlace });
+  const found = await findClusterHome({ dataDir, rootPlace });
   if (found) await checkCluster(found, installed);
-  const home = found ?? (await makeHome({ dataDir, rootPlace }));
+  const home = found ?? (await makeClusterHome({ dataDir, rootPlace }));
   const place = ownUid() === 0 ? rootPlace : home.directory;
-  const binaries = await usableBinaries(installed, { runAs: home.runAs, place, progress });
+  const binaries = await makeBinariesUsable(installed, { runAs: home.runAs, place, progress });
   if (!found) {
     progress("creating the database cluster");
     await createCluster(home, binaries, { sync: true });
-    await writeNote(dataDir, home);
+    await writeLocationNote(dataDir, home);
   }
   const server = await startOrFindServer(home, binaries, { log, clock, progress, connectionsMax });
   log.info({ pid: server.pid, adopted: server.adopted, cluster: home.cluster }, "private PostgreSQL is ready");
@@ -82,7 +88,7 @@ export async function findPrivatePostgres(options: {
   rootPlace?: string;
 }): Promise<PrivatePostgres["connection"] | undefined> {
   const known = await undefinedIfMissing(realpath(options.dataDir));
-  const home = known && (await findHome({ dataDir: known, rootPlace: options.rootPlace ?? ROOT_PLACE }));
+  const home = known && (await findClusterHome({ dataDir: known, rootPlace: options.rootPlace ?? ROOT_PLACE }));
   if (!home) throw new PrivatePostgresError(`${options.dataDir} has no database. Is it the right directory?`);
   const sighting = await findPostmaster(home.cluster);
   if (sighting.kind !== "live" || sighting.file.status !== "ready") return undefined;
@@ -90,7 +96,7 @@ export async function findPrivatePostgres(options: {
 }
 
 /** Takes over the running server and prepares its database. */
-async function takeOver(home: Home, server: Server, options: PrivatePostgresOptions): Promise<PrivatePostgres> {
+async function takeOver(home: ClusterHome, server: Server, options: PrivatePostgresOptions): Promise<PrivatePostgres> {
   const { dataDir, log, clock } = options;
   const onLost =
     options.onLost ??
@@ -103,7 +109,7 @@ async function takeOver(home: Home, server: Server, options: PrivatePostgresOpti
     return stopping;
   };
   try {
-    await removeUnfinished(home, log);
+    await removeUnfinishedClusters(home, log);
     await createDatabase(server);
   } catch (error) {
     await stop();
@@ -123,7 +129,7 @@ async function takeOver(home: Home, server: Server, options: PrivatePostgresOpti
  * Stops the server, and holds the lock on the data directory until the server closes the lock's connection. So no other
  * gateway can take over in between.
  */
-async function stopHeld(home: Home, server: Server, lock: DirectoryLock, tools: { log: Log; clock: Clock }) {
+async function stopHeld(home: ClusterHome, server: Server, lock: DirectoryLock, tools: { log: Log; clock: Clock }) {
   lock.letGo();
   try {
     await stopPostmaster({ pid: server.pid, cluster: home.cluster }, tools);

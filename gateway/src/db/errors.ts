@@ -89,7 +89,7 @@ const STATEMENT = /^(0A|26|42)...$/;
  * Whether the database refused the statement itself. A migration may have replaced a function while the statement
  * waited, so callers retry once.
  */
-export const isRefusal = (error: unknown): boolean =>
+export const isStatementRefused = (error: unknown): boolean =>
   isBug(error) || chainOf(error).some((one) => STATEMENT.test(codeOf(one)));
 
 /** Whether the error is a bug of ours: a retry would fail the same way. */

@@ -4,7 +4,7 @@
  * connection is no outage while the database still commits other transactions.
  */
 import type pg from "pg";
-import { Breaker } from "../base/breaker.ts";
+import { CircuitBreaker } from "../base/circuit-breaker.ts";
 import type { Clock } from "../base/clock.ts";
 import { UnreachableError } from "../base/dependency.ts";
 import type { Log } from "../base/log.ts";
@@ -16,7 +16,7 @@ import type { DatabaseClock } from "./database-clock.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import type { Lineage } from "./lineage/lineage.ts";
 import type { Connection } from "./pool.ts";
-import type { Durability } from "./session.ts";
+import type { DurabilityMode } from "./session.ts";
 
 /**
  * When a connection has been in use for this time, the next heartbeat commits a transaction instead of only reading.
@@ -30,7 +30,7 @@ interface GuardOptions {
   clock: Clock;
   log: Log;
   /** `checked`: refuses a server that can lose confirmed commits. `assumed`: accepts any. */
-  durability?: Durability;
+  durability?: DurabilityMode;
   /**
    * Refuses connections to a database whose history does not continue the known one. Undefined: any database is
    * accepted.
@@ -41,7 +41,7 @@ interface GuardOptions {
 }
 
 export class DatabaseGuard {
-  readonly health: Breaker;
+  readonly health: CircuitBreaker;
   readonly lineage: Lineage | undefined;
   readonly #heartbeat: Heartbeat;
   readonly #connections = new Set<pg.Client>();
@@ -75,7 +75,7 @@ export class DatabaseGuard {
       isDoubtful: () => this.health.isAway || this.#isSlow(),
       onLost: () => void this.health.suspect(),
     });
-    this.health = new Breaker({
+    this.health = new CircuitBreaker({
       name: "database",
       probe: (signal) => this.#heartbeat.beat(signal),
       isUsed: () => this.#isUsed(),

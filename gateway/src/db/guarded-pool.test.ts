@@ -10,7 +10,7 @@ import { UnreachableError } from "../base/dependency.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
 import { DAY_MS } from "../base/time.ts";
-import { connectionName } from "./connected.ts";
+import { connectionName } from "./connected-programs.ts";
 import type { ClockReading } from "./database-clock.ts";
 import { DatabaseGuard } from "./guard.ts";
 import { openGuardedPool } from "./guarded-pool.ts";

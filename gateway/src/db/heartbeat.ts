@@ -9,14 +9,14 @@ import type { Clock } from "../base/clock.ts";
 import { UnreachableError } from "../base/dependency.ts";
 import { assertAcceptsWrites, DatabaseClient } from "./client.ts";
 import { closeImmediately } from "./close-immediately.ts";
-import { connectionName } from "./connected.ts";
+import { connectionName } from "./connected-programs.ts";
 import type { DatabaseClock } from "./database-clock.ts";
 import { isConnectionLoss } from "./errors.ts";
 import { HistoryReading, type Lineage, READ_HISTORY } from "./lineage/lineage.ts";
 import { type Connection, clientConfig } from "./pool.ts";
-import { checkPooler } from "./pooler.ts";
+import { assertPoolerKeepsSessions } from "./pooler.ts";
 import { queryOne, row } from "./rows.ts";
-import { checkSession, type Durability } from "./session.ts";
+import { checkSession, type DurabilityMode } from "./session.ts";
 
 const Life = row({ ms: z.number(), isStandby: z.boolean(), readOnly: z.boolean(), history: HistoryReading.optional() });
 const READING = `select extract(epoch from clock_timestamp())::float8 * 1000 as ms,
@@ -36,7 +36,7 @@ interface HeartbeatOptions {
   connection: Connection;
   clock: Clock;
   time: Pick<DatabaseClock, "read">;
-  durability: Durability;
+  durability: DurabilityMode;
   /** Compares the database with the known history. Undefined: any database is accepted. */
   lineage: Lineage | undefined;
   /** Whether the database must prove that it commits, because a read is not enough. */
@@ -91,7 +91,7 @@ export class Heartbeat {
       if (this.#client !== client) {
         await client.connect();
         await checkSession(client, this.#options.durability);
-        await checkPooler(clientConfig(this.#options.connection, connectionName("heartbeat")));
+        await assertPoolerKeepsSessions(clientConfig(this.#options.connection, connectionName("heartbeat")));
       }
       this.#client = client;
       await this.#ask(client);

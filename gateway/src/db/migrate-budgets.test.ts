@@ -8,9 +8,9 @@ import { systemClock } from "../base/clock.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
-import { pastMidnight } from "../history/testing.ts";
+import { waitPastMidnight } from "../history/testing.ts";
 import { migrate } from "./migrate.ts";
-import { makeSqlDirectoryUpTo, SQL } from "./testing/sql-directory.ts";
+import { makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "./testing/sql-directory.ts";
 import { openTestDatabase, type TestDatabase } from "./testing.ts";
 
 const DAY_MS = 86_400_000;
@@ -56,7 +56,7 @@ const OLD = `select jsonb_build_object(
   'accounts', (select jsonb_agg(to_jsonb(a) - 'granted' order by id) from ledger_account a where kind in ('builder', 'host')))::text`;
 
 test("migrating from schema 0020 keeps all rows, rolls up the last 90 days and counts earlier spending in budgets", async (t) => {
-  await pastMidnight();
+  await waitPastMidnight();
   database = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, "0020") });
   t.after(database.close);
   const { pool } = database;
@@ -85,7 +85,7 @@ test("migrating from schema 0020 keeps all rows, rolls up the last 90 days and c
   );
   const before = await value(OLD);
 
-  await migrate(pool, { directory: SQL, log: createLog("silent") });
+  await migrate(pool, { directory: SQL_SOURCE_DIRECTORY, log: createLog("silent") });
 
   assert.equal(await value(OLD), before);
   const { rows: waiting } = await pool.query("select request_id, sign, outcome from unrolled order by request_id");

@@ -4,10 +4,10 @@ import { test } from "node:test";
 import { systemClock } from "../base/clock.ts";
 import { newIds } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
-import { seeded } from "../base/testing.ts";
+import { seededRandom } from "../base/testing.ts";
 import { Lineage } from "./lineage/lineage.ts";
 import { migrate } from "./migrate.ts";
-import { makeSqlDirectoryUpTo, SQL } from "./testing/sql-directory.ts";
+import { makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
 test("migrating from schema 0042 keeps accounts; then the first gateway records the database history's first epoch", async (t) => {
@@ -16,13 +16,13 @@ test("migrating from schema 0042 keeps accounts; then the first gateway records 
   await pool.query("insert into account (id, kind, name) values (gen_random_uuid(), 'builder', 'an account')");
   const accounts = "select id, kind, name, suspended_at, created_at from account";
   const { rows: before } = await pool.query(accounts);
-  const newId = newIds(systemClock, seeded(1));
+  const newId = newIds(systemClock, seededRandom(1));
   const memory = { read: async () => undefined, write: async () => {} };
   const lineage = new Lineage({ memory, newId, clock: systemClock, log: createLog("silent") });
   await lineage.begin(pool);
   assert.equal(lineage.isOn, false, "there is no table yet");
 
-  await migrate(pool, { directory: SQL, log: createLog("silent") });
+  await migrate(pool, { directory: SQL_SOURCE_DIRECTORY, log: createLog("silent") });
 
   await lineage.begin(pool);
   assert.equal(lineage.isOn, true);

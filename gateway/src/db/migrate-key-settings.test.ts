@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";
 import { migrate } from "./migrate.ts";
-import { makeSqlDirectoryUpTo, SQL } from "./testing/sql-directory.ts";
+import { makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
 test("migrating from schema 0041 turns labels and reasoning_content off for existing keys and changes nothing else", async (t) => {
@@ -20,7 +20,7 @@ test("migrating from schema 0041 turns labels and reasoning_content off for exis
   );
   const { rows: before } = await pool.query("select * from api_key order by name");
 
-  await migrate(pool, { directory: SQL, log: createLog("silent") });
+  await migrate(pool, { directory: SQL_SOURCE_DIRECTORY, log: createLog("silent") });
 
   const { rows: after } = await pool.query("select * from api_key order by name");
   assert.deepEqual(

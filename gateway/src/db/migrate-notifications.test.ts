@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";
 import { migrate } from "./migrate.ts";
-import { makeSqlDirectoryUpTo, SQL } from "./testing/sql-directory.ts";
+import { makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
 test("migrating from schema 0047 turns each waiting email into a pending delivery to the same person", async (t) => {
@@ -22,7 +22,7 @@ test("migrating from schema 0047 turns each waiting email into a pending deliver
     );
   }
 
-  await migrate(pool, { directory: SQL, log: createLog("silent") });
+  await migrate(pool, { directory: SQL_SOURCE_DIRECTORY, log: createLog("silent") });
 
   const { rows } = await pool.query(
     `select i.email, n.kind, n.data, n.listed, d.state, d.attempts, d.next_at, a.name

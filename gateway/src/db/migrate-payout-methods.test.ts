@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";
 import { migrate } from "./migrate.ts";
-import { makeSqlDirectoryUpTo, SQL } from "./testing/sql-directory.ts";
+import { makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
 const id = (n: number): string => `01a1e000-0000-7000-8000-${String(n).padStart(12, "0")}`;
@@ -23,7 +23,7 @@ test("migrating from schema 0053 keeps earlier payouts, and later payouts record
   );
   await pool.query("insert into payout (id, batch_id, account_id, amount) values ($1, $1, $2, 9000)", [FIRST, HOST]);
 
-  await migrate(pool, { directory: SQL, log: createLog("silent") });
+  await migrate(pool, { directory: SQL_SOURCE_DIRECTORY, log: createLog("silent") });
 
   await pool.query(
     "insert into payout_method (account_id, kind, holder, number) values ($1, 'paypal', 'H', 'henry@example.com')",

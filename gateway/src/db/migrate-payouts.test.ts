@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";
 import { migrate } from "./migrate.ts";
-import { makeSqlDirectoryUpTo, SQL } from "./testing/sql-directory.ts";
+import { makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "./testing/sql-directory.ts";
 import { openTestDatabase, type TestDatabase } from "./testing.ts";
 
 let database: TestDatabase;
@@ -59,7 +59,7 @@ test("migrating from schema 0014 marks hosts' own requests, and later debts are 
   assert.equal(await value("select payout_create($1, 'old', 'o', 1)", [id(50)]), 1);
   assert.equal(await value("select amount from payout where batch_id = $1", [id(50)]), 2107n);
 
-  await migrate(pool, { directory: SQL, log: createLog("silent") });
+  await migrate(pool, { directory: SQL_SOURCE_DIRECTORY, log: createLog("silent") });
 
   const { rows: own } = await pool.query("select id, own from request order by id");
   assert.deepEqual(

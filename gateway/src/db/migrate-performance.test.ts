@@ -5,7 +5,7 @@ import { createLog } from "../base/log.ts";
 import { openPerformance } from "../history/performance.ts";
 import { newId } from "../ledger/testing.ts";
 import { migrate } from "./migrate.ts";
-import { makeSqlDirectoryUpTo, SQL } from "./testing/sql-directory.ts";
+import { makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
 const GRAINS = ["5min", "hour", "day"] as const;
@@ -55,7 +55,7 @@ for (const last of ["0028", "0053"]) {
       GRAINS.map(() => [OLD_REQUESTS]),
     );
 
-    await migrate(pool, { directory: SQL, log: createLog("silent") });
+    await migrate(pool, { directory: SQL_SOURCE_DIRECTORY, log: createLog("silent") });
 
     assert.deepEqual(await figures(), was);
     assert.equal((await pool.query("select history_roll_up(1000) as n")).rows[0].n, WAITING);

@@ -15,10 +15,10 @@ import { systemRandom } from "../base/random.ts";
 import { patientClock } from "../base/testing.ts";
 import { checkLedger } from "../ledger/check.ts";
 import { openLedger } from "../ledger/ledger.ts";
-import { holdOf, settlementOf } from "../ledger/testing.ts";
+import { createTestHold, createTestSettlement } from "../ledger/testing.ts";
 import { readFunctions } from "./functions.ts";
 import { migrate } from "./migrate.ts";
-import { makeSqlDirectoryUpTo, SQL } from "./testing/sql-directory.ts";
+import { makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
 const newId = newIds(systemClock, systemRandom());
@@ -26,8 +26,8 @@ const newId = newIds(systemClock, systemRandom());
 test("migrating from schema 0038 keeps balances and entries, and sets granted credit to the unspent part of grants", async (t) => {
   // Uses the functions of schema 0038, which gateways still call while the last migrations are applied.
   const directory = await makeSqlDirectoryUpTo(t, "0038");
-  for (const { name, since } of await readFunctions(join(SQL, "functions")))
-    if (since <= 38) await copyFile(join(SQL, "functions", name), join(directory, "functions", name));
+  for (const { name, since } of await readFunctions(join(SQL_SOURCE_DIRECTORY, "functions")))
+    if (since <= 38) await copyFile(join(SQL_SOURCE_DIRECTORY, "functions", name), join(directory, "functions", name));
   const { pool, close } = await openTestDatabase({ sql: directory });
   t.after(close);
   const ledger = openLedger({
@@ -65,9 +65,9 @@ test("migrating from schema 0038 keeps balances and entries, and sets granted cr
     [rich, 10n],
     [mixed, 400n],
   ] as const) {
-    const hold = holdOf(id, charge);
+    const hold = createTestHold(id, charge);
     await ledger.hold(hold);
-    await ledger.settle({ ...settlementOf(hold, host), charge: pico(charge) });
+    await ledger.settle({ ...createTestSettlement(hold, host), charge: pico(charge) });
   }
   const books = async (): Promise<unknown[]> => {
     const { rows: balances } = await pool.query(
@@ -78,7 +78,7 @@ test("migrating from schema 0038 keeps balances and entries, and sets granted cr
   };
   const before = await books();
 
-  await migrate(pool, { directory: SQL, log: createLog("silent") });
+  await migrate(pool, { directory: SQL_SOURCE_DIRECTORY, log: createLog("silent") });
 
   assert.deepEqual(await books(), before);
   const { rows } = await pool.query("select id, granted from ledger_account where kind = 'builder'");

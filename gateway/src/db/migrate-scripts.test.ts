@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";
 import { migrate } from "./migrate.ts";
-import { makeSqlDirectoryUpTo, SQL } from "./testing/sql-directory.ts";
+import { makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
 test("migrating from schema 0049 keeps each session, and marks it as a browser's session (not a script's)", async (t) => {
@@ -17,7 +17,7 @@ test("migrating from schema 0049 keeps each session, and marks it as a browser's
   const all = "select * from identity_session order by token";
   const { rows: before } = await pool.query(all);
 
-  await migrate(pool, { directory: SQL, log: createLog("silent") });
+  await migrate(pool, { directory: SQL_SOURCE_DIRECTORY, log: createLog("silent") });
 
   const { rows } = await pool.query(all);
   assert.deepEqual(

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";
 import { migrate } from "./migrate.ts";
-import { makeSqlDirectoryUpTo, SQL } from "./testing/sql-directory.ts";
+import { makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
 test("migrating from schema 0049 copies a node's count of answers to each checked model, and keeps its number of checks", async (t) => {
@@ -19,7 +19,7 @@ test("migrating from schema 0049 copies a node's count of answers to each checke
      insert into spot_check_test (node_id, model, at, evidence, confirmed, watch)
      select id, model, now(), '{0}', 0, 0 from made, unnest(array['a', 'b']) model`,
   );
-  await migrate(pool, { directory: SQL, log: createLog("silent") });
+  await migrate(pool, { directory: SQL_SOURCE_DIRECTORY, log: createLog("silent") });
   const { rows } = await pool.query("select model, answers::int, checked::int from spot_check_test order by model");
   assert.deepEqual(rows.map(Object.values), [
     ["a", 5000, 70],
@@ -40,7 +40,7 @@ test("migrating from schema 0053 keeps a node's answers by model, its number of 
      insert into spot_check_test (node_id, model, at, evidence, confirmed, watch)
      select id, 'a', now(), '{3}', 2, 5 from made where name = 'tested'`,
   );
-  await migrate(pool, { directory: SQL, log: createLog("silent") });
+  await migrate(pool, { directory: SQL_SOURCE_DIRECTORY, log: createLog("silent") });
   const { rows } = await pool.query(
     `select n.name, t.model, t.answers::int, t.checked::int, t.confirmed, t.at is not null as tested, cardinality(t.evidence) as figures
        from spot_check_test t join node n on n.id = t.node_id order by n.name, t.model`,

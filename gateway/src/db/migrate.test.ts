@@ -6,7 +6,7 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import pg from "pg";
 import { systemClock } from "../base/clock.ts";
 import { createLog } from "../base/log.ts";
-import { LOCK, LOCK_CLASS } from "./advisory.ts";
+import { ADVISORY_LOCK_CLASS, ADVISORY_LOCK_IDS } from "./advisory-locks.ts";
 import { DatabaseGuard } from "./guard.ts";
 import { openGuardedPool } from "./guarded-pool.ts";
 import { migrate } from "./migrate.ts";
@@ -150,7 +150,7 @@ test("when two processes start at once, one runs the migrations and the other wa
   // Another session holds the migration lock, so that both processes wait before either migrates.
   const gate = new pg.Client(database.connection);
   await gate.connect();
-  await gate.query("select pg_advisory_lock($1, $2)", [LOCK_CLASS, LOCK.migration]);
+  await gate.query("select pg_advisory_lock($1, $2)", [ADVISORY_LOCK_CLASS, ADVISORY_LOCK_IDS.migration]);
   const lines: string[] = [];
   const telling = createLog("info", { write: (line) => lines.push(line) });
   const both = Promise.all([database.pool, other].map((pool) => migrate(pool, { directory, log: telling })));

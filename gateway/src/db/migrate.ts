@@ -1,6 +1,6 @@
 /**
  * Migrates a database: numbered, forward-only migrations, then the functions (functions.ts). An empty database is
- * created from base.sql (base.ts).
+ * created from base.sql (base-schema.ts).
  *
  * Everything is one transaction, so that running gateways always find matching tables and functions, and a failure
  * changes nothing. Only migrations that run alone (outside-transaction.ts) split it. A lock covers the whole run: of two concurrent
@@ -9,13 +9,13 @@
  */
 import type pg from "pg";
 import type { Log } from "../base/log.ts";
-import { connectedPrograms, formatPrograms } from "./connected.ts";
+import { connectedPrograms, formatPrograms } from "./connected-programs.ts";
 import { isDeadlock } from "./errors.ts";
 import { applyFunctions, compareFunctions, FUNCTION_RECORDS } from "./functions.ts";
 import { takeMigrationLock } from "./migration-lock.ts";
 import type { Migration } from "./migrations.ts";
 import { runOutsideTransaction } from "./outside-transaction.ts";
-import { oldestCompatibleProgram, type Program, readProgram } from "./program.ts";
+import { oldestCompatibleProgram, type ProgramSql, readProgramSql } from "./program-sql.ts";
 import { readSchemaStatus, type SchemaStatus } from "./schema-status.ts";
 import { MigrationError, runSqlFile } from "./sql-files.ts";
 
@@ -39,13 +39,13 @@ export interface MigrationResult {
  * How to handle after-phase migrations. `leave` defers them. `if alone` runs them when no connected program needs what
  * they remove. `insist` runs them, or fails if a connected program needs what they remove.
  */
-export type AfterPhase = "leave" | "if alone" | "insist";
+export type AfterPhaseMode = "leave" | "if alone" | "insist";
 
 interface MigrateOptions {
   /** The SQL directory, with the folders migrations/ and functions/. */
   directory: string;
   log: Log;
-  after?: AfterPhase;
+  after?: AfterPhaseMode;
   /** For tests: the oldest supported schema of an invented release. */
   oldestSchema?: number;
 }
@@ -57,7 +57,7 @@ export async function migrate(
   pool: pg.Pool,
   { log, after = "if alone", ...options }: MigrateOptions,
 ): Promise<MigrationResult> {
-  const program = await readProgram(options);
+  const program = await readProgramSql(options);
   if (await isNothingToDo(pool, program)) return { migrations: [], functions: [], left: [] };
   for (let deadlocks = 1; ; deadlocks++) {
     try {
@@ -74,7 +74,7 @@ export async function migrate(
 
 async function migrateOnce(
   pool: pg.Pool,
-  program: Program,
+  program: ProgramSql,
   { log, after }: Required<Pick<MigrateOptions, "log" | "after">>,
 ): Promise<MigrationResult> {
   const client = await pool.connect();
@@ -102,7 +102,7 @@ async function migrateOnce(
 }
 
 /** Checked before the run waits for the lock, because another process may run a migration for hours. */
-async function isNothingToDo(pool: pg.Pool, { migrations, functions }: Program): Promise<boolean> {
+async function isNothingToDo(pool: pg.Pool, { migrations, functions }: ProgramSql): Promise<boolean> {
   const { pending, isNewer } = await readSchemaStatus(pool, migrations);
   if (isNewer) return true;
   if (pending.length > 0) return false;
@@ -117,7 +117,7 @@ async function isNothingToDo(pool: pg.Pool, { migrations, functions }: Program):
 async function choose(
   client: pg.PoolClient,
   { pending }: SchemaStatus,
-  mode: AfterPhase,
+  mode: AfterPhaseMode,
 ): Promise<{ now: Migration[]; left: Migration[] }> {
   const all = pending.length;
   const needed = pending.findLastIndex(({ phase }) => phase === "before") + 1;
@@ -137,7 +137,7 @@ async function choose(
 }
 
 /** Creates an empty database from base.sql, if it exists. Returns how many migrations it includes. */
-async function makeFromBase(client: pg.PoolClient, { base }: Program, migrations: Migration[]): Promise<number> {
+async function makeFromBase(client: pg.PoolClient, { base }: ProgramSql, migrations: Migration[]): Promise<number> {
   if (base === undefined || base.version > migrations.length) return 0;
   await runSqlFile(client, "Base", base);
   return base.version;
@@ -146,7 +146,7 @@ async function makeFromBase(client: pg.PoolClient, { base }: Program, migrations
 /** Runs migrations, then applies functions. Returns the names of the changed functions. */
 async function apply(
   client: pg.PoolClient,
-  program: Program,
+  program: ProgramSql,
   schema: number,
   migrations: Migration[],
 ): Promise<string[]> {

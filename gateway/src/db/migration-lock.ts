@@ -6,7 +6,7 @@ import type pg from "pg";
 import { z } from "zod";
 import { sleep, systemClock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { LOCK, LOCK_CLASS } from "./advisory.ts";
+import { ADVISORY_LOCK_CLASS, ADVISORY_LOCK_IDS } from "./advisory-locks.ts";
 import { queryOne, row } from "./rows.ts";
 import { MigrationError } from "./sql-files.ts";
 
@@ -20,7 +20,7 @@ export async function takeMigrationLock(client: pg.PoolClient, log: Log): Promis
   await client.query("set statement_timeout = 0; set lock_timeout = 0");
   const deadline = systemClock.monotonic() + WAIT_MS_MAX;
   for (let asked = 0; ; asked++) {
-    const key = [LOCK_CLASS, LOCK.migration];
+    const key = [ADVISORY_LOCK_CLASS, ADVISORY_LOCK_IDS.migration];
     const { taken } = await queryOne(client, Taken, "select pg_try_advisory_lock($1, $2) as taken", key);
     if (taken) return;
     if (asked === 0) log.info("waiting for another process that migrates the database");

@@ -1,9 +1,9 @@
 /** Computes what `tollgate migrate` would do to a database, without changing it. */
 import type pg from "pg";
 import { z } from "zod";
-import { type ConnectedProgram, connectedPrograms } from "./connected.ts";
+import { type ConnectedProgram, connectedPrograms } from "./connected-programs.ts";
 import { compareFunctions } from "./functions.ts";
-import type { Program } from "./program.ts";
+import type { ProgramSql } from "./program-sql.ts";
 import { queryRows, row } from "./rows.ts";
 import { readSchemaStatus } from "./schema-status.ts";
 import { findTableLocks, type TableLock } from "./table-locks.ts";
@@ -27,7 +27,7 @@ export interface Plan {
 
 const TableRows = row({ name: z.string(), rows: z.number() });
 
-export async function planMigration(pool: pg.Pool, program: Program): Promise<Plan> {
+export async function planMigration(pool: pg.Pool, program: ProgramSql): Promise<Plan> {
   const client = await pool.connect();
   try {
     const { schema, pending, isNewer } = await readSchemaStatus(client, program.migrations);

@@ -3,7 +3,7 @@ import pg from "pg";
 import type { Log } from "../base/log.ts";
 import { DatabaseUrlError } from "./address.ts";
 import { DatabaseClient, type DatabaseClientConfig, type DatabaseHosts, databaseHostsOf } from "./client.ts";
-import { connectionName } from "./connected.ts";
+import { connectionName } from "./connected-programs.ts";
 import { isConnectionLoss } from "./errors.ts";
 import { sessionOptions } from "./session.ts";
 import { getTypeParser } from "./types.ts";
@@ -32,7 +32,7 @@ interface PoolOptions {
  * without scans of whole tables. Set per connection, because a setting in a function costs time at every call. Bitmap
  * scans are off, because they only add start-up cost for a single row.
  */
-export const LEDGER_SESSION =
+export const LEDGER_SESSION_OPTIONS =
   "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_bitmapscan=off -c jit=off";
 
 /** Opens a pool for commands and tests, which wait for a slow database. Gateways use guarded-pool.ts. */

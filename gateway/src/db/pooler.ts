@@ -20,7 +20,7 @@ const ROUNDS = 4;
  * Queries the session's ID on two connections in turn. Rejects if they share sessions. Does nothing on a direct
  * connection to a server.
  */
-export async function checkPooler(config: DatabaseClientConfig): Promise<void> {
+export async function assertPoolerKeepsSessions(config: DatabaseClientConfig): Promise<void> {
   // `isPooled` is known since this process's first connection.
   if (!config.places?.isPooled) return;
   const clients = [new DatabaseClient(config), new DatabaseClient(config)];

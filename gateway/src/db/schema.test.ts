@@ -10,16 +10,16 @@ import { createLog } from "../base/log.ts";
 import { checksumOf, readFunctions } from "./functions.ts";
 import { migrate } from "./migrate.ts";
 import { readSqlFiles } from "./sql-files.ts";
-import { OURS, queryTexts, schemaDifferences, schemaOf } from "./testing/schema-of.ts";
-import { makeSqlDirectoryUpTo, SQL } from "./testing/sql-directory.ts";
+import { describeSchema, PUBLIC_NAMESPACE_SQL, queryTexts, schemaDifferences } from "./testing/describe-schema.ts";
+import { makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
 const log = createLog("silent");
 /** The last migration that defined functions. */
 const LAST_WITH_FUNCTIONS = "0017";
 
-const migrations = await readSqlFiles(join(SQL, "migrations"));
-const functions = await readFunctions(join(SQL, "functions"));
+const migrations = await readSqlFiles(join(SQL_SOURCE_DIRECTORY, "migrations"));
+const functions = await readFunctions(join(SQL_SOURCE_DIRECTORY, "functions"));
 
 describe("the SQL files", () => {
   test("migrations define no functions or triggers, because they run before functions exist", () => {
@@ -82,7 +82,10 @@ describe("the schema", () => {
   test("every function of a new database has a file", async (t) => {
     const { pool, close } = await openTestDatabase();
     t.after(close);
-    const made = await queryTexts(pool, `select proname from pg_proc where pronamespace = ${OURS} order by 1`);
+    const made = await queryTexts(
+      pool,
+      `select proname from pg_proc where pronamespace = ${PUBLIC_NAMESPACE_SQL} order by 1`,
+    );
     assert.deepEqual(
       made,
       functions.map((file) => file.function),
@@ -111,7 +114,7 @@ describe("the schema", () => {
     );
     const [before] = await queryTexts(pool, BOOKS);
 
-    const applied = await migrate(pool, { directory: SQL, log });
+    const applied = await migrate(pool, { directory: SQL_SOURCE_DIRECTORY, log });
 
     assert.deepEqual(
       applied.functions,
@@ -120,7 +123,7 @@ describe("the schema", () => {
     assert.deepEqual(await queryTexts(pool, BOOKS), [before]);
     const fresh = await openTestDatabase();
     t.after(fresh.close);
-    assert.deepEqual(schemaDifferences(await schemaOf(pool), await schemaOf(fresh.pool)), []);
+    assert.deepEqual(schemaDifferences(await describeSchema(pool), await describeSchema(fresh.pool)), []);
 
     for (const [i, charge] of charges.entries()) await serve(pool, 2000 + i, charge);
     const [shares, sharesBefore] = await Promise.all(
@@ -130,6 +133,10 @@ describe("the schema", () => {
     );
     assert.equal(shares?.length, charges.length);
     assert.deepEqual(shares, sharesBefore);
-    assert.deepEqual(await migrate(pool, { directory: SQL, log }), { migrations: [], functions: [], left: [] });
+    assert.deepEqual(await migrate(pool, { directory: SQL_SOURCE_DIRECTORY, log }), {
+      migrations: [],
+      functions: [],
+      left: [],
+    });
   });
 });

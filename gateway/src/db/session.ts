@@ -33,7 +33,7 @@ export class DatabaseMisconfigured extends Error {
   override name = "DatabaseMisconfigured";
 }
 
-export type Durability = "checked" | "assumed";
+export type DurabilityMode = "checked" | "assumed";
 
 /** How to correct a wrong setting, for the error message. */
 const REMEDY = {
@@ -50,14 +50,14 @@ const Found = row({ found: z.record(z.string(), z.string()) });
 const QUESTION = `select jsonb_object_agg(name, current_setting(name)) as found from unnest($1::text[]) as n (name)`;
 
 /** Rejects with `DatabaseMisconfigured`, which names the setting and how to change it. */
-export async function checkSession(client: pg.ClientBase | pg.Pool, durability: Durability): Promise<void> {
+export async function checkSession(client: pg.ClientBase | pg.Pool, durability: DurabilityMode): Promise<void> {
   const { found } = await queryOne(client, Found, QUESTION, [NAMES]);
   const wrong = findWrongSetting(found, durability);
   if (wrong !== undefined) throw new DatabaseMisconfigured(wrong);
 }
 
 /** Describes the first wrong setting, or returns undefined if there is none. Pure. */
-export function findWrongSetting(found: Record<string, string>, durability: Durability): string | undefined {
+export function findWrongSetting(found: Record<string, string>, durability: DurabilityMode): string | undefined {
   const say = (name: string, why: string, remedy: string): string =>
     `the database has ${name} = ${found[name]}, ${why}: ${remedy}`;
   if (durability === "checked") {

@@ -8,7 +8,7 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import { systemClock } from "../base/clock.ts";
 import { UnreachableError } from "../base/dependency.ts";
 import { createLog } from "../base/log.ts";
-import { connectionName } from "./connected.ts";
+import { connectionName } from "./connected-programs.ts";
 import { createScratchDirectory, query } from "./embedded/testing.ts";
 import { DatabaseGuard } from "./guard.ts";
 import { openGuardedPool } from "./guarded-pool.ts";

@@ -20,20 +20,20 @@ import { fileURLToPath } from "node:url";
 import { eventually } from "@tollgate/stage/wait.ts";
 import pg from "pg";
 import { createLog } from "../base/log.ts";
-import { binary } from "./embedded/binaries.ts";
+import { binaryPath } from "./embedded/binaries.ts";
 import { createCluster, SUPERUSER } from "./embedded/cluster.ts";
-import { logTail } from "./embedded/files.ts";
-import type { Home } from "./embedded/home.ts";
+import type { ClusterHome } from "./embedded/cluster-home.ts";
 import { findPostmaster } from "./embedded/postmaster.ts";
 import { serverArguments } from "./embedded/server.ts";
+import { logTail } from "./embedded/socket-and-log.ts";
 import { chooseRunAs, spawnOptions } from "./embedded/user.ts";
 import { migrate } from "./migrate.ts";
 import { type Connection, openPool } from "./pool.ts";
-import { checkRows } from "./rows.ts";
-import { binariesOf } from "./testing/versions.ts";
+import { validateRows } from "./rows.ts";
+import { findPostgresBinaries } from "./testing/versions.ts";
 
 /** A timeout for connections that is long enough on a busy machine. */
-export const PATIENCE_MS = 120_000;
+export const TEST_CONNECTION_TIMEOUT_MS = 120_000;
 
 export interface TestDatabase {
   pool: pg.Pool;
@@ -114,7 +114,7 @@ export async function openTestDatabase(options: { sql?: string } = {}): Promise<
   const template = await templateOf(running, options.sql);
   await administer(admin, `create database ${name} template ${template}${copiedBy(running)}${ownedBy(user)}`);
   const connection = inDatabase(admin, name, user);
-  const pool = checkRows(openPool(connection, { log, sizeMax: 10, connectMsMax: PATIENCE_MS }));
+  const pool = validateRows(openPool(connection, { log, sizeMax: 10, connectMsMax: TEST_CONNECTION_TIMEOUT_MS }));
   const close = async (): Promise<void> => {
     await pool.end();
     await administer(admin, `drop database ${name} with (force)`);
@@ -135,7 +135,7 @@ function templateOf(running: TestServer, sql: string | undefined): Promise<strin
 async function makeTemplate({ admin, user }: TestServer, directory: string): Promise<string> {
   const name = newName();
   await administer(admin, `create database ${name}${ownedBy(user)}`);
-  const pool = checkRows(openPool(inDatabase(admin, name, user), { log, sizeMax: 1 }));
+  const pool = validateRows(openPool(inDatabase(admin, name, user), { log, sizeMax: 1 }));
   try {
     await migrate(pool, { directory, log });
   } finally {
@@ -171,13 +171,18 @@ async function startThrowAway(major: number | undefined): Promise<Extract<Connec
   // Fixed to /tmp, because the system's temporary directory may be too long for a socket path, or closed to other
   // users.
   const directory = await mkdtemp("/tmp/tollgate-test-");
-  const home: Home = { directory, cluster: join(directory, "cluster"), log: join(directory, "postgres.log"), runAs };
+  const home: ClusterHome = {
+    directory,
+    cluster: join(directory, "cluster"),
+    log: join(directory, "postgres.log"),
+    runAs,
+  };
   // Makes the server's user own the directory. The watcher runs as that user and must be able to remove it.
   if (runAs) await chown(directory, runAs.uid, runAs.gid);
-  const binaries = await binariesOf(major, { runAs, place: directory });
+  const binaries = await findPostgresBinaries(major, { runAs, place: directory });
   await createCluster(home, binaries, { sync: false });
   const serverLog = await open(home.log, "a", 0o600);
-  const command = [binary(binaries, "postgres"), ...serverArguments(home.cluster, directory, FAST_AND_LOSSY)];
+  const command = [binaryPath(binaries, "postgres"), ...serverArguments(home.cluster, directory, FAST_AND_LOSSY)];
   const watcher = spawn("/bin/sh", ["-c", WATCHER, "sh", directory, ...command], {
     ...spawnOptions(runAs),
     detached: true,

@@ -6,11 +6,16 @@ import { after, beforeEach, describe, type TestContext, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
 import pg from "pg";
 import { createLog } from "../base/log.ts";
-import { broadcastConnection, connectedGateways, connectedPrograms, connectionName } from "./connected.ts";
-import { type AfterPhase, type MigrationResult, migrate } from "./migrate.ts";
+import {
+  broadcastConnectionName,
+  connectedPrograms,
+  connectionName,
+  countConnectedGateways,
+} from "./connected-programs.ts";
+import { type AfterPhaseMode, type MigrationResult, migrate } from "./migrate.ts";
 import { planMigration } from "./plan.ts";
 import { clientConfig } from "./pool.ts";
-import { readProgram } from "./program.ts";
+import { readProgramSql } from "./program-sql.ts";
 import { makeSqlDirectory } from "./testing/sql-directory.ts";
 import { openTestDatabase, type TestDatabase } from "./testing.ts";
 
@@ -36,7 +41,11 @@ beforeEach(async (t) => {
   });
 });
 
-async function run(t: TestContext, migrations: Record<string, string>, phase?: AfterPhase): Promise<MigrationResult> {
+async function run(
+  t: TestContext,
+  migrations: Record<string, string>,
+  phase?: AfterPhaseMode,
+): Promise<MigrationResult> {
   const directory = await makeSqlDirectory(t, { migrations });
   return await migrate(database.pool, { directory, log, oldestSchema, ...(phase && { after: phase }) });
 }
@@ -105,8 +114,8 @@ describe("after-phase migrations", () => {
   }
 
   test("count the worker processes of one gateway as one gateway", async () => {
-    for (const gateway of [undefined, undefined, "one", "one", "two"]) await connect(broadcastConnection(gateway));
-    assert.equal(await connectedGateways(database.pool), 4);
+    for (const gateway of [undefined, undefined, "one", "one", "two"]) await connect(broadcastConnectionName(gateway));
+    assert.equal(await countConnectedGateways(database.pool), 4);
   });
 
   test("of an unfinished upgrade run before the next release's migrations, and fail while an older gateway is connected", async (t) => {
@@ -216,7 +225,7 @@ describe("the migration plan", () => {
       migrations: files,
       functions: { "say.sql": "create or replace function say() returns int language sql as $$ select 1 $$;" },
     });
-    const program = await readProgram({ directory, oldestSchema });
+    const program = await readProgramSql({ directory, oldestSchema });
     const plan = await planMigration(database.pool, program);
     assert.deepEqual([plan.schema, plan.known, plan.functions], [1, 3, ["say"]]);
     const told = plan.migrations.map(({ name, phase, burdens }) => [
@@ -245,7 +254,7 @@ describe("the migration plan", () => {
 
   test("lists all migrations for an empty database, and none for an up-to-date database", async (t) => {
     const directory = await makeSqlDirectory(t, { migrations: FIRST });
-    const program = await readProgram({ directory, oldestSchema });
+    const program = await readProgramSql({ directory, oldestSchema });
     assert.equal((await planMigration(database.pool, program)).migrations.length, 1);
     await migrate(database.pool, { directory, log, oldestSchema });
     const plan = await planMigration(database.pool, program);

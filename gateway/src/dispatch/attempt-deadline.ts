@@ -1,9 +1,9 @@
 /**
- * Watches an attempt's deadline by the rules of silence.ts. It uses one timer, which is extended by signs of life,
+ * Watches an attempt's deadline by the rules of node-silence.ts. It uses one timer, which is extended by signs of life,
  * instead of a timer per frame. Delays of this gateway never count as a node's silence.
  */
 import type { Clock } from "../base/clock.ts";
-import { LATE_MS_MAX, type SignsOfLife, silenceTimeout } from "./silence.ts";
+import { type SignsOfLife, silenceTimeout, TIMER_LATE_MS_MAX } from "./node-silence.ts";
 
 interface WatchOptions {
   clock: Clock;
@@ -31,7 +31,7 @@ export function watchDeadline(heard: SignsOfLife, { clock, jobMsMax, passed }: W
       const since = event === "late" ? heard.lateAt : heard.aliveAt;
       if (leftMs > 0) wait(leftMs);
       // If this gateway was delayed, frames may still arrive, so the timeout is extended once.
-      else if (lateMs > LATE_MS_MAX && prolonged !== since) {
+      else if (lateMs > TIMER_LATE_MS_MAX && prolonged !== since) {
         prolonged = since;
         wait(lateMs);
       }

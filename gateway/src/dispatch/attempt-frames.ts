@@ -8,15 +8,15 @@ import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { type RateLimitedLog, rateLimitedLog } from "../base/rate-limited-log.ts";
 import { hasEnded } from "./attempt.ts";
-import type { Blame } from "./blame.ts";
-import { type FrameRates, idleCost } from "./frame-rates.ts";
-import type { DispatchSink } from "./order.ts";
+import type { AttemptBlame } from "./attempt-blame.ts";
+import type { DispatchSink } from "./dispatch-order.ts";
+import { type FrameRates, idleFrameCost } from "./frame-rates.ts";
+import { recordOutput, recordProgress } from "./node-silence.ts";
 import { applyEvent, type RunningAttempt, type RunningAttempts } from "./running-attempt.ts";
-import { countOutput, countProgress } from "./silence.ts";
 
 interface AttemptFramesOptions {
   running: RunningAttempts;
-  blame: Blame;
+  blame: AttemptBlame;
   rates: FrameRates;
   clock: Clock;
   log: Log;
@@ -42,7 +42,7 @@ export class AttemptFrames {
     if (nodeId === undefined || !rates.listensTo(nodeId)) return;
     try {
       const frame = decode(payload);
-      const cost = idleCost(payload.length, "deltas" in frame ? frame.deltas.length : 0);
+      const cost = idleFrameCost(payload.length, "deltas" in frame ? frame.deltas.length : 0);
       if (this.#isIdle(nodeId, frame) && !rates.count(nodeId, "idle", cost)) return;
       this.#receive(nodeId, frame);
     } catch (error) {
@@ -108,7 +108,7 @@ export class AttemptFrames {
         applyEvent(attempt, "busy");
         break;
       case "progress":
-        countProgress(attempt, frame.fraction, now);
+        recordProgress(attempt, frame.fraction, now);
         applyEvent(attempt, "progress");
         break;
       case "done":
@@ -157,7 +157,7 @@ export class AttemptFrames {
     take: (sink: DispatchSink) => ReturnType<DispatchSink["delta"]>,
   ): void {
     const now = this.#options.clock.monotonic();
-    applyEvent(attempt, countOutput(attempt, times, now));
+    applyEvent(attempt, recordOutput(attempt, times, now));
     if (hasEnded(attempt.state)) return;
     attempt.aliveAt = now;
     if (attempt.firstOutputAt === null) {

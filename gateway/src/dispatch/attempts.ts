@@ -8,17 +8,23 @@ import { gatewayInbox, nodeSubject, senderOf } from "@tollgate/protocol/subjects
 import type { CancelSignal } from "../base/cancel.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { ACCEPT_MS_MAX, PREFILL_MS_MAX, readMsMax, SLOW_STREAM, stuckMsMax } from "../base/node-thresholds.ts";
+import {
+  ACCEPT_MS_MAX,
+  PREFILL_MS_MAX,
+  promptReadMsMax,
+  SLOW_STREAM,
+  stalledProgressMsMax,
+} from "../base/node-thresholds.ts";
 import type { Plane } from "../plane/plane.ts";
 import type { AttemptEnd } from "./attempt.ts";
+import { AttemptBlame } from "./attempt-blame.ts";
 import { watchDeadline } from "./attempt-deadline.ts";
 import { AttemptFrames } from "./attempt-frames.ts";
-import { Blame } from "./blame.ts";
-import type { DispatchOrder, DispatchSink } from "./order.ts";
+import type { DispatchOrder, DispatchSink } from "./dispatch-order.ts";
+import { postponeLateCheck } from "./node-silence.ts";
 import type { Roster } from "./roster.ts";
 import type { RosterNode } from "./roster-node.ts";
 import { type Attempt, applyEvent, type RunningAttempt, RunningAttempts } from "./running-attempt.ts";
-import { postponeLateCheck } from "./silence.ts";
 
 interface AttemptsOptions {
   plane: Plane;
@@ -73,7 +79,7 @@ const APART_BYTES_MIN = 16 * 1024;
 export class Attempts {
   readonly #options: AttemptsOptions;
   readonly #running = new RunningAttempts();
-  readonly #blame: Blame;
+  readonly #blame: AttemptBlame;
   readonly #unsubscribe: () => void;
   #troubledAt = Number.NEGATIVE_INFINITY;
   /**
@@ -86,7 +92,7 @@ export class Attempts {
     this.#options = options;
     const { plane, roster, clock, log, gatewayId } = options;
     const running = this.#running;
-    const blame = new Blame(options);
+    const blame = new AttemptBlame(options);
     this.#blame = blame;
     const accepted = ({ node, rest }: RunningAttempt): void => {
       for (const frame of rest) plane.publish(nodeSubject(node.id), ...frame);
@@ -158,7 +164,7 @@ export class Attempts {
           fraction: 0,
           grewAt: Number.NEGATIVE_INFINITY,
           msMax: prefillMsMax,
-          stuckMsMax: stuckMsMax(order.origin?.promptTokens ?? 0),
+          stuckMsMax: stalledProgressMsMax(order.origin?.promptTokens ?? 0),
         },
         stopTimer: () => {},
         over: (end) => {
@@ -194,7 +200,7 @@ export class Attempts {
     if (endpoint === "embedding") return false;
     const { clock, readMs } = this.#options;
     const promptTokens = origin?.promptTokens ?? 0;
-    return clock.monotonic() - acceptedAt >= readMsMax(readMs(model, promptTokens), promptTokens);
+    return clock.monotonic() - acceptedAt >= promptReadMsMax(readMs(model, promptTokens), promptTokens);
   }
 
   get isTroubled(): boolean {

@@ -1,5 +1,5 @@
 /** The settings of dispatch. */
-import { domain, number } from "../base/settings.ts";
+import { declareSettings, number } from "../base/settings.ts";
 
 interface DispatchConfig {
   dispatchDeadlineMs: number;
@@ -7,7 +7,7 @@ interface DispatchConfig {
   jobMsMax: number;
 }
 
-export const dispatch = domain({
+export const dispatchSettings = declareSettings({
   title: "Dispatch",
   note: "A request that reaches `JOB_MAX_S` is billed for its output so far, and its node is not blamed.",
   settings: {

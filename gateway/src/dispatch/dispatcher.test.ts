@@ -3,9 +3,9 @@ import { beforeEach, describe, test } from "node:test";
 import { encode } from "@tollgate/protocol/codec.ts";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
-import { type ManualClock, manualClock, seeded, turn } from "../base/testing.ts";
+import { type ManualClock, manualClock, seededRandom, waitOneTurn } from "../base/testing.ts";
+import type { DispatchOrder, DispatchSink } from "./dispatch-order.ts";
 import { type Dispatcher, type DispatchResult, openDispatcher } from "./dispatcher.ts";
-import type { DispatchOrder, DispatchSink } from "./order.ts";
 import { Roster } from "./roster.ts";
 import { TextSink as CollectingSink, FakeNode, MemoryPlane } from "./testing.ts";
 
@@ -64,14 +64,14 @@ describe("dispatcher", () => {
       hostAccountId: hostOfNode(id) as Uuid,
       models: licensed,
     });
-    const roster = new Roster({ plane, clock, random: seeded(1), log, nodeRecord });
+    const roster = new Roster({ plane, clock, random: seededRandom(1), log, nodeRecord });
     dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId: "gw1", deadlineMs: 10_000 });
   });
 
   const online = async (id: string, slots = 1): Promise<FakeNode> => {
     const node = new FakeNode(plane, { id, gatewayId: "gw1" });
     node.report({ models: ["tiny-3b"], slots });
-    await turn();
+    await waitOneTurn();
     return node;
   };
   const run = (sink: DispatchSink, signal = new AbortController().signal) => dispatcher.run(order, sink, signal);
@@ -139,7 +139,7 @@ describe("dispatcher", () => {
       new TextSink(),
       new AbortController().signal,
     );
-    await turn();
+    await waitOneTurn();
     assert.deepEqual(heard(node), ["job"], "the others wait");
     const next = node.job(2);
     node.say({ kind: "done", job, seq: 1, finish: "stop" });
@@ -151,7 +151,7 @@ describe("dispatcher", () => {
       clock.advance(1000);
       node.delta(secondJob, seq++, "x");
       node.report({ models: ["tiny-3b"], slots: 1, busy: 1 });
-      await turn();
+      await waitOneTurn();
     }
     assert.equal((await third).end, "no_capacity");
     node.say({ kind: "failed", job: secondJob, seq: 10, cause: "engine", message: "" });
@@ -168,9 +168,9 @@ describe("dispatcher", () => {
     const second = await nextOffer;
     other.say({ kind: "accepted", job: second });
     clock.advance(2300);
-    await turn();
+    await waitOneTurn();
     // The refusal did not use the retry, so the node that declined is asked again 250 ms later.
-    await turn();
+    await waitOneTurn();
     clock.advance(250);
     const third = await node.job(2);
     node.say({ kind: "accepted", job: third });
@@ -190,7 +190,7 @@ describe("dispatcher", () => {
     const sink = new TextSink();
     const second = dispatcher.run({ ...order, request: REQUEST.replace("06", "07") }, sink, NEVER);
     other.say({ kind: "busy", job: await other.job() });
-    await turn();
+    await waitOneTurn();
     // For half a second, other nodes are asked before this one.
     clock.advance(500);
     const again = await other.job(2);
@@ -212,7 +212,7 @@ describe("dispatcher", () => {
     const gone = new AbortController();
     const left = dispatcher.run({ ...order, request: REQUEST.replace("06", "07") }, new TextSink(), gone.signal);
     other.say({ kind: "busy", job: await other.job() });
-    await turn();
+    await waitOneTurn();
     gone.abort();
     assert.equal((await left).end, "cancelled");
     const second = dispatcher.run({ ...order, request: REQUEST.replace("06", "08") }, new TextSink(), NEVER);
@@ -233,11 +233,11 @@ describe("dispatcher", () => {
     const node = await online("a", 0);
     assert.equal((await run(new TextSink())).end, "no_capacity");
     node.report({ models: ["tiny-3b"], slots: 1 });
-    await turn();
+    await waitOneTurn();
     const waiting = run(new TextSink());
     node.say({ kind: "busy", job: await node.job() });
     node.report({ models: ["tiny-3b"], slots: 0 });
-    await turn();
+    await waitOneTurn();
     clock.advance(250);
     assert.equal((await waiting).end, "no_capacity");
   });
@@ -251,7 +251,7 @@ describe("dispatcher", () => {
     node.delta(job, 0, "half an ans");
     const nextOffer = other.job();
     clock.advance(2299);
-    await turn();
+    await waitOneTurn();
     assert.deepEqual(heard(other), []);
     clock.advance(1);
     const second = await nextOffer;
@@ -270,10 +270,10 @@ describe("dispatcher", () => {
     const node = new FakeNode(plane, { id: "a", gatewayId: "gw1" });
     node.report({ models: ["tiny-3b"], slots: 1 });
     plane.drop("a");
-    await turn();
+    await waitOneTurn();
     assert.equal((await run(new TextSink())).end, "no_capacity");
     node.report({ models: ["tiny-3b"], slots: 1 });
-    await turn();
+    await waitOneTurn();
     assert.equal(dispatcher.slots("tiny-3b"), 1);
   });
 
@@ -282,7 +282,7 @@ describe("dispatcher", () => {
     const running = run(new TextSink());
     const { node: silent, other } = await firstOffered(a, b);
     clock.advance(2000);
-    await turn();
+    await waitOneTurn();
     const job = await other.job();
     other.say({ kind: "accepted", job });
     other.delta(job, 0, "x");
@@ -308,7 +308,7 @@ describe("dispatcher", () => {
     const sink = new TextSink({ streams: true });
     const offered = node.job();
     const all = run(sink);
-    const job = await Promise.race([offered, turn().then(() => null)]);
+    const job = await Promise.race([offered, waitOneTurn().then(() => null)]);
     if (job === null) {
       // The other node was chosen and never replies, so the offer goes to this node after 2 s.
       clock.advance(2000);
@@ -361,7 +361,7 @@ describe("dispatcher", () => {
       clock.advance(1000);
       node.say({ kind: "progress", job, fraction: s / 60 });
       node.report({ models: ["tiny-3b"], slots: 1, busy: 1 });
-      await turn();
+      await waitOneTurn();
       assert.equal(ended, false, `at ${s} s`);
     }
     clock.advance(1000);
@@ -574,12 +574,12 @@ describe("dispatcher", () => {
       other.say({ kind: "busy", job: second });
       other.report({ models: ["tiny-3b"], slots: 0 });
       for (let s = 0; s < 10; s++) {
-        await turn();
+        await waitOneTurn();
         clock.advance(1000);
         for (const node of [first, other]) node.report({ models: ["tiny-3b"], slots: node === other ? 0 : 1 });
-        await turn();
+        await waitOneTurn();
       }
-      await turn();
+      await waitOneTurn();
       const result = await running;
       assert.deepEqual([result.end, hostOf(result)], ["unconfirmed", `host-of-${first.id}`]);
       assert.equal(first.heard.filter(({ kind }) => kind === "job").length, 1, "the same node is not asked again");
@@ -646,7 +646,7 @@ describe("dispatcher", () => {
         const { job, node, other } = await firstOffered(a, b);
         node.say({ kind: "accepted", job });
         node.say({ kind: "done", job, seq: 0, finish: "stop" });
-        await turn();
+        await waitOneTurn();
         gone.abort();
         await held;
         const asked = c ?? other;
@@ -690,7 +690,7 @@ describe("dispatcher", () => {
         // Frames arrive with different delays of 0 to 300 ms.
         clock.advance(1990 - ((n - 1) % 4) * 90 + (n % 4) * 90);
         node.report({ models: ["tiny-3b"], slots: 1, busy: 1 });
-        await turn();
+        await waitOneTurn();
         timed(n * 1990);
       }
       done();
@@ -717,11 +717,11 @@ describe("dispatcher", () => {
       const { timed, running } = await begun();
       timed(0);
       clock.advance(2299);
-      await turn();
+      await waitOneTurn();
       timed(1);
       clock.advance(2299);
-      await turn();
-      assert.equal(await Promise.race([running, turn().then(() => "runs")]), "runs");
+      await waitOneTurn();
+      assert.equal(await Promise.race([running, waitOneTurn().then(() => "runs")]), "runs");
       clock.advance(1);
       assert.equal((await running).end, "quiet");
     });
@@ -756,7 +756,7 @@ describe("dispatcher", () => {
       const { node, job, timed, done, running } = await begun();
       for (let s = 1; s <= 5; s++) {
         clock.advance(1000);
-        await turn();
+        await waitOneTurn();
         node.say({ kind: "progress", job, fraction: s / 6 });
       }
       clock.advance(1500);
@@ -772,8 +772,8 @@ describe("dispatcher", () => {
         if (withTimes) timed(1500, "");
         else node.delta(job, 0, "");
         clock.advance(799);
-        await turn();
-        assert.equal(await Promise.race([running, turn().then(() => "runs")]), "runs");
+        await waitOneTurn();
+        assert.equal(await Promise.race([running, waitOneTurn().then(() => "runs")]), "runs");
         clock.advance(1);
         const result = await running;
         assert.deepEqual([result.end, result.ttftMs, sink.reachedClient], ["quiet", null, false]);
@@ -789,10 +789,10 @@ describe("dispatcher", () => {
       timed(1000);
       // The gateway process freezes. The node continues, and its frames arrive when the process resumes.
       clock.freeze(5000);
-      await turn();
+      await waitOneTurn();
       timed(2500, "a", 5900);
       clock.advance(2000);
-      await turn();
+      await waitOneTurn();
       timed(7900);
       done();
       assert.equal((await running).end, "finished");
@@ -804,10 +804,10 @@ describe("dispatcher", () => {
       timed(0);
       // The acceptance timer was due at 250 ms and runs 2,550 ms late.
       clock.freeze(2800);
-      await turn();
+      await waitOneTurn();
       clock.advance(2549);
-      await turn();
-      assert.equal(await Promise.race([running, turn().then(() => "runs")]), "runs");
+      await waitOneTurn();
+      assert.equal(await Promise.race([running, waitOneTurn().then(() => "runs")]), "runs");
       clock.advance(1);
       assert.equal((await running).end, "quiet");
     });
@@ -831,9 +831,9 @@ describe("dispatcher", () => {
         clock.advance(1000);
         for (const one of [node, other]) one.report({ models: ["tiny-3b"], slots: 1 });
         node.delta(job, s - 1, "x");
-        await turn();
+        await waitOneTurn();
       }
-      assert.equal(await Promise.race([running, turn().then(() => "runs")]), "runs");
+      assert.equal(await Promise.race([running, waitOneTurn().then(() => "runs")]), "runs");
       clock.advance(1000);
       const result = await running;
       assert.deepEqual([result.end, result.attempts, hostOfNode("a")], ["quiet", 1, "host-of-a"]);

@@ -8,14 +8,14 @@ import type { KeywordUse } from "@tollgate/protocol/json-schema.ts";
 import type { CancelSignal } from "../base/cancel.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { PREFILL_MS_MAX, SILENT_NODES_MAX } from "../base/node-thresholds.ts";
+import { PREFILL_MS_MAX, SILENT_NODES_PER_REQUEST_MAX } from "../base/node-thresholds.ts";
 import type { Plane } from "../plane/plane.ts";
 import { type AttemptEnd, decideRetry, judgeSecondOpinion } from "./attempt.ts";
 import { Attempts } from "./attempts.ts";
+import type { DispatchOrder, DispatchSink } from "./dispatch-order.ts";
 import type { Peers } from "./exchange/peers.ts";
 import type { NodeRequirements } from "./node-index.ts";
 import type { NodeRecord } from "./node-records.ts";
-import type { DispatchOrder, DispatchSink } from "./order.ts";
 import { NodeQueue, type QueueResult } from "./queue.ts";
 import type { Roster } from "./roster.ts";
 import type { Attempt } from "./running-attempt.ts";
@@ -336,7 +336,8 @@ class Run {
       const decision = decideRetry(end, { reachedClient: sink.reachedClient, retriesLeft });
       this.#judge(attempt, first, decision === "retry");
       // After too many silent nodes, the request itself may be the cause, so no more nodes are asked.
-      if (this.#silent.size >= SILENT_NODES_MAX && end === "declined") return this.#result("quiet", first ?? attempt);
+      if (this.#silent.size >= SILENT_NODES_PER_REQUEST_MAX && end === "declined")
+        return this.#result("quiet", first ?? attempt);
       if (end === "declined") {
         this.#declined.add(turn.node.id);
         this.#refusedBy.add(turn.node.id);

@@ -4,7 +4,7 @@ import { JobJoiner } from "@tollgate/protocol/jobs.ts";
 import fc from "fast-check";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
-import { manualClock, seeded, turn } from "../base/testing.ts";
+import { manualClock, seededRandom, waitOneTurn } from "../base/testing.ts";
 import { openDispatcher } from "./dispatcher.ts";
 import { RecentDemand, RequestsInService, serveFairly } from "./fair-shares.ts";
 import { Roster } from "./roster.ts";
@@ -93,11 +93,11 @@ test("fair shares give a single account all slots, and a second account each fre
 test("the dispatcher serves other accounts' requests between those of an account with many waiting requests", async () => {
   const [clock, plane, log] = [manualClock(), new MemoryPlane(), createLog("silent")];
   const nodeRecord = async (id: string) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: ["tiny-3b"] });
-  const roster = new Roster({ plane, clock, random: seeded(1), log, nodeRecord });
+  const roster = new Roster({ plane, clock, random: seededRandom(1), log, nodeRecord });
   const dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId: "gw1", deadlineMs: 10_000 });
   const node = new FakeNode(plane, { id: "n", gatewayId: "gw1" });
   node.report({ models: ["tiny-3b"], slots: 2 });
-  await turn();
+  await waitOneTurn();
   const sink = { reachedClient: false, begin() {}, delta: () => "more" as const, finished: () => "answered" as const };
   let sent = 0;
   const run = (accountId: string) =>

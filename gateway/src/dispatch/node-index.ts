@@ -112,11 +112,11 @@ export class NodeIndex<Node extends Filed> {
  * Whether the node may get requests: it has slots, and is either trusted with the prompt in the offer, or accepts
  * offers without it.
  */
-export const mayWork = (node: Pick<Filed, "slots" | "inGoodStanding" | "acceptsEarly">): boolean =>
+export const mayReceiveRequests = (node: Pick<Filed, "slots" | "inGoodStanding" | "acceptsEarly">): boolean =>
   node.slots > 0 && (node.inGoodStanding || node.acceptsEarly);
 
 /** Whether the node gets offers at all. */
-const isOffered = (node: Filed): boolean => !node.draining && mayWork(node);
+const isOffered = (node: Filed): boolean => !node.draining && mayReceiveRequests(node);
 
 function listIn<Node>(lists: Map<string, NodeList<Node>>, model: string): NodeList<Node> {
   const known = lists.get(model);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
-import { type ManualClock, manualClock, seeded, turn } from "../base/testing.ts";
+import { type ManualClock, manualClock, seededRandom, waitOneTurn } from "../base/testing.ts";
 import { Roster } from "./roster.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
 
@@ -24,11 +24,11 @@ describe("node records", () => {
       if (away) throw new Error("the database is away");
       return allowed ? { nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: ["m"] } : undefined;
     };
-    roster = new Roster({ plane, clock, random: seeded(1), log, nodeRecord });
+    roster = new Roster({ plane, clock, random: seededRandom(1), log, nodeRecord });
   });
   const report = async (id: string): Promise<void> => {
     new FakeNode(plane, { id, gatewayId: "gw1" }).report({ models: ["m"], slots: 1 });
-    await turn();
+    await waitOneTurn();
   };
   const passMinutes = async (minutes: number, ...ids: string[]): Promise<void> => {
     for (let second = 0; second < minutes * 60; second++) {

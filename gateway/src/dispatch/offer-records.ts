@@ -3,7 +3,7 @@
  * acceptances. A node that declines gets fewer offers, and then gradually more again. Records survive a reconnection.
  * Pure functions; the numbers are in base/node-thresholds.ts.
  */
-import { failurePenaltyMs, REFUSALS, refusalPenaltyMs, SLOW_STREAM } from "../base/node-thresholds.ts";
+import { failurePenaltyMs, REFUSAL_PENALTIES, refusalPenaltyMs, SLOW_STREAM } from "../base/node-thresholds.ts";
 
 interface Conduct {
   /** The number of refusals in a row. A job that ends well halves it. */
@@ -55,13 +55,13 @@ export class OfferRecords {
 
   refusalsOf(nodeId: string, now: number): number {
     const conduct = this.#nodes.get(nodeId);
-    return conduct === undefined || now - conduct.refusedAt >= REFUSALS.forgottenMs ? 0 : conduct.refusals;
+    return conduct === undefined || now - conduct.refusedAt >= REFUSAL_PENALTIES.forgottenMs ? 0 : conduct.refusals;
   }
 
   slotsMax(nodeId: string, now: number): number {
     const conduct = this.#nodes.get(nodeId);
     if (conduct === undefined) return Number.POSITIVE_INFINITY;
-    return conduct.ran + Math.floor((now - conduct.refusedAt) / REFUSALS.slotBackMs);
+    return conduct.ran + Math.floor((now - conduct.refusedAt) / REFUSAL_PENALTIES.slotBackMs);
   }
 
   /**
@@ -69,7 +69,8 @@ export class OfferRecords {
    * further ones back at once.
    */
   sweep(now: number): void {
-    for (const [id, { refusedAt }] of this.#nodes) if (now - refusedAt >= REFUSALS.forgottenMs) this.#nodes.delete(id);
-    for (const [id, { at }] of this.#failing) if (now - at >= REFUSALS.forgottenMs) this.#failing.delete(id);
+    for (const [id, { refusedAt }] of this.#nodes)
+      if (now - refusedAt >= REFUSAL_PENALTIES.forgottenMs) this.#nodes.delete(id);
+    for (const [id, { at }] of this.#failing) if (now - at >= REFUSAL_PENALTIES.forgottenMs) this.#failing.delete(id);
   }
 }

@@ -5,9 +5,9 @@ import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
-import { type ManualClock, manualClock, seeded, turn } from "../base/testing.ts";
+import { type ManualClock, manualClock, seededRandom, waitOneTurn } from "../base/testing.ts";
+import type { DispatchOrder, DispatchSink } from "./dispatch-order.ts";
 import { type Dispatcher, openDispatcher } from "./dispatcher.ts";
-import type { DispatchOrder, DispatchSink } from "./order.ts";
 import { Roster } from "./roster.ts";
 import type { Attempt } from "./running-attempt.ts";
 import { FakeNode, MemoryPlane, TextSink } from "./testing.ts";
@@ -36,7 +36,7 @@ describe("requests in flight when the dispatch plane fails", () => {
       models: [MODEL],
     });
     const log = createLog("silent");
-    roster = new Roster({ plane, clock, random: seeded(1), log, nodeRecord });
+    roster = new Roster({ plane, clock, random: seededRandom(1), log, nodeRecord });
     dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId: "gw1", deadlineMs: 10_000 });
     dispatcher.onAttempt((attempt) => attempts.push(attempt));
   });
@@ -44,12 +44,12 @@ describe("requests in flight when the dispatch plane fails", () => {
   const online = async (id: string, slots = 1): Promise<FakeNode> => {
     const node = new FakeNode(plane, { id, gatewayId: "gw1" });
     node.report({ models: [MODEL], slots });
-    await turn();
+    await waitOneTurn();
     return node;
   };
   const report = async (node: FakeNode, busy = 0): Promise<void> => {
     node.report({ models: [MODEL], slots: 1, busy });
-    await turn();
+    await waitOneTurn();
   };
   const run = (sink: DispatchSink) => dispatcher.run(order, sink, new AbortController().signal);
   const answer = (node: FakeNode, job: string): void => {
@@ -66,18 +66,18 @@ describe("requests in flight when the dispatch plane fails", () => {
       const [a, b] = [await online("a"), await online("b")];
       const sink = new TextSink();
       const running = run(sink);
-      await turn();
+      await waitOneTurn();
       const first = a.heard.some(({ kind }) => kind === "job") ? a : b;
       const other = first === a ? b : a;
       const job = await first.job(1);
       first.say({ kind: "accepted", job });
       clock.freeze(40_000);
-      await turn();
+      await waitOneTurn();
       assert.equal(roster.nodes().length, 2, "nor is any node taken for gone");
       assert.equal(dispatcher.isTroubled, false);
       // The dispatch plane lost the frames that the node sent in between.
       first.delta(job, 3, "late");
-      await turn();
+      await waitOneTurn();
       assert.equal(dispatcher.isTroubled, true);
       const next = other.heard.some(({ kind }) => kind === "job") ? other : first;
       answer(next, await next.job(next === first ? 2 : 1));
@@ -91,7 +91,7 @@ describe("requests in flight when the dispatch plane fails", () => {
       clock.freeze(40_000);
       const sink = new TextSink();
       const running = run(sink);
-      await turn();
+      await waitOneTurn();
       const first = a.heard.some(({ kind }) => kind === "job") ? a : b;
       const job = await first.job(1);
       first.say({ kind: "accepted", job });
@@ -111,7 +111,7 @@ describe("requests in flight when the dispatch plane fails", () => {
         node.say({ kind: "accepted", job });
         node.delta(job, 0, "half");
         plane.goAway();
-        await turn();
+        await waitOneTurn();
         clock.advance(1_900);
         plane.comeBack();
         assert.deepEqual(cancelled(node).at(-1), job, "a node that did not notice must not go on");
@@ -131,9 +131,9 @@ describe("requests in flight when the dispatch plane fails", () => {
       const lose = async (nth: number, awayMs: number): Promise<void> => {
         node.say({ kind: "accepted", job: await node.job(nth) });
         plane.goAway();
-        await turn();
+        await waitOneTurn();
         clock.advance(awayMs);
-        await turn();
+        await waitOneTurn();
         plane.comeBack();
         await report(node);
       };
@@ -146,15 +146,15 @@ describe("requests in flight when the dispatch plane fails", () => {
         node.delta(job, i, "x");
       }
       plane.goAway();
-      await turn();
+      await waitOneTurn();
       clock.advance(9_000);
       plane.comeBack();
       await report(node);
       node.say({ kind: "accepted", job: await node.job(3) });
       plane.goAway();
-      await turn();
+      await waitOneTurn();
       clock.advance(999);
-      await turn();
+      await waitOneTurn();
       assert.deepEqual(states(), Array(3).fill("cut null"));
       clock.advance(1);
       assert.equal((await running).end, "cut");
@@ -166,10 +166,10 @@ describe("requests in flight when the dispatch plane fails", () => {
       await node.job(1);
       plane.hears = false;
       clock.advance(2_000);
-      await turn();
+      await waitOneTurn();
       assert.deepEqual(states(), ["cut null"]);
       plane.goAway();
-      await turn();
+      await waitOneTurn();
       clock.advance(8_000);
       assert.equal((await running).end, "cut");
     });
@@ -179,13 +179,13 @@ describe("requests in flight when the dispatch plane fails", () => {
       const running = run(new TextSink());
       node.say({ kind: "accepted", job: await node.job() });
       plane.goAway();
-      await turn();
+      await waitOneTurn();
       clock.advance(9_500);
       plane.comeBack();
       await report(node);
       await node.job(2);
       clock.advance(500);
-      await turn();
+      await waitOneTurn();
       assert.equal((await running).end, "cut");
       assert.deepEqual(states(), ["cut null", "cut null"]);
       assert.equal(roster.nodes()[0]?.shunnedUntil, 0);
@@ -194,7 +194,7 @@ describe("requests in flight when the dispatch plane fails", () => {
     test("does not use up a request's one retry when the plane loses an attempt", async () => {
       const [a, b] = [await online("a"), await online("b")];
       const running = run(new TextSink());
-      await turn();
+      await waitOneTurn();
       const [first] = [a, b].filter(({ heard }) => heard.length > 0);
       first?.say({ kind: "accepted", job: await first.job() });
       plane.goAway();
@@ -212,13 +212,13 @@ describe("requests in flight when the dispatch plane fails", () => {
     test("ends a request as cut off by the plane if the plane fails during the retry after a stalled node", async () => {
       const [a, b] = [await online("a"), await online("b")];
       const running = run(new TextSink());
-      await turn();
+      await waitOneTurn();
       const [first, other] = a.heard.length > 0 ? [a, b] : [b, a];
       first.say({ kind: "accepted", job: await first.job() });
       clock.advance(2_300);
       other.say({ kind: "accepted", job: await other.job() });
       plane.goAway();
-      await turn();
+      await waitOneTurn();
       clock.advance(10_000);
       assert.equal((await running).end, "cut");
       assert.deepEqual(states(), ["cut null"], "nobody showed that the request can be answered");
@@ -234,9 +234,9 @@ describe("requests in flight when the dispatch plane fails", () => {
         node.delta(job, i, "x");
       }
       plane.goAway();
-      await turn();
+      await waitOneTurn();
       clock.advance(9_999);
-      await turn();
+      await waitOneTurn();
       assert.deepEqual(states(), ["cut null"]);
       clock.advance(1);
       const result = await running;
@@ -271,7 +271,7 @@ describe("requests in flight when the dispatch plane fails", () => {
     test("asks again for a second opinion that the plane lost; with no node left, the empty answer stays unconfirmed", async () => {
       const [a, b] = [await online("a"), await online("b")];
       const running = run(new TextSink());
-      await turn();
+      await waitOneTurn();
       const [first, other] = a.heard.length > 0 ? [a, b] : [b, a];
       const job = await first.job();
       first.say({ kind: "accepted", job });
@@ -292,7 +292,7 @@ describe("requests in flight when the dispatch plane fails", () => {
       node.say({ kind: "accepted", job: await node.job() });
       plane.hears = false;
       clock.advance(2_300);
-      await turn();
+      await waitOneTurn();
       assert.deepEqual(states(), ["cut null"]);
       plane.hears = true;
       answer(node, await node.job(2));
@@ -330,7 +330,7 @@ describe("requests in flight when the dispatch plane fails", () => {
     test("retries on reachable nodes when the node's server hangs, without using the request's one retry", async () => {
       const [a, b] = [await online("a"), await online("b")];
       const running = run(new TextSink());
-      await turn();
+      await waitOneTurn();
       const [first, other] = a.heard.length > 0 ? [a, b] : [b, a];
       await begin(first);
       plane.unreachable.add(first.id);
@@ -347,13 +347,13 @@ describe("requests in flight when the dispatch plane fails", () => {
     test("ends a request as cut off by the plane at the deadline when every node is on a server that hangs", async () => {
       const [a, b] = [await online("a"), await online("b")];
       const running = run(new TextSink());
-      await turn();
+      await waitOneTurn();
       const first = a.heard.length > 0 ? a : b;
       await begin(first);
       plane.unreachable.add("a").add("b");
       for (let i = 0; i < 13; i++) {
         clock.advance(1_000);
-        await turn();
+        await waitOneTurn();
         for (const node of [a, b]) await report(node, 1);
       }
       assert.equal((await running).end, "cut");
@@ -412,7 +412,7 @@ describe("requests in flight when the dispatch plane fails", () => {
       const running = run(new TextSink());
       await begin(node);
       plane.drop("a", "plane");
-      await turn();
+      await waitOneTurn();
       clock.advance(1_000);
       await report(node);
       answer(node, await node.job(2));
@@ -466,7 +466,7 @@ describe("requests in flight when the dispatch plane fails", () => {
     test("treats a server as failed if nodes of two other established hosts lost their connection to it too", async () => {
       const [a, b, c] = [await online("a"), await online("b"), await online("c")];
       const running = run(new TextSink());
-      await turn();
+      await waitOneTurn();
       const first = [a, b, c].find(({ heard }) => heard.length > 0) as FakeNode;
       await begin(first);
       // The node that runs the request reconnects last, after the others have shown that they lost the server too.
@@ -502,7 +502,7 @@ describe("requests in flight when the dispatch plane fails", () => {
     test("does not count if the node is draining or no longer allowed to work", async () => {
       const a = await online("a", 20);
       a.report({ models: [MODEL], slots: 20, draining: true });
-      await turn();
+      await waitOneTurn();
       plane.drop("a");
       assert.equal(dispatcher.slots(MODEL), 0);
     });
@@ -512,7 +512,7 @@ describe("requests in flight when the dispatch plane fails", () => {
       plane.goAway();
       plane.comeBack();
       const lucky = run(new TextSink());
-      await turn();
+      await waitOneTurn();
       await report(node);
       answer(node, await node.job());
       assert.equal((await lucky).end, "finished");
@@ -521,12 +521,12 @@ describe("requests in flight when the dispatch plane fails", () => {
       plane.comeBack();
       const unlucky = run(new TextSink());
       clock.advance(1_999);
-      await turn();
+      await waitOneTurn();
       let ended = false;
       unlucky.finally(() => {
         ended = true;
       });
-      await turn();
+      await waitOneTurn();
       assert.equal(ended, false);
       clock.advance(1);
       assert.equal((await unlucky).end, "no_capacity");

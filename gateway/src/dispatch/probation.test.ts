@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
-import { type ManualClock, manualClock, seeded, turn } from "../base/testing.ts";
+import { type ManualClock, manualClock, seededRandom, waitOneTurn } from "../base/testing.ts";
 import { type Dispatcher, type MeasuredAnswer, openDispatcher } from "./dispatcher.ts";
 import { Roster } from "./roster.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
@@ -23,7 +23,7 @@ describe("a node on probation", () => {
     roster = new Roster({
       plane,
       clock,
-      random: seeded(1),
+      random: seededRandom(1),
       log,
       nodeRecord: async (id) => {
         const slotsMax = owed > 0 ? 1 : 8;
@@ -47,7 +47,7 @@ describe("a node on probation", () => {
   };
   const report = async (node: FakeNode, busy = 0): Promise<void> => {
     node.report({ models: [MODEL], slots: 8, busy, accepts_early: true });
-    await turn();
+    await waitOneTurn();
   };
   let requests = 0;
   const ask = (gone = new AbortController()) => {
@@ -104,7 +104,7 @@ describe("a node on probation", () => {
     await roster.review("a");
     await report(node);
     answers.push(ask());
-    await turn();
+    await waitOneTurn();
     assert.equal(jobs(node), 1);
     node.delta(first, 0, "words");
     node.say({ kind: "done", job: first, seq: 1, finish: "stop" });

@@ -1,8 +1,8 @@
 /** A connected node: the state that it reports, limited by its node record and by the gateways' observations. */
 import type { NodeState, ScoringKind } from "@tollgate/protocol/frames.ts";
 import { ASSUMED_KEYWORDS } from "@tollgate/protocol/json-schema.ts";
-import { REFUSALS } from "../base/node-thresholds.ts";
-import { mayWork, type NodeRequirements } from "./node-index.ts";
+import { REFUSAL_PENALTIES } from "../base/node-thresholds.ts";
+import { mayReceiveRequests, type NodeRequirements } from "./node-index.ts";
 import type { NodeRecord } from "./node-records.ts";
 
 export interface RosterNode {
@@ -76,8 +76,8 @@ interface Seen {
 export function applyRecord(node: RosterNode, nodeRecord: NodeRecord, { refusals, slotsMax }: Seen): void {
   node.nodeRecord = nodeRecord;
   node.models = unlessSame(node.models, elected(node.reported, nodeRecord));
-  node.slots = Math.min(node.reportedSlots, slotsMax, slotsTrusted(nodeRecord));
-  node.inGoodStanding = !isOnProbation(nodeRecord) && refusals <= REFUSALS.inGoodStandingMax;
+  node.slots = Math.min(node.reportedSlots, slotsMax, trustedSlots(nodeRecord));
+  node.inGoodStanding = !isOnProbation(nodeRecord) && refusals <= REFUSAL_PENALTIES.inGoodStandingMax;
 }
 
 /** Applies the state that the node reported at `now`. Call `applyRecord` afterwards. */
@@ -95,12 +95,12 @@ export function applyState(node: RosterNode, state: NodeState, now: number): voi
 }
 
 /** Whether a node meets the requirements, for nodes that are not in the index. */
-export const isAble = (node: RosterNode, need: NodeRequirements): boolean =>
+export const canServe = (node: RosterNode, need: NodeRequirements): boolean =>
   node.models.has(need.model) &&
   (!need.formatted || node.formats.has(need.model)) &&
   meetsRequirements(node, need) &&
   !node.draining &&
-  mayWork(node);
+  mayReceiveRequests(node);
 
 /** The number of spot-checked answers from which a node may serve builders who opted out of spot checks. */
 const CHECKED_MIN = 1_000;
@@ -115,7 +115,7 @@ export const enforcesKeywords = ({ keywords }: RosterNode, need: NodeRequirement
 
 export const isOnProbation = ({ answersOwed = 0 }: NodeRecord): boolean => answersOwed > 0;
 
-export const slotsTrusted = ({ slotsMax }: NodeRecord): number => slotsMax ?? Number.POSITIVE_INFINITY;
+export const trustedSlots = ({ slotsMax }: NodeRecord): number => slotsMax ?? Number.POSITIVE_INFINITY;
 
 const elected = (reported: string[], { models }: NodeRecord): Set<string> =>
   new Set(reported.filter((model) => models.includes(model)));

@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
-import { manualClock, seeded, turn } from "../base/testing.ts";
+import { manualClock, seededRandom, waitOneTurn } from "../base/testing.ts";
 import type { NodeRequirements } from "./node-index.ts";
 import { Roster } from "./roster.ts";
 import type { RosterNode } from "./roster-node.ts";
@@ -72,7 +72,7 @@ function openWorld() {
     const slotsMax = owed > 0 ? 1 : Number.POSITIVE_INFINITY;
     return barred ? undefined : { nodeId: id as Uuid, hostAccountId: "h" as Uuid, models, answersOwed: owed, slotsMax };
   };
-  const roster = new Roster({ plane, clock, random: seeded(1), log: createLog("silent"), nodeRecord });
+  const roster = new Roster({ plane, clock, random: seededRandom(1), log: createLog("silent"), nodeRecord });
   const nodes = new Map(IDS.map((id) => [id, new FakeNode(plane, { id, gatewayId: "gw1" })]));
   /** Jobs may continue after their node's connection ended. */
   const sent: RosterNode[] = [];
@@ -104,7 +104,7 @@ function openWorld() {
       if (each.kind === "shun") roster.shun(node);
       if (each.kind === "forgive") node.shunnedUntil = 0;
     }
-    await turn();
+    await waitOneTurn();
   };
 
   const compare = (need: NodeRequirements, excluded: Set<string>): void => {

@@ -7,28 +7,28 @@
 import type { NodeState } from "@tollgate/protocol/frames.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { SLOTS_OF_NEW_MAX } from "../base/node-thresholds.ts";
+import { UNESTABLISHED_NODE_SLOTS_MAX } from "../base/node-thresholds.ts";
 import type { Random } from "../base/random.ts";
 import { type RateLimitedLog, rateLimitedLog } from "../base/rate-limited-log.ts";
 import type { Plane } from "../plane/plane.ts";
-import { pickNode } from "./choice.ts";
 import { FrameRates } from "./frame-rates.ts";
 import { NodeIndex, type NodeRequirements } from "./node-index.ts";
 import { type NodeRecord, NodeRecords } from "./node-records.ts";
 import { NodeStates } from "./node-states.ts";
 import { OfferRecords } from "./offer-records.ts";
 import { OutstandingJobs } from "./outstanding-jobs.ts";
+import { pickNode } from "./pick-node.ts";
 import { ProcessPauses } from "./process-pauses.ts";
 import { RecentNodes } from "./recent-nodes.ts";
 import {
   applyRecord,
   applyState,
+  canServe,
   enforcesKeywords,
-  isAble,
   meetsRequirements,
   newRosterNode,
   type RosterNode,
-  slotsTrusted,
+  trustedSlots,
 } from "./roster-node.ts";
 
 const STALE_AFTER_MS = 15_000;
@@ -90,12 +90,12 @@ export class Roster {
   serves(need: NodeRequirements, excluded: ReadonlySet<string>): boolean {
     const isThere =
       this.#index.of(need)?.able.some((node) => !excluded.has(node.id) && meetsRequirements(node, need)) ?? false;
-    return isThere || this.#memory.expected().some((node) => isAble(node, need) && !excluded.has(node.id));
+    return isThere || this.#memory.expected().some((node) => canServe(node, need) && !excluded.has(node.id));
   }
 
   /** The slots of the nodes that serve the model, or did within the last minute. */
   slots(model: string): number {
-    const left = this.#memory.all().filter((node) => isAble(node, { model }));
+    const left = this.#memory.all().filter((node) => canServe(node, { model }));
     return left.reduce((sum, node) => sum + node.slots, this.#index.of({ model })?.slots ?? 0);
   }
 
@@ -214,7 +214,7 @@ export class Roster {
    * other nodes.
    */
   #shunnedUntil({ nodeRecord, shunnedUntil }: RosterNode): number {
-    if (slotsTrusted(nodeRecord) > SLOTS_OF_NEW_MAX) return shunnedUntil;
+    if (trustedSlots(nodeRecord) > UNESTABLISHED_NODE_SLOTS_MAX) return shunnedUntil;
     return Math.max(shunnedUntil, this.#conducts.shunnedUntil(nodeRecord.hostAccountId));
   }
 

@@ -2,9 +2,9 @@
 import type { Endpoint } from "@tollgate/protocol/frames.ts";
 import { ShortLivedMap } from "../base/short-lived.ts";
 import { type AttemptEnd, type AttemptEvent, type AttemptState, hasEnded, nextState } from "./attempt.ts";
-import type { DispatchOrder, DispatchSink } from "./order.ts";
+import type { DispatchOrder, DispatchSink } from "./dispatch-order.ts";
+import type { SignsOfLife } from "./node-silence.ts";
 import type { RosterNode } from "./roster-node.ts";
-import type { SignsOfLife } from "./silence.ts";
 
 /**
  * Why an attempt failed, as far as the gateway knows: the node reported a failure of its engine, its agent or the

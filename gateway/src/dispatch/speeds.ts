@@ -3,7 +3,7 @@
  * a node's recent answers for a model, through any gateway. Nodes' own reports do not count.
  */
 import { z } from "zod";
-import type { Topic } from "./exchange/topic.ts";
+import type { PeerTopic } from "./exchange/topic.ts";
 
 interface Speed {
   /** The time when the answer ended, in monotonic milliseconds. */
@@ -63,7 +63,7 @@ export class Speeds {
    * The exchange of samples between gateways. Other gateways' samples count like this gateway's own, for nodes that are
    * connected here.
    */
-  topic(isConnected: (nodeId: string) => boolean): Topic<ToldSpeed> {
+  topic(isConnected: (nodeId: string) => boolean): PeerTopic<ToldSpeed> {
     return {
       name: "speeds",
       itemsMax: SAMPLES_MAX,

@@ -4,7 +4,7 @@ import type { Frame } from "@tollgate/protocol/frames.ts";
 import { gatewaySubject, nodeStateSubject, nodeSubject, STATE_REQUEST } from "@tollgate/protocol/subjects.ts";
 import type { Dependency } from "../base/dependency.ts";
 import { joinPayload, type Plane, type PlaneOwnership } from "../plane/plane.ts";
-import type { DispatchSink } from "./order.ts";
+import type { DispatchSink } from "./dispatch-order.ts";
 
 type Sendable = Exclude<Frame, { kind: "unknown" }>;
 

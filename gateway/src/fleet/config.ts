@@ -1,12 +1,12 @@
 /** The settings that apply to new nodes. */
-import { domain, number } from "../base/settings.ts";
+import { declareSettings, number } from "../base/settings.ts";
 import { NODE_RULES, type NodeRules } from "./rules.ts";
 
 interface FleetConfig {
   nodeRules: NodeRules;
 }
 
-export const fleet = domain({
+export const fleetSettings = declareSettings({
   title: "New nodes",
   note: `A host with a node in quarantine gets no requests on nodes that it registers afterwards. \`tollgate dev\` trusts every node immediately
 unless \`PROBATION_ANSWERS\` is set.`,

@@ -6,7 +6,7 @@ import { systemRandom } from "../base/random.ts";
 import type { NodeStanding } from "../base/states.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { type Fleet, type MoveOutcome, type Node, openFleet } from "./fleet.ts";
-import { moveNode, NODE_RULES, type NodeMove } from "./rules.ts";
+import { NODE_RULES, type NodeMove, standingAfterMove } from "./rules.ts";
 
 const newId = newIds(systemClock, systemRandom());
 
@@ -43,7 +43,7 @@ test("a node's standing follows the transition table for every standing and even
   ];
   const moves: NodeMove[] = ["elect", "unelect", "pause", "resume", "quarantine", "release", "retire"];
   for (const [from, to] of table) {
-    for (const move of moves) assert.equal(moveNode(from, move), to[move], `${from}, ${move}`);
+    for (const move of moves) assert.equal(standingAfterMove(from, move), to[move], `${from}, ${move}`);
   }
 });
 

@@ -9,15 +9,15 @@ import { PROBATION_NODES_MAX } from "../base/node-thresholds.ts";
 import { NODE_STANDINGS, type NodeStanding } from "../base/states.ts";
 import { ACCOUNT_TOPIC, sendBroadcast } from "../db/broadcast.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
-import { type NodeRecord, openNodeRecord } from "./record.ts";
+import { type NodeRecord, openNodeRecord } from "./node-record.ts";
 import {
-  moveNode,
   NODE_RULES,
   type NodeMove,
   type NodeRules,
+  nodeTrustOf,
   type Probation,
-  trustOf,
-  type Withheld,
+  standingAfterMove,
+  type WithheldWorkReason,
 } from "./rules.ts";
 
 export interface Node {
@@ -36,7 +36,7 @@ export interface Node {
   /** The node's progress through probation. Null after probation. */
   probation: Probation | null;
   /** The reason that the node gets no work although its own standing is good. Null: it gets work. */
-  withheld: Withheld | null;
+  withheld: WithheldWorkReason | null;
   /** The number of slots that the node's good answers allow. Infinite once it may use all of them. */
   slotsMax: number;
   /** The owners of the host's account. */
@@ -141,8 +141,8 @@ export const ListedNodeRow = row({
   quarantine: row({ reason: z.string(), evidence: column.json, by: z.string(), at: z.string() }).nullable(),
 });
 export const NodeRow = ListedNodeRow.extend({ hardware: column.json });
-export const LISTED_NODE = nodeColumns([]);
-export const NODE = nodeColumns(["n.hardware"]);
+export const SELECT_LISTED_NODE = nodeColumns([]);
+export const SELECT_NODE = nodeColumns(["n.hardware"]);
 
 function nodeColumns(more: string[]): string {
   return `select n.id, n.account_id as "accountId", n.name, n.state as standing, n.agent,${more.map((of) => ` ${of},`).join("")}
@@ -182,7 +182,7 @@ export function openFleet(options: {
   const { probationAnswers, probationNodesMax = PROBATION_NODES_MAX } = rules;
 
   const find = async (owner: Owner, id: Uuid): Promise<Node | undefined> => {
-    const text = `${NODE} where n.id = $1 and ($2::uuid is null or n.account_id = $2)`;
+    const text = `${SELECT_NODE} where n.id = $1 and ($2::uuid is null or n.account_id = $2)`;
     const found = await queryRow(pool, NodeRow, text, [id, owner]);
     return found === undefined ? undefined : toNode(found, rules);
   };
@@ -195,7 +195,7 @@ export function openFleet(options: {
   ): Promise<MoveOutcome> => {
     const node = await find(owner, id);
     if (node === undefined) return { kind: "absent" };
-    const to = moveNode(node.standing, name);
+    const to = standingAfterMove(node.standing, name);
     if (to === undefined) return { kind: "refused", standing: node.standing };
     // The old standing is a condition, so that of two concurrent moves only the first is made.
     const moved = await queryRow(
@@ -238,7 +238,7 @@ export function openFleet(options: {
       const rows = await queryRows(
         pool,
         ListedNodeRow,
-        `${LISTED_NODE} where n.account_id = $1 and ($2::uuid is null or n.id > $2) order by n.id limit $3`,
+        `${SELECT_LISTED_NODE} where n.account_id = $1 and ($2::uuid is null or n.id > $2) order by n.id limit $3`,
         [accountId, after ?? null, limit],
       );
       return rows.map((found) => toNode(found, rules));
@@ -323,7 +323,7 @@ export function toNode<Row extends z.infer<typeof ListedNodeRow>>(found: Row, ru
   const { quarantine, honestAnswers, hostQuarantined, ...rest } = found;
   return {
     ...rest,
-    ...trustOf({ honestAnswers, hostQuarantined }, rules),
+    ...nodeTrustOf({ honestAnswers, hostQuarantined }, rules),
     quarantine: quarantine === null ? null : { ...quarantine, at: new Date(quarantine.at) },
   };
 }

@@ -5,7 +5,7 @@
  * quarantined → (release) paused; any → retired. "Online" means ready and connected; only the dispatch plane has the
  * connections.
  */
-import { PROBATION_ANSWERS, slotsTrusted } from "../base/node-thresholds.ts";
+import { PROBATION_ANSWERS, trustedSlotCount } from "../base/node-thresholds.ts";
 import type { NodeStanding } from "../base/states.ts";
 
 export type NodeMove = "elect" | "unelect" | "pause" | "resume" | "quarantine" | "release" | "retire";
@@ -39,7 +39,7 @@ const next: Record<NodeStanding, Partial<Record<NodeMove, NodeStanding>>> = {
 };
 
 /** The standing after a move. Undefined when the move is not allowed. */
-export function moveNode(from: NodeStanding, move: NodeMove): NodeStanding | undefined {
+export function standingAfterMove(from: NodeStanding, move: NodeMove): NodeStanding | undefined {
   return next[from][move];
 }
 
@@ -62,19 +62,19 @@ export interface Probation {
 }
 
 /** The reason that a node gets no work: another node of its host is in quarantine. */
-export type Withheld = "host_quarantine";
+export type WithheldWorkReason = "host_quarantine";
 
 interface NodeRecord {
   honestAnswers: number;
   hostQuarantined: boolean;
 }
 
-export function trustOf(
+export function nodeTrustOf(
   { honestAnswers, hostQuarantined }: NodeRecord,
   { probationAnswers: needed, hostSanction }: NodeRules,
-): { probation: Probation | null; withheld: Withheld | null; slotsMax: number } {
+): { probation: Probation | null; withheld: WithheldWorkReason | null; slotsMax: number } {
   return {
-    slotsMax: slotsTrusted(honestAnswers, needed),
+    slotsMax: trustedSlotCount(honestAnswers, needed),
     probation: honestAnswers >= needed ? null : { answers: honestAnswers, needed },
     withheld: hostSanction && hostQuarantined ? "host_quarantine" : null,
   };

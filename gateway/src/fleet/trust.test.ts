@@ -6,10 +6,10 @@ import { newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { migrate } from "../db/migrate.ts";
-import { makeSqlDirectoryUpTo, SQL } from "../db/testing/sql-directory.ts";
+import { makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "../db/testing/sql-directory.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { type Fleet, NODES_MAX, type Node, openFleet, TooManyNodes } from "./fleet.ts";
-import { NOTHING_SEEN } from "./record.ts";
+import { NO_OBSERVED_COUNTS } from "./node-record.ts";
 
 const newId = newIds(systemClock, systemRandom());
 /** Parameters: host, hour, node, number of requests. */
@@ -45,7 +45,7 @@ describe("trust by a node's record", () => {
     fleet.register(account, { name, hardware: {}, agent: "test" });
   /** Adds good answers. Returns whether the node completed its probation with them. */
   const answered = async (id: Uuid, answers: number): Promise<boolean> =>
-    (await fleet.record.add(new Map([[id, { ...NOTHING_SEEN, answers }]]))).length > 0;
+    (await fleet.record.add(new Map([[id, { ...NO_OBSERVED_COUNTS, answers }]]))).length > 0;
   const read = async (id: Uuid): Promise<Node> => (await fleet.find(null, id)) as Node;
   const withheld = async (id: Uuid): Promise<boolean> => (await read(id)).withheld === "host_quarantine";
 
@@ -110,14 +110,18 @@ describe("trust by a node's record", () => {
     const bad = await register(host, "bad");
     const seen = { answers: 3, failures: 4, silences: 2, refusals: 7, late: 1 };
     await fleet.record.add(new Map([[bad.id, seen]]));
-    await fleet.record.add(new Map([[bad.id, { ...NOTHING_SEEN, late: 1 }]]));
+    await fleet.record.add(new Map([[bad.id, { ...NO_OBSERVED_COUNTS, late: 1 }]]));
     await db.pool.query("insert into node_record values ($1, now() - interval '2 days', 9, 9, 9, 9, 9)", [bad.id]);
     assert.deepEqual(await fleet.record.lastDay(bad.id), { ...seen, late: 2 });
     const next = await register(host, "next");
-    assert.deepEqual(await fleet.record.lastDayOfHost(next.id), NOTHING_SEEN, "a node beside it has its own record");
+    assert.deepEqual(
+      await fleet.record.lastDayOfHost(next.id),
+      NO_OBSERVED_COUNTS,
+      "a node beside it has its own record",
+    );
     await fleet.move(host, bad.id, "retire");
     assert.deepEqual(await fleet.record.lastDayOfHost(next.id), { ...seen, late: 2 });
-    assert.deepEqual(await fleet.record.lastDayOfHost((await register(await openHost())).id), NOTHING_SEEN);
+    assert.deepEqual(await fleet.record.lastDayOfHost((await register(await openHost())).id), NO_OBSERVED_COUNTS);
   });
 
   test("deletes the hours of a node's record before a given time", async () => {
@@ -268,7 +272,7 @@ test("migrating to probation: nodes that have served complete it, and quarantine
   ]) {
     await db.pool.query(EARNED, [host, hour, id, requests]);
   }
-  const { migrations } = await migrate(db.pool, { directory: SQL, log: createLog("silent") });
+  const { migrations } = await migrate(db.pool, { directory: SQL_SOURCE_DIRECTORY, log: createLog("silent") });
   assert.ok(migrations.includes("0016_probation.sql"));
   const fleet = openFleet({ pool: db.pool, newId });
   const probations = await Promise.all(
@@ -308,7 +312,7 @@ test("migrating to growing slots: requests served since the last quarantine coun
   ]) {
     await db.pool.query(EARNED, [host, hour, id, requests]);
   }
-  const { migrations } = await migrate(db.pool, { directory: SQL, log: createLog("silent") });
+  const { migrations } = await migrate(db.pool, { directory: SQL_SOURCE_DIRECTORY, log: createLog("silent") });
   assert.ok(migrations.includes("0040_node_record.sql"));
   const rows = await db.pool.query("select id, honest_answers from node");
   const answers = Object.fromEntries(rows.rows.map((row) => [row.id, row.honest_answers]));

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
-import { type Availability, openAvailability, type SeenModel } from "./availability.ts";
+import { type Availability, type ModelSample, openAvailability } from "./availability.ts";
 
 const START = Date.UTC(2026, 10, 15, 9, 50);
 const MINUTE = 60_000;
 const at = (minute: number, second = 0): Date => new Date(START + minute * MINUTE + second * 1000);
 
-const up = (model: string, busy = 1): SeenModel => ({ model, nodes: 1, slots: 4, busy });
-const down = (model: string): SeenModel => ({ model, nodes: 0, slots: 0, busy: 0 });
+const up = (model: string, busy = 1): ModelSample => ({ model, nodes: 1, slots: 4, busy });
+const down = (model: string): ModelSample => ({ model, nodes: 0, slots: 0, busy: 0 });
 
 describe("availability", () => {
   let db: TestDatabase;

@@ -5,12 +5,12 @@
 import type pg from "pg";
 import { z } from "zod";
 import { INCIDENT_KINDS } from "../base/states.ts";
-import { plainArray, textArray } from "../db/arrays.ts";
+import { formatTextArray, formatUnquotedArray } from "../db/arrays.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import type { TimeSlots } from "./performance.ts";
 
 /** A model's connected nodes as one gateway sees them. */
-export interface SeenModel {
+export interface ModelSample {
   model: string;
   nodes: number;
   slots: number;
@@ -35,7 +35,7 @@ export interface Availability {
    * Records the models as this gateway sees them now. Returns whether it was the first sample of this time slot, and
    * when the next slot begins. Uses the database's clock, which tests replace by `at`.
    */
-  sample(seen: SeenModel[], at?: Date): Promise<Sampled>;
+  sample(seen: ModelSample[], at?: Date): Promise<Sampled>;
   /** Sums by time slot and model. Leaves out slots without a sample. */
   sums(span: Pick<TimeSlots, "slotMs" | "from" | "to">, model?: string): Promise<AvailabilitySum[]>;
   /** Incidents that had not ended by `from`, newest first. */
@@ -58,10 +58,10 @@ export function openAvailability({ pool, everyMs }: { pool: pg.Pool; everyMs: nu
         [
           at ?? null,
           everyMs / 1000,
-          textArray(seen.map(({ model }) => model)),
-          plainArray(seen.map(({ nodes }) => nodes > 0)),
-          plainArray(seen.map(({ slots }) => slots)),
-          plainArray(seen.map(({ busy }) => busy)),
+          formatTextArray(seen.map(({ model }) => model)),
+          formatUnquotedArray(seen.map(({ nodes }) => nodes > 0)),
+          formatUnquotedArray(seen.map(({ slots }) => slots)),
+          formatUnquotedArray(seen.map(({ busy }) => busy)),
         ],
       ),
     sums: ({ slotMs, from, to }, model) =>

@@ -13,21 +13,21 @@ import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
 import { patientClock } from "../base/testing.ts";
 import { DAY_MS } from "../base/time.ts";
-import { CLOSED_DAYS_SINCE } from "../db/closed-days.ts";
+import { CLOSED_DAYS_MIGRATION } from "../db/closed-days.ts";
 import { migrate } from "../db/migrate.ts";
 import { padVersion } from "../db/migrations.ts";
-import { makeSqlDirectoryUpTo, SQL } from "../db/testing/sql-directory.ts";
+import { makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "../db/testing/sql-directory.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "../ledger/check.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
 import { openStatement } from "../ledger/statement.ts";
-import { holdOf, newId, settlementOf } from "../ledger/testing.ts";
+import { createTestHold, createTestSettlement, newId } from "../ledger/testing.ts";
 import { openOverview } from "../operators/overview.ts";
-import { openSpend } from "../operators/spend.ts";
+import { openPlatformSpend } from "../operators/spend.ts";
 import { type DayClosing, startDayClosing } from "./closing-days.ts";
 import { openHistory } from "./history.ts";
 import { openPerformance } from "./performance.ts";
-import { idAt, pastMidnight } from "./testing.ts";
+import { idAt, waitPastMidnight } from "./testing.ts";
 import { openUsage } from "./usage.ts";
 
 const MODELS = ["tiny-3b", "mid-8b", "big-70b"];
@@ -88,9 +88,13 @@ async function take({ what, ago, minutes, builder, model }: Step): Promise<void>
     return;
   }
   const label = minutes % 2 === 0 ? null : `team ${model}`;
-  const hold = { ...holdOf(account), id, keyId: key, model: MODELS[model] as string, label };
+  const hold = { ...createTestHold(account), id, keyId: key, model: MODELS[model] as string, label };
   assert.deepEqual(await ledger.hold(hold), { kind: "held" });
-  const settlement = { ...settlementOf(hold, host), ttftMs: 20 * (minutes + 1), durationMs: 30 * (minutes + 1) };
+  const settlement = {
+    ...createTestSettlement(hold, host),
+    ttftMs: 20 * (minutes + 1),
+    durationMs: 30 * (minutes + 1),
+  };
   if (what === "serve") return void assert.equal(await ledger.settle(settlement), "settled");
   await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = $1", [id]);
   assert.equal(await ledger.expire(), 1);
@@ -107,7 +111,7 @@ async function told(pool: pg.Pool) {
     await openHistory({ pool }).total(builders[0] as Uuid, { models: [MODELS[0] as string] }, now),
   ];
   for (const span of [all, some]) {
-    answers.push(await openSpend({ pool }).models(span), await openSpend({ pool }).accounts(span, 10));
+    answers.push(await openPlatformSpend({ pool }).models(span), await openPlatformSpend({ pool }).accounts(span, 10));
     answers.push(await openOverview({ pool }).traffic(span));
     for (const builder of builders) {
       for (const by of ["key", "model", "outcome", "day", "hour"] as const)
@@ -161,7 +165,7 @@ describe("closed days", () => {
   });
   after(() => db.close());
   beforeEach(async () => {
-    await pastMidnight();
+    await waitPastMidnight();
     closing = startDayClosing({ pool: db.pool, clock: patientClock, log });
     await closing.run();
     host = await openAccount("host");
@@ -359,8 +363,8 @@ describe("closed days", () => {
 });
 
 test("migrating from the previous schema changes no figure, neither before nor after days are closed", async (t) => {
-  await pastMidnight();
-  db = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, padVersion(CLOSED_DAYS_SINCE - 1)) });
+  await waitPastMidnight();
+  db = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, padVersion(CLOSED_DAYS_MIGRATION - 1)) });
   t.after(db.close);
   const { pool } = db;
   builders = [newId(), newId()];
@@ -377,7 +381,7 @@ test("migrating from the previous schema changes no figure, neither before nor a
     [builders],
   );
   const was = await told(pool);
-  await migrate(pool, { directory: SQL, log });
+  await migrate(pool, { directory: SQL_SOURCE_DIRECTORY, log });
   assert.deepEqual(await told(pool), was);
   closing = startDayClosing({ pool, clock: patientClock, log });
   for (let days = 1; days <= 3; days++) {
@@ -391,7 +395,7 @@ test("migrating from the previous schema changes no figure, neither before nor a
 });
 
 test("migrating from 0036 closes days without model sums again, and changes no figure", async (t) => {
-  await pastMidnight();
+  await waitPastMidnight();
   db = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, "0036") });
   t.after(db.close);
   const { pool } = db;
@@ -411,7 +415,7 @@ test("migrating from 0036 closes days without model sums again, and changes no f
   );
   await pool.query("delete from closed_day where what = 'performance' and day < current_date - 8");
   const was = await told(plain(pool));
-  await migrate(pool, { directory: SQL, log });
+  await migrate(pool, { directory: SQL_SOURCE_DIRECTORY, log });
   assert.deepEqual([(await closedDays()).length, (await closedDays("performance")).length], [10, 0]);
   assert.deepEqual(await told(pool), was);
   closing = startDayClosing({ pool, clock: patientClock, log });

@@ -1,6 +1,6 @@
 /** Settings of receipts and retention. */
 import { resolve } from "node:path";
-import { domain, number, text } from "../base/settings.ts";
+import { declareSettings, number, text } from "../base/settings.ts";
 
 /** The least retention: the console's list covers 30 days, sorting by cost 31, and whole months are dropped. */
 const HISTORY_DAYS_MIN = 35;
@@ -14,7 +14,7 @@ interface HistoryConfig {
   retention: { historyDays: number | undefined; refusalsDays: number | undefined; exportDir: string | undefined };
 }
 
-export const history = domain({
+export const historySettings = declareSettings({
   title: "History",
   note: `Request records are deleted by whole months. The sums of deleted records remain, and the ledger can still be checked.
 \`HISTORY_DAYS\` must not be less than \`PAYOUT_HOLD_DAYS\`.`,

@@ -7,10 +7,10 @@ import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { REQUEST_OUTCOMES } from "../base/states.ts";
 import { DAY_MS } from "../base/time.ts";
-import { hasClosedDays, usageRows } from "../db/closed-days.ts";
+import { hasClosedDays, usageRowsSql } from "../db/closed-days.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
-import { binderOf, type Filter, needsRecordSearch, rollupConditions } from "./filter.ts";
-import { filterCondition, HOUR_MS, labelledRequests, type Span, splitSpan, totalOf } from "./totals.ts";
+import { createParameterBinder, type Filter, needsRecordSearch, rollupConditions } from "./filter.ts";
+import { countLabelledRequests, filterCondition, HOUR_MS, type Span, splitSpan, sumRequests } from "./totals.ts";
 
 const MINUTE_MS = 60_000;
 const BUCKETS_MS = [
@@ -64,8 +64,8 @@ export async function countsOverTime(
   const { label } = filter;
   const toRead =
     label === undefined
-      ? (await totalOf(pool, accountId, { filter: span, nowMs })).requests
-      : await labelledRequests(pool, accountId, { label, ...span });
+      ? (await sumRequests(pool, accountId, { filter: span, nowMs })).requests
+      : await countLabelledRequests(pool, accountId, { label, ...span });
   if (toRead <= recordsMax) {
     return { ...span, bucketMs, counts: await ofRecords(pool, accountId, { ...filter, ...span }, bucketMs) };
   }
@@ -88,7 +88,7 @@ async function ofRecords(
   bucketMs: number,
 ): Promise<OutcomeCount[]> {
   const values: unknown[] = [accountId];
-  const bind = binderOf(values);
+  const bind = createParameterBinder(values);
   const at = begins("uuid_time(id)", bind(bucketMs));
   return await queryRows(
     pool,
@@ -127,11 +127,11 @@ async function ofHours(
   bucketMs: number,
 ): Promise<OutcomeCount[]> {
   const values: unknown[] = [accountId, filter.from, filter.to];
-  const bind = binderOf(values);
+  const bind = createParameterBinder(values);
   const at = begins("hour", bind(bucketMs));
   // If buckets are whole days, closed days can be used: a day is one row instead of 24.
   const hasDays = bucketMs % DAY_MS === 0 && (await hasClosedDays(pool));
-  const used = usageRows("own", { from: "$2::timestamptz", to: "$3::timestamptz" }, hasDays);
+  const used = usageRowsSql("own", { from: "$2::timestamptz", to: "$3::timestamptz" }, hasDays);
   return await queryRows(
     pool,
     OutcomeCount,

@@ -7,7 +7,7 @@ import { type Pico, ZERO } from "../base/money.ts";
 import { REQUEST_OUTCOMES } from "../base/states.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import { type HourlySum, hourlySums } from "./hourly-sums.ts";
-import { idSpanCondition, LAST_ID, ownPage, readInWideningSteps } from "./look-back.ts";
+import { idSpanCondition, MAX_UUID, ownerPageSql, readInWideningSteps } from "./widening-reads.ts";
 
 const EarningLine = row({
   id: column.uuid,
@@ -67,7 +67,7 @@ export interface Earnings {
 const COLUMNS = `id, node_id as "nodeId", model, outcome, prompt_tokens as "promptTokens",
   completion_tokens as "completionTokens", host_pico as earned, own, finished_at as "finishedAt"`;
 
-const ALL_NODES = ownPage(COLUMNS, "host_account_id");
+const ALL_NODES = ownerPageSql(COLUMNS, "host_account_id");
 /**
  * For one node (`$6`): the hourly rollup shows the hours with earnings, so that records are read only for the hours of
  * the page. `$7`: days to look back.
@@ -96,7 +96,7 @@ const ONE_NODE = `
 export function openEarnings({ pool }: { pool: pg.Pool }): Earnings {
   return {
     async lines(hostAccountId, { nodeId, from, to, before, limit }) {
-      const span = [hostAccountId, before ?? LAST_ID, limit, from ?? null, to ?? null];
+      const span = [hostAccountId, before ?? MAX_UUID, limit, from ?? null, to ?? null];
       if (nodeId === undefined) return await queryRows(pool, EarningLine, ALL_NODES, span);
       return await readInWideningSteps(limit, (days) =>
         queryRows(pool, EarningLine, ONE_NODE, [...span, nodeId, days]),

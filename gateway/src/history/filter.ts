@@ -7,7 +7,7 @@ const MEASURES = ["cost", "tokens", "ttft", "duration"] as const;
 type Measure = (typeof MEASURES)[number];
 
 /** The limits of a measure, inclusive. */
-export interface Bounds {
+export interface MeasureBounds {
   min?: bigint | undefined;
   max?: bigint | undefined;
 }
@@ -21,14 +21,14 @@ export interface Filter {
   outcomes?: RequestOutcome[] | undefined;
   label?: string | undefined;
   notLabel?: string | undefined;
-  measures?: { [measure in Measure]?: Bounds | undefined } | undefined;
+  measures?: { [measure in Measure]?: MeasureBounds | undefined } | undefined;
   from?: Date | undefined;
   to?: Date | undefined;
 }
 
 /** Adds a query parameter and returns its placeholder, such as `$6`. */
 export type BindParameter = (value: unknown) => string;
-export const binderOf =
+export const createParameterBinder =
   (values: unknown[]): BindParameter =>
   (value) =>
     `$${values.push(value)}`;

@@ -21,7 +21,7 @@ export function bucketOf(ms: number): number {
 }
 
 /** The duration in the middle of a bucket. */
-export function middleOf(bucket: number): number {
+export function bucketMiddleMs(bucket: number): number {
   if (bucket < 128) return bucket;
   const shift = Math.floor(bucket / 64) - 1;
   const smallest = ((bucket % 64) + 64) * 2 ** shift;
@@ -93,7 +93,7 @@ export function percentiles(histograms: readonly Histogram[], shares: readonly n
   for (const [place, share] of shares.entries()) {
     const rank = Math.max(1, Math.ceil(total * share));
     while (reached < rank && bucket < BUCKETS - 1) reached += sums[++bucket] as number;
-    if (reached >= rank) found[place] = middleOf(bucket);
+    if (reached >= rank) found[place] = bucketMiddleMs(bucket);
   }
   return found;
 }

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
-import { newIds, timeOf, type Uuid } from "../base/ids.ts";
+import { creationTimeMsOf, newIds, type Uuid } from "../base/ids.ts";
 import { systemRandom } from "../base/random.ts";
-import { patientClock, seeded } from "../base/testing.ts";
+import { patientClock, seededRandom } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "../ledger/check.ts";
 import { openHistory } from "./history.ts";
@@ -150,7 +150,7 @@ describe("request history", () => {
 
   test("returns the same filtered records as a simple search, page by page, with matching sums", async () => {
     const refusals = openRefusals({ pool: db.pool, clock: patientClock });
-    const [account, random] = [newId(), seeded(1)];
+    const [account, random] = [newId(), seededRandom(1)];
     const pick = <T>(values: T[]): T => values[random.below(values.length)] as T;
     const keys = [newId(), newId()];
     const models = ["tiny-3b", "small-8b", "rare-1b"];
@@ -181,8 +181,8 @@ describe("request history", () => {
         .filter((row) => filter.notModels?.includes(row.model) !== true)
         .filter((row) => filter.keyIds?.includes(row.keyId) !== false)
         .filter((row) => filter.outcomes?.includes(row.outcome) !== false)
-        .filter((row) => filter.from === undefined || timeOf(row.id) >= filter.from.getTime())
-        .filter((row) => filter.to === undefined || timeOf(row.id) < filter.to.getTime())
+        .filter((row) => filter.from === undefined || creationTimeMsOf(row.id) >= filter.from.getTime())
+        .filter((row) => filter.to === undefined || creationTimeMsOf(row.id) < filter.to.getTime())
         .map(({ id }) => id)
         .sort()
         .reverse();

@@ -7,7 +7,7 @@ import { column, queryRow, queryRows, row } from "../db/rows.ts";
 import { type Counts, countsOverTime } from "./counts-over-time.ts";
 import {
   type BindParameter,
-  binderOf,
+  createParameterBinder,
   type Filter,
   MEASURE_SQL,
   needsRecordSearch,
@@ -15,9 +15,16 @@ import {
   rollupConditions,
   usesRollupColumns,
 } from "./filter.ts";
-import { FIRST_ID, idSpanCondition, LAST_ID, LOOK_AHEAD_DAYS, readInWideningSteps, recordsOf } from "./look-back.ts";
-import { openRecordStart } from "./record-start.ts";
-import { labelledRequests, type RequestTotal, totalOf } from "./totals.ts";
+import { openOldestRecordTime } from "./oldest-record-time.ts";
+import { countLabelledRequests, type RequestTotal, sumRequests } from "./totals.ts";
+import {
+  ASCENDING_READ_STEPS_DAYS,
+  idSpanCondition,
+  MAX_UUID,
+  MIN_UUID,
+  readInWideningSteps,
+  recordsPageSql,
+} from "./widening-reads.ts";
 
 const RequestRecord = row({
   id: column.uuid,
@@ -118,8 +125,8 @@ const COLUMNS = `id, account_id as "accountId", key_id as "keyId", key_name as "
   created_at as "createdAt", finished_at as "finishedAt"`;
 
 /**
- * The condition for an account's requests, or those with a label, which have an index of their own. See `ownPage` in
- * `look-back.ts`.
+ * The condition for an account's requests, or those with a label, which have an index of their own. See `ownerPageSql` in
+ * `widening-reads.ts`.
  */
 const owned = (oldestFirst: boolean, label: string | undefined) => {
   const order = oldestFirst ? "asc" : "desc";
@@ -182,7 +189,7 @@ function filteredText({ oldestFirst = false, ...filter }: Filter & Page, bind: B
   )
   ${
     labelled
-      ? recordsOf(COLUMNS, found("id"), order)
+      ? recordsPageSql(COLUMNS, found("id"), order)
       : `select found.* from needed cross join lateral (${found(COLUMNS)}) found order by found.id ${order} limit $3`
   }`;
 }
@@ -216,7 +223,7 @@ const SIZES = {
 const largestText = (by: LargestPage["by"], filter: Filter, bind: BindParameter): string =>
   `select record.* from (
      select id, ${SIZES[by]} as size from request
-      where account_id = $1 and id >= coalesce(uuid_floor($4::timestamptz), '${FIRST_ID}') and ($5::timestamptz is null or id < uuid_floor($5))
+      where account_id = $1 and id >= coalesce(uuid_floor($4::timestamptz), '${MIN_UUID}') and ($5::timestamptz is null or id < uuid_floor($5))
         and ${rollupConditions(filter, bind)} and ${recordConditions(filter, bind)}
         and (${SIZES[by]}, id) < (coalesce($6::bigint, ${SIZE_MAX}), $2::uuid)
       order by size desc, id desc limit $3
@@ -227,7 +234,7 @@ const Reached = row({ id: column.uuid });
 
 const spanOf = (accountId: Uuid, { before, limit, from, to, oldestFirst = false }: Filter & Page): unknown[] => [
   accountId,
-  before ?? (oldestFirst ? FIRST_ID : LAST_ID),
+  before ?? (oldestFirst ? MIN_UUID : MAX_UUID),
   limit,
   from ?? null,
   to ?? null,
@@ -236,18 +243,22 @@ const spanOf = (accountId: Uuid, { before, limit, from, to, oldestFirst = false 
 /** `schema`: the migrations that the database has. Undefined: all. */
 export function openHistory(options: { pool: pg.Pool; schema?: { readonly number: number } | undefined }): History {
   const { pool, schema } = options;
-  const keptFrom = openRecordStart({ pool });
+  const keptFrom = openOldestRecordTime({ pool });
   const list: History["list"] = async (accountId, page) => {
     if (!usesRollupColumns(page) || needsRecordSearch(page)) {
       const values = spanOf(accountId, page);
-      return await queryRows(pool, RequestRecord, plainText(page, binderOf(values)), values);
+      return await queryRows(pool, RequestRecord, plainText(page, createParameterBinder(values)), values);
     }
     const { requestsFrom, refusalsFrom } = await keptFrom();
     const read = (days: number | null) => {
       const values = [...spanOf(accountId, page), days, requestsFrom, refusalsFrom];
-      return queryRows(pool, RequestRecord, filteredText(page, binderOf(values)), values);
+      return queryRows(pool, RequestRecord, filteredText(page, createParameterBinder(values)), values);
     };
-    return await readInWideningSteps(page.limit, read, page.oldestFirst === true ? LOOK_AHEAD_DAYS : undefined);
+    return await readInWideningSteps(
+      page.limit,
+      read,
+      page.oldestFirst === true ? ASCENDING_READ_STEPS_DAYS : undefined,
+    );
   };
   return {
     keptFrom: async () => (await keptFrom()).requestsFrom,
@@ -268,7 +279,7 @@ export function openHistory(options: { pool: pg.Pool; schema?: { readonly number
     list,
     async search(accountId, page, recordsMax = SEARCHED_MAX) {
       const values = spanOf(accountId, { ...page, limit: recordsMax });
-      const reach = await queryRow(pool, Reached, reachText(page, binderOf(values)), values);
+      const reach = await queryRow(pool, Reached, reachText(page, createParameterBinder(values)), values);
       if (reach === undefined) return { records: await list(accountId, page), reached: undefined };
       const records = await list(accountId, { ...page, until: reach.id });
       return { records, reached: records.length < page.limit ? reach.id : undefined };
@@ -276,17 +287,17 @@ export function openHistory(options: { pool: pg.Pool; schema?: { readonly number
     async largest(accountId, { by, after, limit, ...filter }) {
       const values = [
         accountId,
-        after?.id ?? LAST_ID,
+        after?.id ?? MAX_UUID,
         limit,
         filter.from ?? null,
         filter.to ?? null,
         after?.size ?? null,
       ];
-      return await queryRows(pool, RequestRecord, largestText(by, filter, binderOf(values)), values);
+      return await queryRows(pool, RequestRecord, largestText(by, filter, createParameterBinder(values)), values);
     },
     counts: (accountId, filter, more) => countsOverTime(pool, accountId, { filter, ...more }),
-    total: (accountId, filter, nowMs) => totalOf(pool, accountId, { filter, nowMs }),
-    labelled: (accountId, label, span) => labelledRequests(pool, accountId, { label, ...span }),
+    total: (accountId, filter, nowMs) => sumRequests(pool, accountId, { filter, nowMs }),
+    labelled: (accountId, label, span) => countLabelledRequests(pool, accountId, { label, ...span }),
     async makePartitions() {
       await pool.query("select history_make_partitions(2)");
     },

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { type Pico, pico, ZERO } from "../base/money.ts";
-import { performanceTable } from "../db/closed-days.ts";
+import { findPerformanceTable } from "../db/closed-days.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import type { EarningHourlySum, Earnings } from "./earnings.ts";
 import type { Performance, PerformanceSum, TimeSlots } from "./performance.ts";
@@ -57,7 +57,7 @@ export function openInsights({ pool, performance, presence, earnings }: Insights
         queryRows(
           pool,
           Busy,
-          `select slot, subject, sum(busy_ms)::float8 as "busyMs" from ${await performanceTable(pool)}
+          `select slot, subject, sum(busy_ms)::float8 as "busyMs" from ${await findPerformanceTable(pool)}
             where scope = 'node' and subject = any ($1::uuid[]) and grain = $2 and slot >= $3 and slot < $4 group by 1, 2`,
           [nodeIds, grain, from, to],
         ),

@@ -3,9 +3,9 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { REQUEST_OUTCOMES, type RequestOutcome } from "../base/states.ts";
-import { performanceTable } from "../db/closed-days.ts";
+import { findPerformanceTable } from "../db/closed-days.ts";
 import { column, queryRows, row } from "../db/rows.ts";
-import { idSpanCondition, LAST_ID, ownPage, readInWideningSteps, recordsOf } from "./look-back.ts";
+import { idSpanCondition, MAX_UUID, ownerPageSql, readInWideningSteps, recordsPageSql } from "./widening-reads.ts";
 
 const Job = row({
   id: column.uuid,
@@ -42,7 +42,7 @@ const COLUMNS = `id, model, outcome, prompt_tokens as "promptTokens", completion
   queue_ms as "queueMs", ttft_ms as "ttftMs", duration_ms as "durationMs", host_pico as earned, own,
   created_at as "createdAt", finished_at as "finishedAt"`;
 
-const PLAIN = ownPage(COLUMNS, "node_id");
+const PLAIN = ownerPageSql(COLUMNS, "node_id");
 /**
  * With a filter (`$6` model, `$7` outcome), the rollup shows the hours with matches, so that records are read only for
  * those. Beyond the retention of hours it shows days. It counts all failures together, so a single failure outcome is
@@ -79,7 +79,7 @@ function filteredText(unit: "hour" | "day", table: string): string {
     select start, "end" from counted
      where newer <= $3 + coalesce((select newest.newer from counted newest order by start desc offset 1 limit 1), 0)
   )
-  ${recordsOf(
+  ${recordsPageSql(
     COLUMNS,
     `select id from request
       where node_id = $1 and ${idSpanCondition()} and id >= uuid_floor(needed.start) and id < uuid_floor(needed."end")
@@ -93,10 +93,10 @@ const COUNTED = new Set<RequestOutcome | undefined>([undefined, "ok", "client_cl
 export function openJobs({ pool }: { pool: pg.Pool }): Jobs {
   return {
     async list(nodeId, { model, outcome, from, to, before, limit }) {
-      const span = [nodeId, before ?? LAST_ID, limit, from ?? null, to ?? null];
+      const span = [nodeId, before ?? MAX_UUID, limit, from ?? null, to ?? null];
       if (model === undefined && outcome === undefined) return await queryRows(pool, Job, PLAIN, span);
       const filter = [model ?? null, outcome ?? null];
-      const text = filteredText(COUNTED.has(outcome) ? "hour" : "day", await performanceTable(pool));
+      const text = filteredText(COUNTED.has(outcome) ? "hour" : "day", await findPerformanceTable(pool));
       return await readInWideningSteps(limit, (days) => queryRows(pool, Job, text, [...span, ...filter, days]));
     },
   };

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { DAY_MS } from "../base/time.ts";
-import { hasClosedDays, usageRows } from "../db/closed-days.ts";
+import { hasClosedDays, usageRowsSql } from "../db/closed-days.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 
 /** The most labels in an answer, because a builder may use one label per user. */
@@ -29,7 +29,7 @@ export async function labelSums(
   { from, to }: { from: Date; to: Date },
 ): Promise<LabelSum[]> {
   const [first, end] = [Math.floor(from.getTime() / DAY_MS), Math.ceil(to.getTime() / DAY_MS)];
-  const used = usageRows("own", { from: "$2::timestamptz", to: "$3::timestamptz" }, await hasClosedDays(pool));
+  const used = usageRowsSql("own", { from: "$2::timestamptz", to: "$3::timestamptz" }, await hasClosedDays(pool));
   return await queryRows(
     pool,
     LabelSum,

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { PICO_PER_MICRO, type Pico, pico, ZERO } from "../base/money.ts";
 import { column, queryRows, row } from "../db/rows.ts";
-import { type Performance, type PerformanceSum, slotsOf, type TimeSlots } from "./performance.ts";
+import { type Performance, type PerformanceSum, type TimeSlots, timeSlotsOf } from "./performance.ts";
 
 export interface ModelWork {
   model: string;
@@ -65,7 +65,7 @@ export function openMarket(options: { pool: pg.Pool; performance: Performance; n
     ...{ model: model ?? "", promptTokens, completionTokens, busyMs },
   });
   const look = async (): Promise<Map<string, ModelMarket>> => {
-    const [day, week] = [slotsOf("24h", now()), slotsOf("7d", now())];
+    const [day, week] = [timeSlotsOf("24h", now()), timeSlotsOf("7d", now())];
     const [lastDay, lastWeek, served] = await Promise.all([
       performance.sums({ scope: "platform", ...day, by: ["model"], percentilesOf: [] }),
       performance.sums({ scope: "platform", ...week, by: ["model"], percentilesOf: [] }),
@@ -104,7 +104,7 @@ export function openMarket(options: { pool: pg.Pool; performance: Performance; n
       const sums = await performance.sums({
         scope: "node",
         subjects: [nodeId],
-        ...slotsOf("7d", now()),
+        ...timeSlotsOf("7d", now()),
         by: ["model"],
         percentilesOf: [],
       });

@@ -10,7 +10,7 @@ import { openPerformance, type Performance } from "./performance.ts";
 import { openPresence, type Presence } from "./presence.ts";
 import { openReceipts, type Receipts } from "./receipts.ts";
 import type { RefusedCalls } from "./refused-calls.ts";
-import type { UnfundedCounts } from "./unfunded.ts";
+import type { UnfundedCounts } from "./unfunded-counts.ts";
 import { openUsage, type Usage } from "./usage.ts";
 
 export interface HistoryParts {

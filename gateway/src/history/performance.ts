@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import type { PERFORMANCE_GRAINS, PERFORMANCE_SCOPES } from "../base/states.ts";
 import { DAY_MS, startOfDay } from "../base/time.ts";
-import { hasClosedDays, hasDaysByModel, performanceTable, splitByClosedDays } from "../db/closed-days.ts";
+import { findPerformanceTable, hasClosedDays, hasDaysByModel, splitByClosedDays } from "../db/closed-days.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import { type Histogram, percentiles, readHistograms, readPackedHistograms } from "./histogram.ts";
 
@@ -33,7 +33,7 @@ export interface TimeSlots {
 }
 
 /** The time slots of a range that ends now or at `end` (exclusive). */
-export function slotsOf(range: Range, clock: number, end?: Date): TimeSlots {
+export function timeSlotsOf(range: Range, clock: number, end?: Date): TimeSlots {
   const { grain, slots } = RANGES[range];
   const now = end === undefined ? clock : Math.min(clock, end.getTime() - 1);
   const slotMs = GRAIN_MS[grain];
@@ -135,7 +135,7 @@ export function openPerformance({ pool }: { pool: pg.Pool }): Performance {
     const spans = by.includes("slot") ? [{ grain, from, to }] : coarsest({ grain, from, to });
     const isByModel = by.includes("model") || model !== undefined;
     const [table, isClosed] = await Promise.all([
-      performanceTable(pool),
+      findPerformanceTable(pool),
       grain !== "5min" && (isByModel ? hasDaysByModel : hasClosedDays)(pool),
     ]);
     const readings = spans.map((span) => {

@@ -6,12 +6,12 @@
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
-import { plainArray } from "../db/arrays.ts";
+import { formatUnquotedArray } from "../db/arrays.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import type { TimeSlots } from "./performance.ts";
 
 /** A connected node as one gateway sees it. */
-export interface SeenNode {
+export interface NodeSample {
   id: Uuid;
   slots: number;
   busy: number;
@@ -31,7 +31,7 @@ export type PresenceSum = z.infer<typeof Sum>;
 
 export interface Presence {
   /** Records the connected nodes. Tests replace the database's clock by `at`. */
-  sample(seen: SeenNode[], at?: Date): Promise<void>;
+  sample(seen: NodeSample[], at?: Date): Promise<void>;
   /** Sums for these nodes or the whole platform. Leaves out time slots without a sample. */
   sums(span: Pick<TimeSlots, "grain" | "from" | "to">, nodeIds?: Uuid[]): Promise<PresenceSum[]>;
   forget(): Promise<void>;
@@ -45,9 +45,9 @@ export function openPresence({ pool, everyMs }: { pool: pg.Pool; everyMs: number
       await pool.query("select node_sample($1, $2, $3::text::uuid[], $4::text::int[], $5::text::int[])", [
         at ?? null,
         everyMs / 1000,
-        plainArray(seen.map(({ id }) => id)),
-        plainArray(seen.map(({ slots }) => slots)),
-        plainArray(seen.map(({ busy }) => busy)),
+        formatUnquotedArray(seen.map(({ id }) => id)),
+        formatUnquotedArray(seen.map(({ slots }) => slots)),
+        formatUnquotedArray(seen.map(({ busy }) => busy)),
       ]);
     },
     sums: ({ grain, from, to }, nodeIds = [PLATFORM]) =>

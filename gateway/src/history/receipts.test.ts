@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, describe, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
-import { newIds, publicId, timeOf } from "../base/ids.ts";
+import { creationTimeMsOf, newIds, publicId } from "../base/ids.ts";
 import { dollars, pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
 import { patientClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openLedger } from "../ledger/ledger.ts";
-import { COST, holdOf, settlementOf } from "../ledger/testing.ts";
+import { createTestHold, createTestSettlement, TEST_CHARGE } from "../ledger/testing.ts";
 import { openHistory, type RequestRecord } from "./history.ts";
 import { openReceipts, verifyReceipt } from "./receipts.ts";
 
@@ -68,16 +68,16 @@ describe("usage receipts", () => {
     const account = newId();
     await db.pool.query("insert into ledger_account (id, kind) values ($1, 'builder')", [account]);
     await ledger.transfer({ id: newId(), kind: "grant", accountId: account, amount: dollars(1), reason: "test" });
-    const hold = holdOf(account);
+    const hold = createTestHold(account);
     await ledger.hold(hold);
     const moment = async (): Promise<Date> => (await db.pool.query("select clock_timestamp() as at")).rows[0].at;
     const before = await moment();
-    await ledger.settle(settlementOf(hold, null));
+    await ledger.settle(createTestSettlement(hold, null));
     const after = await moment();
     const found = await openHistory({ pool: db.pool }).find(account, hold.id);
     assert.ok(found !== undefined);
     assert.ok(found.finishedAt >= before && found.finishedAt <= after, "it ends when it is settled");
-    assert.equal(found.createdAt.getTime(), timeOf(hold.id));
+    assert.equal(found.createdAt.getTime(), creationTimeMsOf(hold.id));
     const receipts = await openReceipts({ pool: db.pool, seed: randomBytes(32) });
     const { key_id, signature, ...facts } = receipts.of({ ...found, hostShare: pico(7n), reasoningTokens: 2 });
     assert.deepEqual(facts, {
@@ -95,9 +95,9 @@ describe("usage receipts", () => {
       reasoning_tokens: 2,
       price_version: 1,
       hold_pico: "1000000",
-      charge_pico: COST.toString(),
+      charge_pico: TEST_CHARGE.toString(),
       host_share_pico: "7",
-      created_at: new Date(timeOf(hold.id)).toISOString(),
+      created_at: new Date(creationTimeMsOf(hold.id)).toISOString(),
       finished_at: found.finishedAt.toISOString(),
     });
     assert.notEqual(facts.created_at, facts.finished_at);

@@ -8,7 +8,7 @@ import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { patientClock } from "../base/testing.ts";
 import { migrate } from "../db/migrate.ts";
-import { makeSqlDirectoryUpTo, SQL } from "../db/testing/sql-directory.ts";
+import { makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "../db/testing/sql-directory.ts";
 import { openTestDatabase } from "../db/testing.ts";
 import { openHistory } from "./history.ts";
 import { openRefusals } from "./refusals.ts";
@@ -38,7 +38,7 @@ test("migrating from before 0015 keeps records, leaves their new columns empty, 
     [full, served, account, key],
   );
 
-  const { migrations } = await migrate(pool, { directory: SQL, log });
+  const { migrations } = await migrate(pool, { directory: SQL_SOURCE_DIRECTORY, log });
   assert.equal(migrations[0], "0015_refusals.sql");
   const history = openHistory({ pool });
   const streams = async (id: Uuid) => (await history.find(account, id))?.stream;

@@ -7,7 +7,7 @@ import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import type { EndpointName, LimitOutcome } from "../base/states.ts";
-import { plainArray, textArray } from "../db/arrays.ts";
+import { formatTextArray, formatUnquotedArray } from "../db/arrays.ts";
 import { Batcher } from "../db/batcher.ts";
 import { isConnectionLoss } from "../db/errors.ts";
 
@@ -50,15 +50,15 @@ export function openRefusals(options: { pool: pg.Pool; clock: Clock }): Refusals
 
 function parameters(batch: Refusal[]): string[] {
   return [
-    plainArray(batch.map((r) => r.id)),
-    plainArray(batch.map((r) => r.accountId)),
-    plainArray(batch.map((r) => r.keyId)),
-    textArray(batch.map((r) => r.keyName)),
-    textArray(batch.map((r) => r.endpoint)),
-    textArray(batch.map((r) => r.model)),
-    plainArray(batch.map((r) => r.stream)),
-    textArray(batch.map((r) => r.outcome)),
-    plainArray(batch.map((r) => r.httpStatus)),
-    textArray(batch.map((r) => r.client)),
+    formatUnquotedArray(batch.map((r) => r.id)),
+    formatUnquotedArray(batch.map((r) => r.accountId)),
+    formatUnquotedArray(batch.map((r) => r.keyId)),
+    formatTextArray(batch.map((r) => r.keyName)),
+    formatTextArray(batch.map((r) => r.endpoint)),
+    formatTextArray(batch.map((r) => r.model)),
+    formatUnquotedArray(batch.map((r) => r.stream)),
+    formatTextArray(batch.map((r) => r.outcome)),
+    formatUnquotedArray(batch.map((r) => r.httpStatus)),
+    formatTextArray(batch.map((r) => r.client)),
   ];
 }

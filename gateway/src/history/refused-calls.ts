@@ -8,14 +8,14 @@ import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { DAY_MS } from "../base/time.ts";
-import { plainArray, textArray } from "../db/arrays.ts";
+import { formatTextArray, formatUnquotedArray } from "../db/arrays.ts";
 import { isDatabaseUnreachable } from "../db/errors.ts";
 import { queryRows } from "../db/rows.ts";
-import { RefusedExamples, RefusedSum } from "./refused-rows.ts";
+import { RefusedCallExamples, RefusedCallSum } from "./refused-rows.ts";
 
 /** The migration that creates the tables. */
-export const REFUSED_CALLS_SINCE = 45;
-export const KEPT_MS = 7 * DAY_MS;
+export const REFUSED_CALLS_MIGRATION = 45;
+export const REFUSED_CALLS_KEPT_MS = 7 * DAY_MS;
 
 const WRITE_EVERY_MS = 5_000;
 const HOUR_MS = 3_600_000;
@@ -63,9 +63,9 @@ export interface RefusedCalls {
   /** Counts a refused call. Returns without waiting for the database. */
   note(by: RefusedBy, call: RefusedCall): void;
   /** Sums over whole hours, starting with the hour that contains `from`. */
-  sums(accountId: Uuid, span: { from: Date; to: Date }): Promise<RefusedSum[]>;
+  sums(accountId: Uuid, span: { from: Date; to: Date }): Promise<RefusedCallSum[]>;
   /** The last 20 calls of each code, newest first. */
-  examples(accountId: Uuid): Promise<RefusedExamples[]>;
+  examples(accountId: Uuid): Promise<RefusedCallExamples[]>;
   flush(): Promise<void>;
   /** Deletes records older than 7 days. */
   prune(): Promise<void>;
@@ -115,7 +115,7 @@ export function openRefusedCalls({ pool, clock, log, isThere = () => true }: Opt
     held = 0;
     uncounted = 0;
     try {
-      await writeBatch(pool, batch, clock.now() - KEPT_MS);
+      await writeBatch(pool, batch, clock.now() - REFUSED_CALLS_KEPT_MS);
     } catch (error) {
       // The write failed: keeps the counts for the next write, before newer ones.
       const newer = [...tallies.values()];
@@ -163,7 +163,7 @@ export function openRefusedCalls({ pool, clock, log, isThere = () => true }: Opt
       if (!isThere()) return [];
       return await queryRows(
         pool,
-        RefusedSum,
+        RefusedCallSum,
         `select r.key_id as "keyId", k.name as "keyName", r.code, min(r.status) as status, sum(r.requests)::float8 as requests,
                 max(r.last_at) as "lastAt"
            from refused_hour r join api_key k on k.id = r.key_id
@@ -174,14 +174,17 @@ export function openRefusedCalls({ pool, clock, log, isThere = () => true }: Opt
     },
     async examples(accountId) {
       if (!isThere()) return [];
-      return await queryRows(pool, RefusedExamples, `select code, examples from refused_last where account_id = $1`, [
-        accountId,
-      ]);
+      return await queryRows(
+        pool,
+        RefusedCallExamples,
+        `select code, examples from refused_last where account_id = $1`,
+        [accountId],
+      );
     },
     flush,
     async prune() {
       if (!isThere()) return;
-      const before = clock.now() - KEPT_MS;
+      const before = clock.now() - REFUSED_CALLS_KEPT_MS;
       await pool.query("delete from refused_hour where hour < $1", [new Date(before)]);
       await pool.query(
         `update refused_last set examples = ${newest("examples")} where (examples -> -1 ->> 'at')::float8 < $1`,
@@ -209,15 +212,15 @@ const newest = (examples: string): string =>
 async function writeBatch(pool: pg.Pool, batch: Tally[], keptFrom: number): Promise<void> {
   const values = [
     keptFrom,
-    plainArray(batch.map(({ by }) => ("id" in by ? by.id : null))),
-    plainArray(batch.map(({ by }) => ("id" in by ? by.accountId : null))),
-    textArray(batch.map(({ by }) => ("reference" in by ? by.reference : null))),
-    textArray(batch.map(({ code }) => code)),
-    plainArray(batch.map(({ status }) => status)),
-    plainArray(batch.map(({ hour }) => hour)),
-    plainArray(batch.map(({ requests }) => requests)),
-    plainArray(batch.map(({ lastAt }) => lastAt)),
-    textArray(batch.map(({ examples }) => JSON.stringify(examples))),
+    formatUnquotedArray(batch.map(({ by }) => ("id" in by ? by.id : null))),
+    formatUnquotedArray(batch.map(({ by }) => ("id" in by ? by.accountId : null))),
+    formatTextArray(batch.map(({ by }) => ("reference" in by ? by.reference : null))),
+    formatTextArray(batch.map(({ code }) => code)),
+    formatUnquotedArray(batch.map(({ status }) => status)),
+    formatUnquotedArray(batch.map(({ hour }) => hour)),
+    formatUnquotedArray(batch.map(({ requests }) => requests)),
+    formatUnquotedArray(batch.map(({ lastAt }) => lastAt)),
+    formatTextArray(batch.map(({ examples }) => JSON.stringify(examples))),
   ];
   await pool.query(
     `with t as (

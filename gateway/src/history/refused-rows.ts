@@ -3,7 +3,7 @@ import { z } from "zod";
 import { column, row } from "../db/rows.ts";
 
 /** The sum of refused calls by key and code. */
-export const RefusedSum = row({
+export const RefusedCallSum = row({
   keyId: column.uuid,
   keyName: z.string(),
   code: z.string(),
@@ -11,9 +11,9 @@ export const RefusedSum = row({
   requests: column.count,
   lastAt: column.moment,
 });
-export type RefusedSum = z.infer<typeof RefusedSum>;
+export type RefusedCallSum = z.infer<typeof RefusedCallSum>;
 
-export const RefusedExamples = row({
+export const RefusedCallExamples = row({
   code: z.string(),
   /** Newest first. */
   examples: z.array(
@@ -21,4 +21,4 @@ export const RefusedExamples = row({
     row({ at: z.number(), key: column.uuid, model: z.string().nullable(), message: z.string() }),
   ),
 });
-export type RefusedExamples = z.infer<typeof RefusedExamples>;
+export type RefusedCallExamples = z.infer<typeof RefusedCallExamples>;

@@ -19,14 +19,14 @@ import { checkLedger } from "../ledger/check.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
 import { openSpool } from "../ledger/spool.ts";
 import { openStatement } from "../ledger/statement.ts";
-import { COST, holdOf, newDirectory, newId, settlementOf } from "../ledger/testing.ts";
+import { createTestHold, createTestSettlement, newDirectory, newId, TEST_CHARGE } from "../ledger/testing.ts";
 import { openEarnings } from "./earnings.ts";
 import { openHistory } from "./history.ts";
 import { exportMonth } from "./month-export.ts";
 import { openRefusals } from "./refusals.ts";
 import { openRetention, type RetentionResult, type RetentionRules } from "./retention.ts";
 import { startRetention } from "./retention-runner.ts";
-import { idAt, makePastMonths, monthsAgo, nameOfMonth, pastMidnight } from "./testing.ts";
+import { idAt, makePastMonths, monthsAgo, nameOfMonth, waitPastMidnight } from "./testing.ts";
 import { openUsage } from "./usage.ts";
 
 const MONTHS = 5;
@@ -37,7 +37,7 @@ let db: TestDatabase;
 let ledger: Ledger;
 let [builder, other, host]: [Uuid, Uuid, Uuid] = ["", "", ""] as unknown as [Uuid, Uuid, Uuid];
 beforeEach(async () => {
-  await pastMidnight();
+  await waitPastMidnight();
   db = await openTestDatabase();
   // The lease of holds is too long to expire on any machine.
   ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test", holdLeaseMs: HOUR_MS });
@@ -72,17 +72,17 @@ interface Past {
 
 /** Creates a request with a hold and a settlement. */
 async function served({ at, accountId = builder, keyId = accountId, paid = true, label }: Past): Promise<Uuid> {
-  const order = { ...holdOf(accountId), id: idAt(at), keyId, ...(label !== undefined && { label }) };
+  const order = { ...createTestHold(accountId), id: idAt(at), keyId, ...(label !== undefined && { label }) };
   assert.deepEqual(await ledger.hold(order), { kind: "held" });
   const free = { charge: pico(0n), outcome: "upstream_failed" as const, httpStatus: 502, completionTokens: 0 };
-  const settlement = { ...settlementOf(order, paid ? host : null), ...(!paid && free) };
+  const settlement = { ...createTestSettlement(order, paid ? host : null), ...(!paid && free) };
   assert.equal(await ledger.settle(settlement), "settled");
   return order.id;
 }
 
 /** Creates a request whose gateway died before settling it. */
 async function lost(at: Date) {
-  const order = { ...holdOf(builder), id: idAt(at), keyId: builder };
+  const order = { ...createTestHold(builder), id: idAt(at), keyId: builder };
   assert.deepEqual(await ledger.hold(order), { kind: "held" });
   await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = $1", [order.id]);
   assert.equal(await ledger.expire(), 1);
@@ -118,7 +118,7 @@ async function openPast(): Promise<void> {
     if (ago > 0) await served({ at: new Date(monthsAgo(ago - 1).getTime() - 1), label: "last, of the month" });
     for (let n = 0; n < 3; n++) await refused(day(n));
     await lost(day(1));
-    assert.equal(await ledger.settle(settlementOf(await lost(day(2)), host)), "late");
+    assert.equal(await ledger.settle(createTestSettlement(await lost(day(2)), host)), "late");
   }
   await rollUp();
   const identity = newId();
@@ -259,14 +259,14 @@ describe("a month is not dropped", () => {
   const month = (): string => `${nameOfMonth(monthsAgo(MONTHS))}-01`;
 
   test("while one of its requests is in flight", async () => {
-    const order = { ...holdOf(builder), id: idAt(new Date(monthsAgo(MONTHS).getTime() + DAY_MS)) };
+    const order = { ...createTestHold(builder), id: idAt(new Date(monthsAgo(MONTHS).getTime() + DAY_MS)) };
     await ledger.hold(order);
     assert.deepEqual(await waits(), ["some of its requests are in flight"]);
     await assert.rejects(
       db.pool.query("select history_close_month($1::date, 0)", [month()]),
       /cannot be closed: some of its requests are in flight/,
     );
-    await ledger.settle(settlementOf(order, host));
+    await ledger.settle(createTestSettlement(order, host));
     assert.deepEqual(await waits(), ["some of its requests are not in the rollups of performance and labels yet"]);
     await rollUp();
     assert.equal((await retentionOf({ historyDays: daysFor(1) }).retain())?.closed.length, 1);
@@ -437,7 +437,7 @@ describe("closed months", () => {
     const spool = await openSpool({ directory, gatewayId: "late", clock: patientClock, log });
     const late = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "late", spool });
     const before = await db.pool.query("select id, balance from ledger_account order by id");
-    assert.equal(await late.settle(settlementOf(order, host)), "unknown");
+    assert.equal(await late.settle(createTestSettlement(order, host)), "unknown");
     assert.deepEqual((await db.pool.query("select id, balance from ledger_account order by id")).rows, before.rows);
     const written = await Promise.all(
       (await readdir(directory)).map((name) => readFile(join(directory, name), "utf8")),
@@ -521,7 +521,7 @@ describe("lists at the boundary of dropped months", () => {
     assert.deepEqual(
       closings.map(({ at, kind, amount }) => [nameOfMonth(at), kind, amount]),
       // Two of the eight paid requests in a month belong to the other builder, and one was settled late.
-      [monthsAgo(MONTHS - 1), monthsAgo(MONTHS)].map((m) => [nameOfMonth(m), "charge", -6n * COST]),
+      [monthsAgo(MONTHS - 1), monthsAgo(MONTHS)].map((m) => [nameOfMonth(m), "charge", -6n * TEST_CHARGE]),
     );
     assert.deepEqual(pages.slice(-2), closings);
     assert.deepEqual(
@@ -618,7 +618,7 @@ describe("the export of a month", () => {
     const client = await db.pool.connect();
     const exported = await exportMonth(client, { month, directory: exportDir, signal: new AbortController().signal });
     client.release();
-    assert.equal(await ledger.settle(settlementOf(order, host)), "late");
+    assert.equal(await ledger.settle(createTestSettlement(order, host)), "late");
     await rollUp();
     const close = (fingerprint: bigint) =>
       db.pool.query("select history_close_month($1::date, 0, $2, 'a', 'b')", [`${month}-01`, fingerprint.toString()]);

@@ -6,7 +6,7 @@
 import type pg from "pg";
 import { z } from "zod";
 import { DAY_MS } from "../base/time.ts";
-import { LOCK, LOCK_CLASS } from "../db/advisory.ts";
+import { ADVISORY_LOCK_CLASS, ADVISORY_LOCK_IDS } from "../db/advisory-locks.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import { exportMonth } from "./month-export.ts";
 
@@ -164,7 +164,7 @@ export function openRetention({ pool, rules, now }: RetentionOptions): Retention
       try {
         onBackend((await queryOne(client, Backend, "select pg_backend_pid() as pid")).pid);
         const lock = 'select pg_try_advisory_lock($1, $2) as "isFree"';
-        const { isFree } = await queryOne(client, Free, lock, [LOCK_CLASS, LOCK.retention]);
+        const { isFree } = await queryOne(client, Free, lock, [ADVISORY_LOCK_CLASS, ADVISORY_LOCK_IDS.retention]);
         return isFree ? await retainOn(client, signal) : undefined;
       } finally {
         // A connection that still has the lock, or whose statement is being cancelled, is not reused.

@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
-import { newIds, timeOf, type Uuid } from "../base/ids.ts";
+import { creationTimeMsOf, newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { dollars } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
-import { manualClock, patientClock, turn } from "../base/testing.ts";
+import { manualClock, patientClock, waitOneTurn } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "../ledger/check.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
-import { COST, holdOf, newId, settlementOf } from "../ledger/testing.ts";
-import { bucketOf, middleOf } from "./histogram.ts";
-import { openPerformance, slotsOf } from "./performance.ts";
+import { createTestHold, createTestSettlement, newId, TEST_CHARGE } from "../ledger/testing.ts";
+import { bucketMiddleMs, bucketOf } from "./histogram.ts";
+import { openPerformance, timeSlotsOf } from "./performance.ts";
 import { openRollups, type Rollups } from "./rollups.ts";
 
 test("the range 7d covers seven UTC days, like the usage sums of a week", () => {
-  const { from, to } = slotsOf("7d", Date.parse("2026-11-18T06:30:00Z"));
+  const { from, to } = timeSlotsOf("7d", Date.parse("2026-11-18T06:30:00Z"));
   assert.deepEqual([from.toISOString(), to.toISOString()], ["2026-11-12T00:00:00.000Z", "2026-11-18T07:00:00.000Z"]);
 });
 
@@ -45,7 +45,7 @@ describe("performance rollups", () => {
     return id;
   };
   const of = async (account: Uuid, by: ("slot" | "key" | "model")[] = []) => {
-    const slots = slotsOf("1h", systemClock.now());
+    const slots = timeSlotsOf("1h", systemClock.now());
     return await openPerformance(db).sums({ scope: "account", subjects: [account], by, ...slots });
   };
 
@@ -62,7 +62,7 @@ describe("performance rollups", () => {
       values.map((ms) => bucketOf(ms)),
     );
     for (const [i, ms] of values.entries()) {
-      const middle = middleOf(buckets[i] as number);
+      const middle = bucketMiddleMs(buckets[i] as number);
       assert.equal(bucketOf(middle), buckets[i]);
       assert.ok(Math.abs(middle - ms) <= ms / 100, `${ms} is shown as ${middle}`);
       if (ms < 128) assert.equal(middle, ms);
@@ -74,11 +74,15 @@ describe("performance rollups", () => {
     const [key, other] = [newId(), newId()];
     const ttfts = Array.from({ length: 100 }, (_, i) => 10 * (i + 1));
     for (const [i, ttftMs] of ttfts.entries()) {
-      const hold = { ...holdOf(account, 1_000_000n), keyId: i % 4 === 0 ? other : key, label: i < 30 ? "batch" : null };
+      const hold = {
+        ...createTestHold(account, 1_000_000n),
+        keyId: i % 4 === 0 ? other : key,
+        label: i < 30 ? "batch" : null,
+      };
       await ledger.hold(hold);
       const outcome =
         i % 10 === 9 ? ("upstream_failed" as const) : i === 0 ? ("client_closed" as const) : ("ok" as const);
-      await ledger.settle({ ...settlementOf(hold, null), outcome, ttftMs, durationMs: ttftMs + 400 });
+      await ledger.settle({ ...createTestSettlement(hold, null), outcome, ttftMs, durationMs: ttftMs + 400 });
     }
     const clock = manualClock(Date.now());
     const others = [1, 2, 3].map(() => openRollups({ pool: db.pool, clock, log: createLog("silent") }));
@@ -95,7 +99,7 @@ describe("performance rollups", () => {
     const exact = (share: number): number => well[Math.ceil(well.length * share) - 1] as number;
     assert.deepEqual(
       [all.ttft.p50, all.ttft.p95, all.ttft.p99],
-      [exact(0.5), exact(0.95), exact(0.99)].map((ms) => middleOf(bucketOf(ms))),
+      [exact(0.5), exact(0.95), exact(0.99)].map((ms) => bucketMiddleMs(bucketOf(ms))),
     );
     const byKey = await of(account, ["key"]);
     assert.deepEqual(
@@ -111,7 +115,7 @@ describe("performance rollups", () => {
     );
     assert.deepEqual(
       rows.map(({ label, requests, charge }) => [label, Number(requests), BigInt(charge)]),
-      [["batch", 30, 30n * COST]],
+      [["batch", 30, 30n * TEST_CHARGE]],
     );
   });
 
@@ -126,9 +130,9 @@ describe("performance rollups", () => {
     const mine = openRollups({ pool: { query } as unknown as typeof db.pool, clock, log: createLog("silent") });
     const account = await openAccount();
     const settleOne = async (): Promise<void> => {
-      const hold = holdOf(account, 1_000_000n);
+      const hold = createTestHold(account, 1_000_000n);
       await ledger.hold(hold);
-      await ledger.settle(settlementOf(hold, null));
+      await ledger.settle(createTestSettlement(hold, null));
       mine.soon();
     };
     const counted = async (): Promise<number> => (await of(account))[0]?.requests ?? 0;
@@ -181,10 +185,10 @@ describe("performance rollups", () => {
     await rollups.run();
     const account = await openAccount();
     const settleOne = async (): Promise<void> => {
-      const hold = holdOf(account, 1_000_000n);
+      const hold = createTestHold(account, 1_000_000n);
       await telling.hold(hold);
       assert.equal(seen.length, 0);
-      await telling.settle(settlementOf(hold, null));
+      await telling.settle(createTestSettlement(hold, null));
       assert.deepEqual(await Promise.all(seen.splice(0)), [1]);
     };
     await settleOne();
@@ -205,11 +209,11 @@ describe("performance rollups", () => {
   test("skip slots older than every range", async () => {
     const account = await openAccount();
     const hold = {
-      ...holdOf(account),
+      ...createTestHold(account),
       id: newIds({ ...systemClock, now: () => Date.now() - 5 * 86_400_000 }, systemRandom())(),
     };
     await ledger.hold(hold);
-    await ledger.settle(settlementOf(hold, null));
+    await ledger.settle(createTestSettlement(hold, null));
     await rollups.run();
     await rollups.merge();
     const { rows } = await db.pool.query("select distinct grain from performance where subject = $1 order by 1", [
@@ -226,9 +230,9 @@ describe("performance rollups", () => {
     const rewritten: number[] = [];
     const served = async (): Promise<void> => {
       for (let i = 0; i < 3; i++) {
-        const hold = { ...holdOf(account), id: newIds({ ...systemClock, now: anHourAgo }, systemRandom())() };
+        const hold = { ...createTestHold(account), id: newIds({ ...systemClock, now: anHourAgo }, systemRandom())() };
         await ledger.hold(hold);
-        await ledger.settle({ ...settlementOf(hold, null), ttftMs: 100 * i, durationMs: 200 * i });
+        await ledger.settle({ ...createTestSettlement(hold, null), ttftMs: 100 * i, durationMs: 200 * i });
       }
     };
     await rollups.run();
@@ -255,12 +259,12 @@ describe("performance rollups", () => {
     const serve = async (): Promise<void> => {
       for (let i = 0; i < 6; i++) {
         const hold = {
-          ...holdOf(account),
+          ...createTestHold(account),
           keyId: keys[i % 2] as Uuid,
           id: newIds({ ...systemClock, now: anHourAgo }, systemRandom())(),
         };
         await ledger.hold(hold);
-        await ledger.settle({ ...settlementOf(hold, null), ttftMs: 100 * i, durationMs: 2000 * i });
+        await ledger.settle({ ...createTestSettlement(hold, null), ttftMs: 100 * i, durationMs: 2000 * i });
       }
       await rollups.run();
     };
@@ -327,9 +331,9 @@ describe("performance rollups", () => {
     t.after(() => mine.stop());
     const account = await openAccount();
     for (const id of [newIds({ ...systemClock, now: anHourAgo }, systemRandom())(), idInFuture()]) {
-      const hold = { ...holdOf(account), id };
+      const hold = { ...createTestHold(account), id };
       await ledger.hold(hold);
-      await ledger.settle(settlementOf(hold, null));
+      await ledger.settle(createTestSettlement(hold, null));
     }
     await rollups.run();
     const parts = async (): Promise<unknown[]> => {
@@ -340,10 +344,10 @@ describe("performance rollups", () => {
     /** Moves time and waits for all queries of a merge that this may start. */
     const ticks = async (ms: number): Promise<void> => {
       clock.advance(ms);
-      for (let seen = -1; seen < asked.length; await turn()) {
+      for (let seen = -1; seen < asked.length; await waitOneTurn()) {
         seen = asked.length;
         await Promise.all(asked);
-        await turn();
+        await waitOneTurn();
       }
     };
     await ticks(270_000);
@@ -381,19 +385,19 @@ describe("performance rollups", () => {
     const other = await db.pool.connect();
     await other.query("begin; select from rollup_turn for update");
     const account = await openAccount();
-    const holds = [holdOf(account), holdOf(account)] as const;
+    const holds = [createTestHold(account), createTestHold(account)] as const;
     for (const hold of holds) {
       await ledger.hold(hold);
-      await ledger.settle(settlementOf(hold, null));
+      await ledger.settle(createTestSettlement(hold, null));
     }
     // Moves time by a minute and waits for the run, which would otherwise block the next one.
     const look = async (): Promise<void> => {
       clock.advance(60_000);
       await Promise.all(asked);
-      await turn();
+      await waitOneTurn();
     };
     await look();
-    assert.deepEqual(mine.backlog(), { requests: 2, oldest: new Date(timeOf(holds[0].id)) });
+    assert.deepEqual(mine.backlog(), { requests: 2, oldest: new Date(creationTimeMsOf(holds[0].id)) });
     await other.query("commit");
     other.release();
     await rollups.run();
@@ -412,11 +416,11 @@ describe("performance rollups", () => {
       const account = await openAccount();
       const label = "team red";
       const [inTime, lost] = [
-        { ...holdOf(account), label },
-        { ...holdOf(account), label },
+        { ...createTestHold(account), label },
+        { ...createTestHold(account), label },
       ];
       for (const hold of [inTime, lost]) await ledger.hold(hold);
-      await ledger.settle(settlementOf(inTime, null));
+      await ledger.settle(createTestSettlement(inTime, null));
       await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = $1", [lost.id]);
       assert.equal(await ledger.expire(), 1);
       const labelled = async () => {
@@ -426,10 +430,10 @@ describe("performance rollups", () => {
         return (await db.pool.query(text, [account])).rows;
       };
       const of = (charges: bigint) => [
-        { label, requests: 2n, prompt_tokens: 6n, completion_tokens: 5n * charges, charge_pico: COST * charges },
+        { label, requests: 2n, prompt_tokens: 6n, completion_tokens: 5n * charges, charge_pico: TEST_CHARGE * charges },
       ];
       if (countedBefore) assert.deepEqual(await labelled(), of(1n));
-      assert.equal(await ledger.settle(settlementOf(lost, null)), "late");
+      assert.equal(await ledger.settle(createTestSettlement(lost, null)), "late");
       assert.deepEqual(await labelled(), of(2n));
     }
   });
@@ -437,7 +441,7 @@ describe("performance rollups", () => {
   test("replace a lost request by its late settlement, whether or not it was counted before", async () => {
     for (const countedBefore of [true, false]) {
       const account = await openAccount();
-      const hold = holdOf(account, 1_000_000n);
+      const hold = createTestHold(account, 1_000_000n);
       await ledger.hold(hold);
       await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = $1", [hold.id]);
       assert.equal(await ledger.expire(), 1);
@@ -446,7 +450,7 @@ describe("performance rollups", () => {
         const [lost] = await of(account);
         assert.deepEqual([lost?.requests, lost?.failed], [1, 1]);
       }
-      assert.equal(await ledger.settle({ ...settlementOf(hold, null), durationMs: 9 }), "late");
+      assert.equal(await ledger.settle({ ...createTestSettlement(hold, null), durationMs: 9 }), "late");
       await rollups.run();
       const [sum] = await of(account);
       assert.deepEqual(

@@ -5,7 +5,7 @@
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { performanceTable } from "../db/closed-days.ts";
+import { findPerformanceTable } from "../db/closed-days.ts";
 import { isDatabaseUnreachable } from "../db/errors.ts";
 import { column, queryOne, row } from "../db/rows.ts";
 
@@ -79,7 +79,7 @@ export function openRollups({ pool, clock, log }: { pool: pg.Pool; clock: Clock;
   let mergesAt = clock.now() + MERGE_EVERY_MS;
   let merging: Promise<number> | undefined;
   const mergeParts = async (isDue: boolean): Promise<number> => {
-    if ((await performanceTable(pool)) === "performance") return 0;
+    if ((await findPerformanceTable(pool)) === "performance") return 0;
     const tooMany = (await queryOne(pool, Parts, PARTS)).parts > PARTS_MAX;
     if (!isDue && !tooMany) return 0;
     let total = 0;

@@ -2,7 +2,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { isDatabaseUnreachable } from "../db/errors.ts";
-import type { Availability, SeenModel } from "./availability.ts";
+import type { Availability, ModelSample } from "./availability.ts";
 
 /**
  * The point within a slot at which it is sampled. Nodes have time to connect after a start, and a late timer misses no
@@ -14,7 +14,7 @@ const FORGET_EVERY_MS = 3_600_000;
 interface SamplingOptions {
   availability: Availability;
   everyMs: number;
-  look: () => SeenModel[];
+  look: () => ModelSample[];
   clock: Clock;
   log: Log;
 }

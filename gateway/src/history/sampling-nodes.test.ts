@@ -4,7 +4,7 @@ import { createLog } from "../base/log.ts";
 import { manualClock } from "../base/testing.ts";
 import { openTestDatabase } from "../db/testing.ts";
 import { newId } from "../ledger/testing.ts";
-import { openPresence, type SeenNode } from "./presence.ts";
+import { type NodeSample, openPresence } from "./presence.ts";
 import { startNodeSampling } from "./sampling-nodes.ts";
 
 const EVERY_MS = 60_000;
@@ -12,7 +12,7 @@ const EVERY_MS = 60_000;
 test("node samples count once per time slot for several gateways, and a gateway that sees no nodes skips its sample", async (t) => {
   const { pool, close } = await openTestDatabase();
   t.after(close);
-  const seen: SeenNode[] = [
+  const seen: NodeSample[] = [
     { id: newId(), slots: 4, busy: 1 },
     { id: newId(), slots: 2, busy: 2 },
   ];
@@ -23,7 +23,7 @@ test("node samples count once per time slot for several gateways, and a gateway 
     // Both gateways sample at the same time of the database's clock.
     const at = new Date("2026-11-15T06:30:20Z");
     const look = () => (isFirst && !sees ? undefined : seen);
-    const sampled = { ...presence, sample: (nodes: SeenNode[]) => presence.sample(nodes, at) };
+    const sampled = { ...presence, sample: (nodes: NodeSample[]) => presence.sample(nodes, at) };
     return {
       clock,
       stop: startNodeSampling({ presence: sampled, everyMs: EVERY_MS, look, clock, log: createLog("silent") }),

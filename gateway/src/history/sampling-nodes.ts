@@ -2,7 +2,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { isDatabaseUnreachable } from "../db/errors.ts";
-import type { Presence, SeenNode } from "./presence.ts";
+import type { NodeSample, Presence } from "./presence.ts";
 
 const FORGET_EVERY_MS = 3_600_000;
 
@@ -12,7 +12,7 @@ interface SamplingOptions {
   /**
    * Returns the connected nodes. Undefined while this gateway cannot see them; another gateway's sample counts then.
    */
-  look: () => SeenNode[] | undefined;
+  look: () => NodeSample[] | undefined;
   clock: Clock;
   log: Log;
 }

@@ -16,7 +16,7 @@ const BEFORE_MIDNIGHT_MS = 240_000;
  * Waits for the next UTC day if the current day is about to end. For tests that compare days and months by the
  * database's clock, which tests cannot move.
  */
-export const pastMidnight = (): Promise<unknown> =>
+export const waitPastMidnight = (): Promise<unknown> =>
   eventually("the next day has begun", () => DAY_MS - (systemClock.now() % DAY_MS) > BEFORE_MIDNIGHT_MS);
 
 /** The first moment of the month `count` months ago. */

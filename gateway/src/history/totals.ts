@@ -7,11 +7,11 @@ import type { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { pico } from "../base/money.ts";
 import { DAY_MS } from "../base/time.ts";
-import { hasClosedDays, usageRows } from "../db/closed-days.ts";
+import { hasClosedDays, usageRowsSql } from "../db/closed-days.ts";
 import { column, queryOne, row } from "../db/rows.ts";
 import {
   type BindParameter,
-  binderOf,
+  createParameterBinder,
   type Filter,
   needsRecordSearch,
   recordConditions,
@@ -37,7 +37,7 @@ export interface Span {
 const SUMS = `coalesce(sum(requests), 0)::float8 as requests, coalesce(sum(prompt_tokens), 0)::float8 as "promptTokens",
   coalesce(sum(completion_tokens), 0)::float8 as "completionTokens", coalesce(sum(charge_pico), 0) as charge`;
 
-export async function totalOf(
+export async function sumRequests(
   pool: pg.Pool,
   accountId: Uuid,
   { filter, nowMs }: { filter: Filter; nowMs: number },
@@ -63,7 +63,11 @@ export async function totalOf(
   ]);
 }
 
-export async function labelledRequests(pool: pg.Pool, accountId: Uuid, { label, from, to }: OfLabel): Promise<number> {
+export async function countLabelledRequests(
+  pool: pg.Pool,
+  accountId: Uuid,
+  { label, from, to }: OfLabel,
+): Promise<number> {
   const end = to && new Date(Math.ceil(to.getTime() / DAY_MS) * DAY_MS);
   return (await ofDays(pool, accountId, { label, from, to: end })).requests;
 }
@@ -77,7 +81,7 @@ async function ofRecords(pool: pg.Pool, accountId: Uuid, filter: Filter): Promis
   return await queryOne(
     pool,
     Total,
-    `select ${SUMS} from request where ${filterCondition(filter, binderOf(values))}`,
+    `select ${SUMS} from request where ${filterCondition(filter, createParameterBinder(values))}`,
     values,
   );
 }
@@ -92,11 +96,11 @@ export function filterCondition(filter: Filter, bind: BindParameter): string {
 async function ofHours(pool: pg.Pool, accountId: Uuid, { from, to, ...filter }: Filter): Promise<RequestTotal> {
   const span = { from: "coalesce($2::timestamptz, '-infinity')", to: "coalesce($3::timestamptz, 'infinity')" };
   const values: unknown[] = [accountId, from ?? null, to ?? null];
-  const used = usageRows("own", span, await hasClosedDays(pool));
+  const used = usageRowsSql("own", span, await hasClosedDays(pool));
   return await queryOne(
     pool,
     Total,
-    `select ${SUMS} from ${used} used where ${rollupConditions(filter, binderOf(values))}`,
+    `select ${SUMS} from ${used} used where ${rollupConditions(filter, createParameterBinder(values))}`,
     values,
   );
 }

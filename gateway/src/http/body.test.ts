@@ -4,9 +4,9 @@ import { type AddressInfo, connect } from "node:net";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { manualClock, turn } from "../base/testing.ts";
-import { testBodies, testHttpOptions } from "../routes/testing/http-options.ts";
-import { BODY_BYTES_MAX, parseJson, VALUES_MAX } from "./body.ts";
+import { manualClock, waitOneTurn } from "../base/testing.ts";
+import { testHttpOptions, testLargeBodies } from "../routes/testing/http-options.ts";
+import { BODY_BYTES_MAX, JSON_VALUES_MAX, parseJson } from "./body.ts";
 import { openBodyBudget } from "./body-budget.ts";
 import { openCall } from "./call.ts";
 import { runHandler } from "./handlers.ts";
@@ -19,7 +19,7 @@ const [GATEWAY_BYTES, PAYER_BYTES] = [200_000, 100_000];
 
 describe("memory for large bodies", () => {
   const budget = openBodyBudget({ gatewayBytesMax: GATEWAY_BYTES, payerBytesMax: PAYER_BYTES });
-  const tight = { ...door, bodies: { ...testBodies(), budget } };
+  const tight = { ...door, bodies: { ...testLargeBodies(), budget } };
   /** Requests whose body was read, and which the test will answer. */
   const read: { payer: string; answer: () => void }[] = [];
   const server = createServer((request, response) =>
@@ -135,9 +135,9 @@ describe("a slow body", () => {
       sent += part;
       if (part > 0) socket.write("x".repeat(part));
       await eventually("it has come", () => text !== "" || request.socket.bytesRead === sent);
-      await turn();
+      await waitOneTurn();
       clock.advance(1_000);
-      await turn();
+      await waitOneTurn();
     }
     return { text: () => text, clock };
   }
@@ -252,9 +252,9 @@ describe("a request body", () => {
     ["not JSON", "{", {}, 400, /valid JSON/],
     ["empty", "", {}, 400, /valid JSON/],
     ["nested too deep", "[".repeat(5_000_000), {}, 400, /nested/],
-    ["more values than any request has", `[${"0,".repeat(VALUES_MAX)}0]`, {}, 400, /values/],
-    ["more fields than any request has", `{${'"":0,'.repeat(VALUES_MAX)}"":0}`, {}, 400, /values/],
-    ["commas inside a string", JSON.stringify(",".repeat(VALUES_MAX)), {}, 200, /length/],
+    ["more values than any request has", `[${"0,".repeat(JSON_VALUES_MAX)}0]`, {}, 400, /values/],
+    ["more fields than any request has", `{${'"":0,'.repeat(JSON_VALUES_MAX)}"":0}`, {}, 400, /values/],
+    ["commas inside a string", JSON.stringify(",".repeat(JSON_VALUES_MAX)), {}, 200, /length/],
     ["brackets inside a string", JSON.stringify("[".repeat(100)), {}, 200, /length/],
     ["an escaped quote before brackets", JSON.stringify(`"\\${"[".repeat(100)}`), {}, 200, /length/],
   ] as [string, Buffer<ArrayBuffer> | string, Record<string, string>, number, RegExp][]) {

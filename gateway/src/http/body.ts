@@ -5,13 +5,13 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../base/clock.ts";
 import { bodyTooSlow, fault, invalidRequest, unsupportedEncoding } from "../faults.ts";
-import { takePiece } from "./shared-pieces.ts";
+import { takeSharedBuffer } from "./shared-buffers.ts";
 
 export const BODY_BYTES_MAX = 10 * 1024 * 1024;
 /** Bodies up to this size are parsed immediately; larger ones use the budget and are parsed in a worker thread. */
-export const SMALL_BYTES_MAX = 64 * 1024;
+export const SMALL_BODY_BYTES_MAX = 64 * 1024;
 /** The maximum size of a body for callers without credentials. */
-export const STRANGER_BYTES_MAX = SMALL_BYTES_MAX;
+export const UNAUTHENTICATED_BODY_BYTES_MAX = SMALL_BODY_BYTES_MAX;
 /**
  * A body may take any time in total. But it is refused after a pause of `IDLE_MS_MAX`, or if it is slower than
  * `BYTES_PER_S_MIN` after `BEGIN_MS`.
@@ -27,7 +27,7 @@ const TURN_BYTES = 256 * 1024;
  * schema may have 100 levels; a deeper one is refused by its own rule, which names the field.
  */
 const NESTING_MAX = 1_024;
-export const VALUES_MAX = 100_000;
+export const JSON_VALUES_MAX = 100_000;
 /** The maximum number of values in a body of any route except inference. */
 export const FORM_VALUES_MAX = 10_000;
 /**
@@ -50,7 +50,7 @@ function tooLarge(bytesMax: number): Error {
 }
 
 /** Parses a body, on the main thread or on a worker thread. */
-export function parseJson(bytes: Uint8Array, valuesMax = VALUES_MAX): unknown {
+export function parseJson(bytes: Uint8Array, valuesMax = JSON_VALUES_MAX): unknown {
   const excess = excessOf(bytes, valuesMax);
   if (excess !== null) throw invalidRequest(null, excess);
   let text: string;
@@ -77,9 +77,9 @@ function refuseEncoded({ headers }: IncomingMessage): void {
  * The whole body, if it is small and arrived together with the headers, as most bodies do. Null: the caller must wait
  * for it. Node has not emitted the end of the request yet, but all declared bytes are here.
  */
-export function receivedPieces(request: IncomingMessage, bytesMax: number): Buffer<ArrayBuffer> | null {
+export function readIfAlreadyReceived(request: IncomingMessage, bytesMax: number): Buffer<ArrayBuffer> | null {
   const { destroyed, headers, readableLength: bytes } = request;
-  if (destroyed || bytes === 0 || bytes > SMALL_BYTES_MAX || bytes > bytesMax) return null;
+  if (destroyed || bytes === 0 || bytes > SMALL_BODY_BYTES_MAX || bytes > bytesMax) return null;
   if (Number(headers["content-length"]) !== bytes) return null;
   refuseEncoded(request);
   const whole = request.read();
@@ -105,7 +105,7 @@ export async function readPieces(request: IncomingMessage, options: ReadOptions)
   // The request has already closed, so its events will not be emitted again.
   if (request.destroyed) throw brokeOff(new Error("the connection closed before the body was read"));
   const declared = Number(request.headers["content-length"] ?? 0);
-  if (declared > SMALL_BYTES_MAX && !room(declared)) throw noRoom();
+  if (declared > SMALL_BODY_BYTES_MAX && !room(declared)) throw noRoom();
   begin();
   return await new Promise((resolve, reject) => {
     const pieces = new Pieces(declared);
@@ -120,7 +120,7 @@ export async function readPieces(request: IncomingMessage, options: ReadOptions)
       takeTurns(chunk.length);
       const bytes = pieces.bytes + chunk.length;
       if (bytes > bytesMax) finish(() => reject(tooLarge(bytesMax)));
-      else if (bytes > SMALL_BYTES_MAX && bytes > declared && !room(bytes)) finish(() => reject(noRoom()));
+      else if (bytes > SMALL_BODY_BYTES_MAX && bytes > declared && !room(bytes)) finish(() => reject(noRoom()));
       else pieces.push(chunk);
     };
     const onEnd = (): void => finish(() => resolve(pieces.all()));
@@ -180,7 +180,7 @@ class Pieces {
 
   push(chunk: Buffer): void {
     this.bytes += chunk.length;
-    if (this.#last === null && this.bytes <= SMALL_BYTES_MAX && this.#declared <= SMALL_BYTES_MAX) {
+    if (this.#last === null && this.bytes <= SMALL_BODY_BYTES_MAX && this.#declared <= SMALL_BODY_BYTES_MAX) {
       this.#chunks.push(chunk);
       return;
     }
@@ -198,7 +198,7 @@ class Pieces {
     for (let at = 0; at < chunk.length; ) {
       if (this.#last === null || this.#lastBytes === this.#last.length) {
         if (this.#last !== null) this.#full.push(this.#last);
-        this.#last = takePiece();
+        this.#last = takeSharedBuffer();
         this.#lastBytes = 0;
       }
       const part = chunk.subarray(at, at + this.#last.length - this.#lastBytes);

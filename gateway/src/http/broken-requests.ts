@@ -24,7 +24,7 @@ interface BrokenOptions {
   watch: HttpObserver | undefined;
 }
 
-export function brokenRequests({ clock, newId, watch }: BrokenOptions): BrokenRequests {
+export function answerBrokenRequests({ clock, newId, watch }: BrokenOptions): BrokenRequests {
   /** Requests and answers in progress per connection, in order. */
   const open = new WeakMap<Duplex, ServerResponse[]>();
   const refused = new WeakSet<Duplex>();

@@ -8,7 +8,7 @@ import type { Clock } from "../base/clock.ts";
 import { UnreachableError } from "../base/dependency.ts";
 import { type NewId, publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import type { FileWatch } from "../base/open-files.ts";
+import type { FileWatch } from "../base/open-file-limit.ts";
 import type { RateLimitedLog } from "../base/rate-limited-log.ts";
 import { isDatabaseUnreachable, isStorageTrouble } from "../db/errors.ts";
 import { Fault, fault } from "../faults.ts";
@@ -20,17 +20,17 @@ import {
   discardRest,
   FORM_VALUES_MAX,
   parseJson,
+  readIfAlreadyReceived,
   readPieces,
-  receivedPieces,
-  SMALL_BYTES_MAX,
-  STRANGER_BYTES_MAX,
+  SMALL_BODY_BYTES_MAX,
+  UNAUTHENTICATED_BODY_BYTES_MAX,
 } from "./body.ts";
 import type { BodyBudget, BudgetShare } from "./body-budget.ts";
 import { clientAddress } from "./client-address.ts";
 import { type CorsOrigins, corsHeaders } from "./cors.ts";
 import { watchHalfClose } from "./half-close.ts";
 import { HttpReply } from "./reply.ts";
-import { type Scheme, schemeOf, transportHeaders } from "./scheme.ts";
+import { type Scheme, schemeOf, strictTransportHeaders } from "./scheme.ts";
 
 /** Counts every response and every error. */
 export interface HttpObserver {
@@ -143,7 +143,7 @@ class HttpCall implements OpenCall {
     const reply = new HttpReply(response, { id: this.id, clock });
     this.reply = reply;
     this.scheme = schemeOf(request, door.trustedProxies);
-    reply.setHeaders(transportHeaders(this.scheme, door.publicUrl));
+    reply.setHeaders(strictTransportHeaders(this.scheme, door.publicUrl));
     reply.setHeaders(corsHeaders(door.cors ?? [], request));
     this.#stopWatching = watchHalfClose(request, clock, () => reply.probe());
     response.on("close", () => this.#closed());
@@ -178,7 +178,10 @@ class HttpCall implements OpenCall {
   }
 
   async readForm(payer: string | null): Promise<unknown> {
-    const body = await this.#read(payer ?? "strangers", payer === null ? STRANGER_BYTES_MAX : BODY_BYTES_MAX);
+    const body = await this.#read(
+      payer ?? "strangers",
+      payer === null ? UNAUTHENTICATED_BODY_BYTES_MAX : BODY_BYTES_MAX,
+    );
     return body.isSmall ? body.json(FORM_VALUES_MAX) : await this.#door.bodies.parseForm(body, payer ?? "strangers");
   }
 
@@ -206,7 +209,7 @@ class HttpCall implements OpenCall {
 
   /** Reads the body. May be called once; the memory stays reserved until it is released. */
   #read(payer: string, bytesMax: number): HttpBody | Promise<HttpBody> {
-    const whole = this.#keptAfterAsking === null ? receivedPieces(this.request, bytesMax) : null;
+    const whole = this.#keptAfterAsking === null ? readIfAlreadyReceived(this.request, bytesMax) : null;
     return whole === null ? this.#gather(payer, bytesMax) : new HttpBody([whole], undefined);
   }
 
@@ -249,7 +252,7 @@ class HttpBody implements Body {
   constructor(pieces: Uint8Array[], share: BudgetShare | undefined) {
     this.pieces = pieces;
     this.#bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
-    this.isSmall = this.#bytes <= SMALL_BYTES_MAX;
+    this.isSmall = this.#bytes <= SMALL_BODY_BYTES_MAX;
     this.#share = share;
   }
 

@@ -1,7 +1,15 @@
 /** The settings of the HTTP servers. */
 import { z } from "zod";
 import type { CertificateFiles } from "../base/certificate.ts";
-import { bothOrNeither, domain, number, parsed, port, text, webAddress } from "../base/settings.ts";
+import {
+  declareSettings,
+  findUnpairedVariable,
+  number,
+  parsedSetting,
+  port,
+  text,
+  webAddress,
+} from "../base/settings.ts";
 
 const MEBIBYTE = 1024 * 1024;
 /** The minimum for the memory settings: one body of the maximum size must fit. */
@@ -45,7 +53,7 @@ interface HttpConfig {
   bodyBudget: { gatewayBytesMax: number; payerBytesMax: number };
 }
 
-export const http = domain({
+export const httpSettings = declareSettings({
   title: "HTTP",
   note: `The internal port needs no key, so keep it off the public network. Prometheus and health probes on other machines or in other
 containers need \`INTERNAL_HOST=0.0.0.0\` and a private network.
@@ -75,7 +83,7 @@ this memory, but at least ${BODY_MB_MAX} MiB. The memory is released when the re
       ...{ default: 0, unit: "proxies", min: 0, max: 10 },
       help: "Number of proxies in front of the gateway that add to `X-Forwarded-For`; the limit on sign-in attempts uses the client address in this header.",
     }),
-    CORS_ORIGINS: parsed(
+    CORS_ORIGINS: parsedSetting(
       CorsOrigins,
       { default: "any", rule: ORIGINS_RULE, help: "Origins whose pages may call `/v1` from a browser." },
       "*",
@@ -87,7 +95,7 @@ this memory, but at least ${BODY_MB_MAX} MiB. The memory is released when the re
   },
   retired: { BODY_BUDGET_ACCOUNT_MB: `one account gets a quarter of BODY_BUDGET_MB, but at least ${BODY_MB_MAX} MiB` },
   mistakes: (variables) => {
-    const mistakes = bothOrNeither(variables, "TLS_CERT", "TLS_KEY");
+    const mistakes = findUnpairedVariable(variables, "TLS_CERT", "TLS_KEY");
     // Cookies and links use the public URL. An https URL works only if something serves TLS.
     if (variables.TLS_CERT !== undefined && variables.PUBLIC_URL?.startsWith("http:")) {
       mistakes.push("PUBLIC_URL must begin with https:// when TLS_CERT is set");

@@ -5,7 +5,7 @@ import { describe, type TestContext, test } from "node:test";
 import { connect as connectSecurely, Server as TlsServer } from "node:tls";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { FastifyInstance } from "fastify";
-import { type ManualClock, manualClock, turn } from "../base/testing.ts";
+import { type ManualClock, manualClock, waitOneTurn } from "../base/testing.ts";
 import { selfSignedCertificate } from "../plane/hub/testing-certificate.ts";
 import { testHttpOptions } from "../routes/testing/http-options.ts";
 import { streamResponse } from "./handlers.ts";
@@ -119,7 +119,7 @@ for (const [name, listener] of [
       await used.told(1);
       const left = opened.app.connections.leave(QUIET_MS);
       opened.clock.advance(QUIET_MS - 1);
-      await turn();
+      await waitOneTurn();
       // Sends a request in the last moment of the grace period.
       used.socket.write(ASK);
       await used.told(2);
@@ -138,7 +138,7 @@ for (const [name, listener] of [
       // socket.
       other.socket.write(ASK);
       await other.told(1);
-      await turn();
+      await waitOneTurn();
       peer.resume();
       opened.clock.advance(QUIET_MS);
       await told(1);
@@ -153,7 +153,7 @@ for (const [name, listener] of [
       socket.write("GET /now HTTP/1.1\r\nho");
       await eventually("the server has read it", () => peer.bytesRead > before);
       opened.clock.advance(QUIET_MS);
-      await turn();
+      await waitOneTurn();
       socket.write("st: x\r\n\r\n");
       await told(1);
       await Promise.all([closed, left]);

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../base/ids.ts";
-import { manualClock, turn } from "../base/testing.ts";
+import { manualClock, waitOneTurn } from "../base/testing.ts";
 import { Browser } from "../routes/testing/browser.ts";
 import { openTestPlatform, type TestPlatform } from "../routes/testing/platform.ts";
-import { BODY_BYTES_MAX, FORM_VALUES_MAX, STRANGER_BYTES_MAX } from "./body.ts";
+import { BODY_BYTES_MAX, FORM_VALUES_MAX, UNAUTHENTICATED_BODY_BYTES_MAX } from "./body.ts";
 
 let platform: TestPlatform;
 let node: string;
@@ -44,7 +44,10 @@ test("a body without credentials is accepted up to 64 KiB; a longer one is refus
   const strangers = { host: "console.test", "sec-fetch-site": "same-origin" };
   for (const path of ["sign-in/email", "sign-up/email", "sign-in/code", "reset-password", "verify-email"]) {
     const url = `/console/api/auth/${path}`;
-    for (const payload of [body(STRANGER_BYTES_MAX + 1), Readable.from([Buffer.from(body(STRANGER_BYTES_MAX + 1))])]) {
+    for (const payload of [
+      body(UNAUTHENTICATED_BODY_BYTES_MAX + 1),
+      Readable.from([Buffer.from(body(UNAUTHENTICATED_BODY_BYTES_MAX + 1))]),
+    ]) {
       const refused = await platform.app.inject({ method: "POST", url, headers: strangers, payload });
       assert.deepEqual(
         [refused.statusCode, refused.json().error.message],
@@ -55,7 +58,7 @@ test("a body without credentials is accepted up to 64 KiB; a longer one is refus
       method: "POST",
       url,
       headers: strangers,
-      payload: body(STRANGER_BYTES_MAX),
+      payload: body(UNAUTHENTICATED_BODY_BYTES_MAX),
     });
     assert.equal(read.statusCode, 400, url);
   }
@@ -71,7 +74,7 @@ test("a request without a session or token returns 401 before its body is read",
 
 test("a form with too many values is refused, whether it is small or large", async () => {
   const [method, url, headers] = forms()[0] as readonly [string, string, Record<string, string>];
-  for (const filler of ["", "x".repeat(STRANGER_BYTES_MAX)]) {
+  for (const filler of ["", "x".repeat(UNAUTHENTICATED_BODY_BYTES_MAX)]) {
     const payload = JSON.stringify({ models: Array(FORM_VALUES_MAX).fill(0), filler });
     const answer = await platform.app.inject({ method: method as "PUT", url, headers, payload });
     assert.deepEqual(
@@ -109,7 +112,7 @@ test("when a body stops arriving, each route returns a 408 that it declares", as
     const asked = app.inject({ method, url, headers, payload }).then((response) => {
       answer = response;
     });
-    for (; answer === undefined; await turn()) clock.advance(1_000);
+    for (; answer === undefined; await waitOneTurn()) clock.advance(1_000);
     await asked;
     assert.equal(answer.statusCode, 408, `${url}: ${answer.payload}`);
   }

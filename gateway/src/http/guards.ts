@@ -7,9 +7,9 @@ import type { Guard } from "@tollgate/api/guards.ts";
 import { ACCOUNT_HEADER } from "@tollgate/api/guards.ts";
 import { describeRequiredRole, type Permission, roleHasPermission } from "@tollgate/api/roles.ts";
 import type { AccountKind, Membership } from "../accounts/accounts.ts";
-import { chooseActingAccount } from "../accounts/acting.ts";
-import type { Identities, SignedIn } from "../accounts/identities.ts";
-import { scriptToken } from "../accounts/scripts.ts";
+import { chooseActingAccount } from "../accounts/acting-account.ts";
+import type { Identities, SignedInPerson } from "../accounts/identities.ts";
+import { scriptToken } from "../accounts/script-sessions.ts";
 import { parseId, type Uuid } from "../base/ids.ts";
 import type { ScriptAccess } from "../base/states.ts";
 import { type Fault, fault, invalidRequest } from "../faults.ts";
@@ -18,7 +18,7 @@ import type { OpenCall } from "./call.ts";
 import { isCrossSite } from "./cross-site.ts";
 
 interface Person {
-  who: SignedIn;
+  who: SignedInPerson;
   /** The access of a script's session: read, or read and write. */
   script?: ScriptAccess;
   /** The payer that a large body's memory is counted for. */

@@ -6,7 +6,7 @@ import { type AddressInfo, connect } from "node:net";
 import { describe, test } from "node:test";
 import { UnreachableError } from "../base/dependency.ts";
 import { createLog } from "../base/log.ts";
-import { watchOpenFiles } from "../base/open-files.ts";
+import { watchOpenFiles } from "../base/open-file-limit.ts";
 import { manualClock } from "../base/testing.ts";
 import { testHttpOptions } from "../routes/testing/http-options.ts";
 import { bareServer } from "./server.ts";

@@ -2,9 +2,9 @@
  * Truncates texts far above any form field's limit to slightly above it. The field's own rule still refuses them, but
  * quickly.
  */
-import { SMALL_BYTES_MAX } from "./body.ts";
+import { SMALL_BODY_BYTES_MAX } from "./body.ts";
 
-const KEPT_CHARS = SMALL_BYTES_MAX + 1;
+const KEPT_CHARS = SMALL_BODY_BYTES_MAX + 1;
 
 export function cutLongTexts(value: unknown): unknown {
   if (typeof value === "string") return value.length > KEPT_CHARS ? value.slice(0, KEPT_CHARS) : value;

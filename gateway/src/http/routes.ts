@@ -49,10 +49,10 @@ export interface TextFile {
 }
 
 /** An answer with figures; the gateway adds their time (`as_of`) if the handler does not. */
-export type Untimed<T> = T extends { as_of: number } ? Omit<T, "as_of"> & { as_of?: number } : T;
+export type WithOptionalTime<T> = T extends { as_of: number } ? Omit<T, "as_of"> & { as_of?: number } : T;
 
 type AnswerOf<R extends Route> = R extends { answer: { json: unknown } }
-  ? Untimed<JsonOf<R>>
+  ? WithOptionalTime<JsonOf<R>>
   : R extends { answer: { csv: unknown } | { pdf: unknown } | { zip: unknown } | { file: unknown } }
     ? TextFile
     : R extends { answer: { events: unknown } }

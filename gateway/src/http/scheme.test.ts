@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { IncomingMessage } from "node:http";
 import { test } from "node:test";
-import { schemeOf, transportHeaders } from "./scheme.ts";
+import { schemeOf, strictTransportHeaders } from "./scheme.ts";
 
 const request = (encrypted: boolean, proto?: string): IncomingMessage =>
   ({ socket: { encrypted }, headers: proto === undefined ? {} : { "x-forwarded-proto": proto } }) as never;
@@ -22,7 +22,7 @@ test("a request counts as HTTPS if its connection uses TLS, or if a trusted prox
 
 test("Strict-Transport-Security is sent only over TLS, and only if the public URL has the default port", () => {
   const told = (scheme: "http" | "https", publicUrl?: string): boolean =>
-    "strict-transport-security" in transportHeaders(scheme, publicUrl);
+    "strict-transport-security" in strictTransportHeaders(scheme, publicUrl);
   assert.ok(told("https", "https://a.test"));
   assert.ok(told("https", "https://a.test:443/"));
   assert.ok(!told("http", "https://a.test"));

@@ -18,7 +18,7 @@ const REMEMBERED_S = 180 * 24 * 60 * 60;
  * The HSTS header (browsers then use HTTPS only). It is sent only over TLS, and only if the public URL uses the default
  * port: browsers apply it to all ports of a host, where other services may use plain HTTP.
  */
-export function transportHeaders(scheme: Scheme, publicUrl: string | undefined): Record<string, string> {
+export function strictTransportHeaders(scheme: Scheme, publicUrl: string | undefined): Record<string, string> {
   if (scheme === "http" || publicUrl === undefined) return {};
   const { protocol, port } = new URL(publicUrl);
   return protocol === "https:" && port === "" ? { "strict-transport-security": `max-age=${REMEMBERED_S}` } : {};

@@ -6,7 +6,7 @@ import { type TestContext, test } from "node:test";
 import { eventually, HANG_LIMIT_MS, hangSignal } from "@tollgate/stage/wait.ts";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
-import { type ManualClock, manualClock, turn } from "../base/testing.ts";
+import { type ManualClock, manualClock, waitOneTurn } from "../base/testing.ts";
 import { noTracing } from "../base/tracing.ts";
 import type { Gateway } from "../inference/gateway.ts";
 import { InFlight } from "../inference/in-flight.ts";
@@ -325,7 +325,7 @@ test("a client that half-closed its connection gets a stream to the end", async 
   const { reply, request, cancelSignal } = await stream;
   await eventually("the server knows", () => request.socket.readableEnded);
   reply.event("one");
-  await turn();
+  await waitOneTurn();
   reply.event("two");
   reply.endStream();
   await ended;

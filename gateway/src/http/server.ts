@@ -8,7 +8,7 @@ import type { LiveCertificate } from "../base/certificate.ts";
 import { systemClock } from "../base/clock.ts";
 import { type AddressSettings, ListenError } from "../base/listen-error.ts";
 import { invalidRequest, notFound } from "../faults.ts";
-import { brokenRequests } from "./broken-requests.ts";
+import { answerBrokenRequests } from "./broken-requests.ts";
 import { type HttpOptions, openCall } from "./call.ts";
 import { watchConnections } from "./connections.ts";
 import { answerPreflights } from "./cors.ts";
@@ -94,7 +94,7 @@ export function bareServer(door?: HttpOptions, { certificate, patience = PATIENC
     // Node's own 400 for a missing Host header would not have the error envelope.
     requireHostHeader: door === undefined,
   };
-  const broken = brokenRequests({ clock: door?.clock ?? systemClock, newId: door?.newId, watch: door?.watch });
+  const broken = answerBrokenRequests({ clock: door?.clock ?? systemClock, newId: door?.newId, watch: door?.watch });
   const app = Fastify<Server>({
     logger: false,
     exposeHeadRoutes: false,

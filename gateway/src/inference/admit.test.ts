@@ -13,7 +13,7 @@ import { embeddings } from "../routes/openai/embeddings.ts";
 import { countPrompt, outputCap, outputTokensLeft, placeHold } from "./admit.ts";
 import type { ParsedRequest } from "./endpoint.ts";
 import type { Gateway } from "./gateway.ts";
-import { quote } from "./quote.ts";
+import { quoteRequest } from "./quote.ts";
 
 /** Texts that client libraries search for in an error message, from their source code (2026-11). */
 const CLIENTS = {
@@ -127,7 +127,7 @@ describe("admission of prompts by the context limit", () => {
     };
     const body = { model: "tiny-3b", messages: [{ role: "user", content: " word".repeat(8_000) }] };
     const call = { sdk: null, readBody: async () => ({ isSmall: true, json: () => body }) } as never;
-    const quoted = await quote(gw, { endpoint: chat, call, payer: "a" });
+    const quoted = await quoteRequest(gw, { endpoint: chat, call, payer: "a" });
     assert.equal(quoted.outputTokensMax, LIMIT);
     assert.equal(quoted.hold, holdAmount(model.prices, { prompt: quoted.promptTokens, outputMax: LIMIT }));
   });

@@ -10,7 +10,7 @@ import { PoolBusyError } from "../metering/pool.ts";
 import type { Call } from "./call.ts";
 import type { Endpoint, ParsedRequest } from "./endpoint.ts";
 import type { Gateway } from "./gateway.ts";
-import { refuseLongRuns } from "./long-runs.ts";
+import { refuseLongCharacterRuns } from "./long-character-runs.ts";
 
 export function findModel<Model extends CountedModel>(
   { active }: { active: Map<string, Model> },
@@ -24,7 +24,7 @@ export function findModel<Model extends CountedModel>(
 }
 
 /**
- * Counts the prompt's tokens. Throws a 400 for a run of characters that is too long (long-runs.ts), for a prompt that
+ * Counts the prompt's tokens. Throws a 400 for a run of characters that is too long (long-character-runs.ts), for a prompt that
  * leaves no room for an output token, or for an input too long to embed.
  */
 export async function countPrompt(
@@ -33,7 +33,7 @@ export async function countPrompt(
   ask: ParsedRequest,
   payer?: string,
 ): Promise<number> {
-  refuseLongRuns(ask);
+  refuseLongCharacterRuns(ask);
   const tokensMax = model.kind === "embedding" ? model.contextLimit : model.contextLimit - 1;
   const { tokens, over } = await meter.countPrompt(ask.prompt, tokensMax, payer).catch(notCounted);
   if (over === null) return tokens;

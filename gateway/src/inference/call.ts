@@ -42,10 +42,10 @@ export interface Body {
 export type CountedRequest = Omit<ParsedRequest, "prompt">;
 
 /** The data that another thread needs to read a body by the same rules. */
-export interface ReadOrder {
+export interface ReadInstructions {
   schema: Endpoint["schema"];
   sdk: Sdk | null;
-  /** The models in the text form of `writeModels`, and those that the API key may use; null for all. */
+  /** The models in the text form of `serializeModels`, and those that the API key may use; null for all. */
   models: string;
   allowed: readonly string[] | null;
   /** Whether requests of this API key may have labels. */
@@ -55,9 +55,9 @@ export interface ReadOrder {
 }
 
 /** Reads large bodies on worker threads. */
-export interface Reader {
+export interface LargeBodyReader {
   /** Reads a request, and takes over the body's memory. Rejects with the error for the client. */
-  read(body: Body, order: ReadOrder): Promise<{ ask: CountedRequest; promptTokens: number }>;
+  read(body: Body, order: ReadInstructions): Promise<{ ask: CountedRequest; promptTokens: number }>;
 }
 
 export interface Reply {

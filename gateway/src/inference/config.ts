@@ -1,12 +1,12 @@
 /** The settings of inference. */
-import { domain, flag } from "../base/settings.ts";
+import { declareSettings, flag } from "../base/settings.ts";
 
 interface InferenceConfig {
   /** Whether to answer base64 to versions of client libraries that corrupt float embeddings. */
   embeddingsBase64Compat: boolean;
 }
 
-export const inference = domain({
+export const inferenceSettings = declareSettings({
   title: "Client compatibility",
   settings: {
     EMBEDDINGS_BASE64_COMPAT: flag(["true", "false"], {

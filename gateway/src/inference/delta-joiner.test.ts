@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { manualClock, turn } from "../base/testing.ts";
+import { manualClock, waitOneTurn } from "../base/testing.ts";
 import { DeltaJoiner } from "./delta-joiner.ts";
 
 function open(perSecondMax = 1_000) {
@@ -19,10 +19,10 @@ function open(perSecondMax = 1_000) {
 test("the delta joiner merges the deltas of one event-loop turn into one event, sent at the end of that turn", async () => {
   const { events, joiner } = open();
   joiner.delta("one");
-  await turn();
+  await waitOneTurn();
   assert.deepEqual(events, ["one"], "no time has passed");
   for (const char of " two three") joiner.delta(char);
-  await turn();
+  await waitOneTurn();
   assert.deepEqual(events, ["one", " two three"]);
 });
 
@@ -31,7 +31,7 @@ test("the delta joiner sends thinking and answer of one turn as two events, in o
   joiner.thought?.("so");
   joiner.thought?.(" it is");
   joiner.delta("yes");
-  await turn();
+  await waitOneTurn();
   assert.deepEqual(events, ["(so it is)", "yes"]);
 });
 
@@ -39,14 +39,14 @@ test("the delta joiner merges events above the model's token rate until the next
   const { clock, events, joiner } = open(3);
   for (const char of "abcdefg") {
     joiner.delta(char);
-    await turn();
+    await waitOneTurn();
   }
   assert.deepEqual(events, ["a", "b", "c"]);
   clock.advance(5);
   assert.deepEqual(events, ["a", "b", "c", "defg"]);
   clock.advance(1_000);
   joiner.delta("h");
-  await turn();
+  await waitOneTurn();
   assert.equal(events.at(-1), "h");
 });
 
@@ -57,7 +57,7 @@ test("the delta joiner never loses, repeats or reorders text", async () => {
       const { clock, events, joiner } = open(2);
       let said = "";
       for (const what of steps) {
-        if (what === "turn") await turn();
+        if (what === "turn") await waitOneTurn();
         else if (what === "time") clock.advance(3);
         else if (what === "flush") joiner.flush();
         else {

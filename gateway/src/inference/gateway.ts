@@ -8,14 +8,14 @@ import type { EndpointName, LimitOutcome, RequestOutcome, WithheldReason } from 
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Refusals } from "../history/refusals.ts";
 import type { RefusedCalls } from "../history/refused-calls.ts";
-import type { UnfundedCounts } from "../history/unfunded.ts";
+import type { UnfundedCounts } from "../history/unfunded-counts.ts";
 import type { Secrets } from "../keys/keys.ts";
-import type { Leases } from "../ledger/leases.ts";
+import type { HoldLeases } from "../ledger/leases.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Limits } from "../limits/limits.ts";
 import type { ActiveModel, Catalogue } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
-import type { Reader } from "./call.ts";
+import type { LargeBodyReader } from "./call.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { RequestLogger } from "./request-log.ts";
 
@@ -73,7 +73,7 @@ export interface Gateway {
   /** The token meter for a tokenizer of the catalogue. */
   meter: (tokenizer: string) => Meter;
   /** Reads large bodies on worker threads. */
-  reader: Reader;
+  reader: LargeBodyReader;
   limits: Limits;
   /** Records every 429. */
   refusals: Refusals;
@@ -82,7 +82,7 @@ export interface Gateway {
   /** Counts every 4xx for the key's owner. */
   refusedCalls: Pick<RefusedCalls, "note">;
   ledger: Ledger;
-  leases: Leases;
+  leases: HoldLeases;
   dispatcher: Dispatcher;
   /** All requests, from the check of the key until the answer is sent. */
   inFlight: InFlight;

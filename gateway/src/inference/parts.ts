@@ -2,7 +2,7 @@
 import type { CancelSignal } from "../base/cancel.ts";
 import type { Catalogue } from "../metering/catalogue.ts";
 import type { Gateway } from "./gateway.ts";
-import type { PrivateJob, PrivateResult } from "./private-job.ts";
+import type { UnpaidJob, UnpaidJobResult } from "./unpaid-job.ts";
 
 export interface InferenceParts {
   gateway: Gateway;
@@ -10,5 +10,5 @@ export interface InferenceParts {
   base64Compat: boolean;
   catalogue: () => Catalogue;
   /** Runs an unpaid job on one node; undefined if the node is not connected or does not serve the model. */
-  runPrivately: (job: PrivateJob, signal: CancelSignal) => Promise<PrivateResult | undefined>;
+  runPrivately: (job: UnpaidJob, signal: CancelSignal) => Promise<UnpaidJobResult | undefined>;
 }

@@ -5,7 +5,7 @@ import { outputCap } from "./admit.ts";
 import type { Call } from "./call.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Gateway } from "./gateway.ts";
-import { readRequest } from "./read.ts";
+import { readRequest } from "./read-request.ts";
 
 interface Quote {
   model: string;
@@ -16,7 +16,7 @@ interface Quote {
 }
 
 /** Throws the same errors as a request before its hold: 413, 415, 400, 404 or 503. */
-export async function quote(
+export async function quoteRequest(
   gw: Pick<Gateway, "catalogue" | "meter" | "reader">,
   asked: { endpoint: Endpoint; call: Call; payer: string },
 ): Promise<Quote> {

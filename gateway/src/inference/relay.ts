@@ -4,7 +4,7 @@
  */
 import type { Channel, Endpoint, Sampling } from "@tollgate/protocol/frames.ts";
 import { StopMatcher } from "@tollgate/protocol/stops.ts";
-import type { DispatchSink } from "../dispatch/order.ts";
+import type { DispatchSink } from "../dispatch/dispatch-order.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { Meter, OutputCount, OutputMeter } from "../metering/meter.ts";
 import { ThinkingSplitter } from "./thinking.ts";
@@ -25,7 +25,7 @@ interface RelayOptions {
 }
 
 /** Whether the chat template opens the thinking. Only chats use the template. */
-export const opensThinking = ({ build }: Pick<ActiveModel, "build">, endpoint: Endpoint): boolean =>
+export const templateOpensThinking = ({ build }: Pick<ActiveModel, "build">, endpoint: Endpoint): boolean =>
   endpoint === "chat" && build.reasoning?.template_opens === true;
 
 /**
@@ -166,7 +166,7 @@ export class Relay implements DispatchSink {
     const { model, endpoint } = this.#options;
     const { reasoning } = model.build;
     if (reasoning === undefined) return undefined;
-    return new ThinkingSplitter(reasoning, { isOpened: opensThinking(model, endpoint) });
+    return new ThinkingSplitter(reasoning, { isOpened: templateOpensThinking(model, endpoint) });
   }
 
   #newStops(): StopMatcher | undefined {

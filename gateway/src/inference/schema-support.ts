@@ -9,7 +9,7 @@ export const SCHEMA_FIELD = "response_format.json_schema.schema";
  * Throws a 400 that names the keyword and its position. If no node enforces formats at all, dispatch returns 503
  * instead.
  */
-export function requireKeywords(
+export function requireSchemaKeywords(
   dispatcher: Pick<Dispatcher, "keepsFormat" | "unkeptKeyword">,
   { keywords }: Pick<ParsedRequest, "keywords">,
   model: string,

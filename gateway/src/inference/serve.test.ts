@@ -9,10 +9,10 @@ import { newIds } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
-import { manualClock, turn } from "../base/testing.ts";
+import { manualClock, waitOneTurn } from "../base/testing.ts";
 import { noTracing } from "../base/tracing.ts";
+import type { DispatchSink } from "../dispatch/dispatch-order.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
-import type { DispatchSink } from "../dispatch/order.ts";
 import type { Settlement } from "../ledger/settlement.ts";
 import { memoryLimits } from "../limits/memory.ts";
 import { chat } from "../routes/openai/chat.ts";
@@ -235,10 +235,10 @@ test("serve offers a job only after its hold is committed, and answers the clien
     offered: () => seen.push("offered"),
     answered: (body) => seen.push(JSON.parse(body).choices[0].message.content),
   });
-  for (let turns = 0; turns < 3; turns++) await turn();
+  for (let turns = 0; turns < 3; turns++) await waitOneTurn();
   assert.deepEqual(seen, []);
   held.resolve({ kind: "held" });
-  for (let turns = 0; turns < 3; turns++) await turn();
+  for (let turns = 0; turns < 3; turns++) await waitOneTurn();
   assert.deepEqual(seen, ["offered"]);
   secured.resolve();
   await end;
@@ -253,6 +253,6 @@ test("serve offers no job if the hold is refused", async () => {
     answered: () => seen.push("answered"),
   });
   await assert.rejects(refused, /was used before/);
-  await turn();
+  await waitOneTurn();
   assert.deepEqual(seen, []);
 });

@@ -4,10 +4,10 @@
  * in their `Endpoint`. The order in which errors are checked is part of the API's contract.
  */
 
-import { publicId, suffixOf } from "../base/ids.ts";
+import { publicId, publicIdSuffix } from "../base/ids.ts";
 import { runEarly } from "../base/run-early.ts";
+import type { DispatchOrder } from "../dispatch/dispatch-order.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
-import type { DispatchOrder } from "../dispatch/order.ts";
 import { type FaultCode, fault } from "../faults.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { Meter, OutputCount } from "../metering/meter.ts";
@@ -19,11 +19,11 @@ import type { AnswerMeta, Endpoint, StreamWriter } from "./endpoint.ts";
 import { type Caller, checkCredit, checkLength, enterKeyLimit, enterModelLimit } from "./gate.ts";
 import type { DrawnAnswer, Gateway } from "./gateway.ts";
 import type { InFlightEntry } from "./in-flight.ts";
-import { ignoredHeaders, readRequest } from "./read.ts";
+import { ignoredHeaders, readRequest } from "./read-request.ts";
 import { countRefusedCall, type RefusedCaller } from "./refused-calls.ts";
 import { nodeSampling, Relay } from "./relay.ts";
 import type { RequestLog } from "./request-log.ts";
-import { requireKeywords } from "./schema-support.ts";
+import { requireSchemaKeywords } from "./schema-support.ts";
 import { settle } from "./settle.ts";
 import { encodeInSlices } from "./slices.ts";
 
@@ -76,7 +76,7 @@ async function answerOne(
     requestLog.asked({ model: model.id, stream: ask.stream, promptTokens });
     asker.model = model.id;
     call.reply.setHeaders(ignoredHeaders(ask));
-    requireKeywords(gw.dispatcher, ask, model.id); // Throws 400.
+    requireSchemaKeywords(gw.dispatcher, ask, model.id); // Throws 400.
     requestLog.step("model limit");
     const place = await enterModelLimit(gw, caller, model, ask.stream); // Throws 503 or 429.
     try {
@@ -125,7 +125,7 @@ interface Job {
 function prepareJob(gw: Gateway, { caller, endpoint, ask, model, meter, promptTokens }: Order): Job {
   const { call, key } = caller;
   const meta: AnswerMeta = {
-    suffix: suffixOf(call.id),
+    suffix: publicIdSuffix(call.id),
     created: Math.floor(gw.clock.now() / 1000),
     model: model.id,
     reasoningContent: key.reasoningContent,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { manualClock, turn } from "../base/testing.ts";
+import { manualClock, waitOneTurn } from "../base/testing.ts";
 import { embeddings } from "../routes/openai/embeddings.ts";
 import { encodeInSlices } from "./slices.ts";
 
@@ -32,7 +32,7 @@ test("encodeInSlices returns a long answer unchanged, and delays other requests 
     assert.ok(taken - before < 100_000, `${taken - before} characters in one turn`);
     before = taken;
     clock.advance(0);
-    await turn();
+    await waitOneTurn();
   }
   await building;
   assert.ok(turns > 10);

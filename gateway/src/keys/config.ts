@@ -1,5 +1,5 @@
 /** The settings of API keys. */
-import { domain, rotationMistakes, text } from "../base/settings.ts";
+import { declareSettings, rotationMistakes, text } from "../base/settings.ts";
 
 interface KeysConfig {
   /** The secret for hashing keys and tokens. Undefined: the pepper in the data directory is used. */
@@ -11,7 +11,7 @@ interface KeysConfig {
 
 const long = { matches: /^.{32}/s, rule: "have 32 characters or more", secret: true };
 
-export const keys = domain({
+export const keySettings = declareSettings({
   title: "API keys",
   settings: {
     KEY_PEPPER: text({

@@ -14,7 +14,7 @@ import type { Random } from "../base/random.ts";
 import { ACCOUNT_TOPIC, type Broadcast } from "../db/broadcast.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
-import { keepLastUsed } from "./last-used.ts";
+import { recordLastUse } from "./last-used.ts";
 import { matchPepper, type Peppers } from "./peppers.ts";
 import { openRehashing } from "./rehashing.ts";
 import { bearerToken, cacheKeyOf, makeSecret, referenceOf, type SecretKind } from "./secrets.ts";
@@ -87,7 +87,7 @@ export interface SecretPosition {
 }
 
 /** Thrown when the account has reached its limit of active secrets of this kind. */
-export class TooManyOpen extends Error {
+export class TooManyActiveSecretsError extends Error {
   override name = "TooManyOpen";
   constructor(table: keyof typeof ACTIVE_SECRETS_MAX) {
     super(tooManySecrets(ACTIVE_SECRETS_MAX[table], table === "api_key" ? "API keys" : "host tokens"));
@@ -186,7 +186,7 @@ export function openSecrets<Record extends SecretRecord>(
   options: SecretsOptions,
 ): OpenSecrets<Record> {
   const { pool, pepper, clock, random, newId, broadcast } = options;
-  const lastUsed = keepLastUsed(table, options);
+  const lastUsed = recordLastUse(table, options);
   const rehashing = openRehashing(table, options);
   const record = `select k.id, k.account_id as "accountId", k.name, k.reference, k.created_at as "createdAt",
     k.last_used_at as "lastUsedAt", k.revoked_at as "revokedAt" ${columns} from ${table} k ${from}`;
@@ -256,7 +256,7 @@ export function openSecrets<Record extends SecretRecord>(
               and (${ends} is null or ${ends} > $2)`,
           [accountId, new Date(clock.now())],
         );
-        if (open > ACTIVE_SECRETS_MAX[table]) throw new TooManyOpen(table);
+        if (open > ACTIVE_SECRETS_MAX[table]) throw new TooManyActiveSecretsError(table);
         return done;
       }),
 

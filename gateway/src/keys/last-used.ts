@@ -6,7 +6,7 @@ import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import { plainArray } from "../db/arrays.ts";
+import { formatUnquotedArray } from "../db/arrays.ts";
 import { isDatabaseUnreachable } from "../db/errors.ts";
 
 const WRITE_EVERY_MS = 10_000;
@@ -18,7 +18,7 @@ interface LastUsed {
   close(): Promise<void>;
 }
 
-export function keepLastUsed(
+export function recordLastUse(
   table: "api_key" | "host_token",
   { pool, clock, log }: { pool: pg.Pool; clock: Clock; log: Log },
 ): LastUsed {
@@ -30,7 +30,7 @@ export function keepLastUsed(
     const write = pool.query(
       `update ${table} k set last_used_at = greatest(k.last_used_at, to_timestamp(u.ms / 1000.0))
          from unnest($1::text::uuid[], $2::text::bigint[]) as u (id, ms) where k.id = u.id`,
-      [plainArray([...batch.keys()]), plainArray([...batch.values()])],
+      [formatUnquotedArray([...batch.keys()]), formatUnquotedArray([...batch.values()])],
     );
     await write.catch((error) => {
       // After a failure, keeps the batch for the next write, together with newer times.

@@ -10,7 +10,7 @@ import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import { hashToken, sameHash } from "./secrets.ts";
 
 /** The migration that adds the columns for peppers. */
-export const PEPPERS_SCHEMA = 29;
+export const PEPPERS_MIGRATION = 29;
 
 export interface Peppers {
   /** Used to hash new secrets. */
@@ -39,7 +39,7 @@ const There = row({ there: z.boolean() });
 /** Whether the database has the columns for peppers. For commands, which may run on any schema version. */
 export async function hasPepperColumns(pool: pg.Pool): Promise<boolean> {
   const { there } = await queryOne(pool, There, "select count(*) > 0 as there from migration where version >= $1", [
-    PEPPERS_SCHEMA,
+    PEPPERS_MIGRATION,
   ]);
   return there;
 }

@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { type Pico, pico } from "../base/money.ts";
 import { TRANSFER_KINDS, type TransferKind } from "../base/states.ts";
-import { ownHoursCondition } from "../db/own-hours.ts";
+import { ownerHoursCondition } from "../db/owner-hours-condition.ts";
 import { column, queryOne, row } from "../db/rows.ts";
 
 const ModelMoves = z.object({
@@ -43,10 +43,10 @@ export interface BalanceChanges {
 /** The usage of a builder, or the earnings of a host. An account is only one of the two. `$1`: the account. */
 const moved = (from: string, to: string): string => `(
   select model, requests, prompt_tokens, completion_tokens, -charge_pico as amount
-    from usage_hour where ${ownHoursCondition("account_id", from, to)}
+    from usage_hour where ${ownerHoursCondition("account_id", from, to)}
   union all
   select model, requests, prompt_tokens, completion_tokens, host_pico
-    from earning_hour where ${ownHoursCondition("host_account_id", from, to)})`;
+    from earning_hour where ${ownerHoursCondition("host_account_id", from, to)})`;
 
 const OWN_TRANSFERS = "e.account_id = $1 and e.kind not in ('charge', 'share', 'fee')";
 

@@ -12,12 +12,12 @@ import { dollars, type Pico, pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
 import { patientClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
-import { pastMidnight } from "../history/testing.ts";
+import { waitPastMidnight } from "../history/testing.ts";
 import { type ApiKeys, openApiKeys } from "../keys/api-keys.ts";
 import { checkLedger } from "./check.ts";
 import type { HoldOrder } from "./hold.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
-import { COST, holdOf, newId, settlementOf, untilStatementWaits } from "./testing.ts";
+import { createTestHold, createTestSettlement, newId, TEST_CHARGE, untilStatementWaits } from "./testing.ts";
 
 const DAY_MS = 86_400_000;
 /** The amount of a hold in these tests. */
@@ -51,7 +51,7 @@ describe("a key's budget", () => {
     await db.close();
   });
 
-  beforeEach(pastMidnight);
+  beforeEach(waitPastMidnight);
 
   const openKey = async (settings: { budgetDay?: Pico; budgetMonth?: Pico }) => {
     const accountId = newId();
@@ -63,7 +63,7 @@ describe("a key's budget", () => {
   };
   type Key = Awaited<ReturnType<typeof openKey>>;
   const holdBy = ({ accountId, keyId }: Key, at?: number): HoldOrder => {
-    const hold = { ...holdOf(accountId, HOLD), keyId };
+    const hold = { ...createTestHold(accountId, HOLD), keyId };
     return at === undefined ? hold : { ...hold, id: idAt(at) };
   };
   const standing = async ({ keyId }: Key) => {
@@ -103,11 +103,11 @@ describe("a key's budget", () => {
   }
 
   test("frees the unused part of a hold, and all of a voided hold", async () => {
-    const key = await openKey({ budgetMonth: pico(HOLD + COST) });
+    const key = await openKey({ budgetMonth: pico(HOLD + TEST_CHARGE) });
     const first = holdBy(key);
     assert.deepEqual(await ledger.hold(first), { kind: "held" });
-    assert.deepEqual(await ledger.hold(holdBy(key)), { kind: "exceeds_budget", of: "month", available: COST });
-    await ledger.settle(settlementOf(first, null));
+    assert.deepEqual(await ledger.hold(holdBy(key)), { kind: "exceeds_budget", of: "month", available: TEST_CHARGE });
+    await ledger.settle(createTestSettlement(first, null));
     const second = holdBy(key);
     assert.deepEqual(await ledger.hold(second), { kind: "held" });
     await ledger.void(second.id);
@@ -116,14 +116,19 @@ describe("a key's budget", () => {
     assert.deepEqual(await ledger.hold(third), { kind: "held" });
     await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = $1", [third.id]);
     assert.equal(await ledger.expire(), 1);
-    assert.deepEqual(await standing(key), { day_spent: COST, day_held: 0n, month_spent: COST, month_held: 0n });
+    assert.deepEqual(await standing(key), {
+      day_spent: TEST_CHARGE,
+      day_held: 0n,
+      month_spent: TEST_CHARGE,
+      month_held: 0n,
+    });
 
     // The request was answered, so a late settlement charges its cost as far as the budget allows.
-    await ledger.settle(settlementOf(third, null));
+    await ledger.settle(createTestSettlement(third, null));
     assert.deepEqual(await standing(key), {
-      day_spent: 2n * COST,
+      day_spent: 2n * TEST_CHARGE,
       day_held: 0n,
-      month_spent: 2n * COST,
+      month_spent: 2n * TEST_CHARGE,
       month_held: 0n,
     });
   });
@@ -135,9 +140,9 @@ describe("a key's budget", () => {
     await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = $1", [lost.id]);
     await ledger.expire();
     await ledger.hold(holdBy(key));
-    assert.equal(await ledger.settle(settlementOf(lost, null)), "late");
+    assert.equal(await ledger.settle(createTestSettlement(lost, null)), "late");
     const { rows } = await db.pool.query("select charge_pico, short_pico from request where id = $1", [lost.id]);
-    assert.deepEqual(rows, [{ charge_pico: 0n, short_pico: COST }]);
+    assert.deepEqual(rows, [{ charge_pico: 0n, short_pico: TEST_CHARGE }]);
   });
 
   test("includes amounts that were spent or held before it was set", async () => {
@@ -145,15 +150,20 @@ describe("a key's budget", () => {
     const [spent, inFlight] = [holdBy(key), holdBy(key)];
     await ledger.hold(spent);
     await ledger.hold(inFlight);
-    await ledger.settle(settlementOf(spent, null));
-    assert.equal(await keys.change(key.accountId, key.keyId, { budgetDay: pico(HOLD + COST) }), true);
-    assert.deepEqual(await standing(key), { day_spent: COST, day_held: HOLD, month_spent: COST, month_held: HOLD });
-    assert.deepEqual(await ledger.hold(holdBy(key)), { kind: "exceeds_budget", of: "day", available: 0n });
-    await ledger.settle(settlementOf(inFlight, null));
+    await ledger.settle(createTestSettlement(spent, null));
+    assert.equal(await keys.change(key.accountId, key.keyId, { budgetDay: pico(HOLD + TEST_CHARGE) }), true);
     assert.deepEqual(await standing(key), {
-      day_spent: 2n * COST,
+      day_spent: TEST_CHARGE,
+      day_held: HOLD,
+      month_spent: TEST_CHARGE,
+      month_held: HOLD,
+    });
+    assert.deepEqual(await ledger.hold(holdBy(key)), { kind: "exceeds_budget", of: "day", available: 0n });
+    await ledger.settle(createTestSettlement(inFlight, null));
+    assert.deepEqual(await standing(key), {
+      day_spent: 2n * TEST_CHARGE,
       day_held: 0n,
-      month_spent: 2n * COST,
+      month_spent: 2n * TEST_CHARGE,
       month_held: 0n,
     });
 
@@ -173,12 +183,12 @@ describe("a key's budget", () => {
       of: "day",
       available: 0n,
     });
-    await ledger.settle(settlementOf(today, null));
+    await ledger.settle(createTestSettlement(today, null));
     const { day_spent, day_held } = await standing(key);
     assert.deepEqual([day_spent, day_held], [0n, HOLD]);
-    await ledger.settle(settlementOf(tomorrow, null));
+    await ledger.settle(createTestSettlement(tomorrow, null));
     const after = await standing(key);
-    assert.deepEqual([after.day_spent, after.day_held], [COST, 0n]);
+    assert.deepEqual([after.day_spent, after.day_held], [TEST_CHARGE, 0n]);
   });
 
   test("counts a request of the day before against that day, even when requests are concurrent", async () => {
@@ -194,8 +204,8 @@ describe("a key's budget", () => {
     );
     const next = holdBy(key, yesterday);
     assert.deepEqual(await ledger.hold(next), { kind: "exceeds_budget", of: "day", available: 0n });
-    await ledger.settle(settlementOf(late[0] as HoldOrder, null));
-    assert.deepEqual(await ledger.hold(next), { kind: "exceeds_budget", of: "day", available: HOLD - COST });
+    await ledger.settle(createTestSettlement(late[0] as HoldOrder, null));
+    assert.deepEqual(await ledger.hold(next), { kind: "exceeds_budget", of: "day", available: HOLD - TEST_CHARGE });
     const { day_spent, day_held } = await standing(key);
     assert.deepEqual([day_spent, day_held], [0n, HOLD], "today's room is as it was");
   });
@@ -209,9 +219,9 @@ describe("a key's budget", () => {
     await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = $1", [lost.id]);
     await ledger.expire();
     assert.deepEqual(await ledger.hold(other), { kind: "held" });
-    assert.equal(await ledger.settle(settlementOf(lost, null)), "late");
+    assert.equal(await ledger.settle(createTestSettlement(lost, null)), "late");
     const { rows } = await db.pool.query("select charge_pico, short_pico from request where id = $1", [lost.id]);
-    assert.deepEqual(rows, [{ charge_pico: 0n, short_pico: COST }]);
+    assert.deepEqual(rows, [{ charge_pico: 0n, short_pico: TEST_CHARGE }]);
   });
 
   for (const [what, others] of [
@@ -224,7 +234,7 @@ describe("a key's budget", () => {
       try {
         await setting.query("begin");
         await setting.query("select key_budget_set($1, $2, 0, null)", [key.accountId, key.keyId]);
-        const holds = [holdBy(key), ...Array.from({ length: others }, () => holdOf(key.accountId, HOLD))];
+        const holds = [holdBy(key), ...Array.from({ length: others }, () => createTestHold(key.accountId, HOLD))];
         const asked = Promise.all(holds.map((hold) => ledger.hold(hold)));
         await untilStatementWaits(db.pool, "%ledger_hold%");
         await setting.query("commit");
@@ -242,12 +252,12 @@ describe("a key's budget", () => {
     const key = await openKey({});
     const ahead = holdBy(key, systemClock.now() + DAY_MS);
     await ledger.hold(ahead);
-    await ledger.settle(settlementOf(ahead, null));
+    await ledger.settle(createTestSettlement(ahead, null));
     await keys.change(key.accountId, key.keyId, { budgetDay: pico(HOLD) });
     assert.deepEqual(await ledger.hold(holdBy(key, systemClock.now() + DAY_MS)), {
       kind: "exceeds_budget",
       of: "day",
-      available: HOLD - COST,
+      available: HOLD - TEST_CHARGE,
     });
   });
 
@@ -256,7 +266,7 @@ describe("a key's budget", () => {
     const key = await openKey({ budgetDay: pico(2n * HOLD), budgetMonth: pico(3n * HOLD) });
     const [first, second] = [holdBy(key), holdBy(key)];
     await ledger.hold(first);
-    await ledger.settle(settlementOf(first, null));
+    await ledger.settle(createTestSettlement(first, null));
     await ledger.hold(second);
     const [sound] = await proof();
     assert.ok(sound !== undefined && sound.checked > 0n);
@@ -287,7 +297,7 @@ describe("a key's budget", () => {
     const key = await openKey({ budgetDay: pico(0n) });
     const poor = { ...holdBy(key), amount: pico(dollars(1) + 1n) };
     assert.deepEqual(await ledger.hold(poor), { kind: "exceeds_balance", available: dollars(1) });
-    const outcomes = await Promise.all([ledger.hold(holdBy(key)), ledger.hold(holdOf(key.accountId, HOLD))]);
+    const outcomes = await Promise.all([ledger.hold(holdBy(key)), ledger.hold(createTestHold(key.accountId, HOLD))]);
     assert.deepEqual(outcomes, [{ kind: "exceeds_budget", of: "day", available: 0n }, { kind: "held" }]);
   });
 });

@@ -3,7 +3,7 @@
  * summarizes.
  */
 
-export interface Check {
+export interface RollupCheck {
   name: string;
   counts: string;
   /** A select with one text column and one row per difference. */
@@ -82,7 +82,7 @@ const slots = (keptFrom: string): string => `(
  * `keptFrom`: the start of the oldest month whose records all exist. `performance`: the table or view with all
  * performance counts.
  */
-export const rollupChecks = (keptFrom: string, performance: string): Check[] => [
+export const rollupChecks = (keptFrom: string, performance: string): RollupCheck[] => [
   {
     name: "the rollups by label are the sums of their requests",
     counts: "select count(*) from label_day",
@@ -137,7 +137,7 @@ const closedDays = (what: "usage" | "performance"): string =>
 const AMOUNTS = "requests, prompt_tokens, completion_tokens, charge_pico";
 const ADDED = AMOUNTS.replaceAll(/\w+/g, "sum($&)");
 
-const ofUsage = (table: string, keys: string, day: string): Check => ({
+const ofUsage = (table: string, keys: string, day: string): RollupCheck => ({
   name: `the sums in ${table} equal the hourly rollups that they add up`,
   counts: `select count(*) from ${table}`,
   differs: `select format('%s, %s: %s, hours %s', coalesce(s.day, h.day), coalesce(s.keys, h.keys), s.sums, h.sums)
@@ -148,7 +148,7 @@ const ofUsage = (table: string, keys: string, day: string): Check => ({
 });
 
 /** Compares the sums of closed days with their hours. */
-export const CHECKS_OF_DAYS: Check[] = [
+export const DAY_ROLLUP_CHECKS: RollupCheck[] = [
   ofUsage("usage_day", "account_id, key_id, model, outcome", "day"),
   ofUsage("usage_day_account", "account_id, outcome", "day"),
   ofUsage("usage_hour_all", "hour, model, outcome", "(hour at time zone 'UTC')::date"),
@@ -170,7 +170,7 @@ interface OfPerformance {
   performance: string;
 }
 
-const ofPerformance = ({ table, kept = "true", ...of }: OfPerformance): Check => ({
+const ofPerformance = ({ table, kept = "true", ...of }: OfPerformance): RollupCheck => ({
   name: `the totals in ${table} equal the rollups that they summarize`,
   counts: `select count(*) from ${table}`,
   differs: `select format('%s, %s: %s, rollups %s', (coalesce(s.slot, p.slot) at time zone 'UTC')::date,
@@ -187,7 +187,7 @@ const ofPerformance = ({ table, kept = "true", ...of }: OfPerformance): Check =>
                and (coalesce(s.slot, p.slot) at time zone 'UTC')::date in ${closedDays("performance")}`,
 });
 
-export const checkOfPerformance = (performance: string): Check =>
+export const performanceRollupCheck = (performance: string): RollupCheck =>
   ofPerformance({
     table: "performance_all",
     keys: "scope, subject, grain, slot, key_id",
@@ -195,7 +195,7 @@ export const checkOfPerformance = (performance: string): Check =>
     kept: `(grain = 'day' or slot >= now() - ${HOURS_KEPT})`,
     performance,
   });
-export const checkOfPerformanceDays = (performance: string): Check =>
+export const performanceDayRollupCheck = (performance: string): RollupCheck =>
   ofPerformance({
     table: "performance_day",
     keys: "scope, subject, slot, key_id, model",

@@ -5,17 +5,17 @@
 import type pg from "pg";
 import { z } from "zod";
 import { HOST_SHARE_PERCENT } from "../base/money.ts";
-import { hasClosedDays, hasDaysByModel, performanceTable } from "../db/closed-days.ts";
+import { findPerformanceTable, hasClosedDays, hasDaysByModel } from "../db/closed-days.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import {
-  CHECKS_OF_DAYS,
-  type Check,
-  checkOfPerformance,
-  checkOfPerformanceDays,
+  DAY_ROLLUP_CHECKS,
+  performanceDayRollupCheck,
+  performanceRollupCheck,
+  type RollupCheck,
   rollupChecks,
 } from "./check-rollups.ts";
 import { hasReserve } from "./reserve.ts";
-import { ledgerViews } from "./views.ts";
+import { ledgerViewsClause } from "./views.ts";
 
 interface CheckResult {
   name: string;
@@ -59,14 +59,14 @@ const shareOf = (charge: string): string => `div((${charge}) * ${HOST_SHARE_PERC
 const SHARED = "r.charge_pico - r.granted_pico";
 
 /** Checks each request's payment to its host. `shared`: the SQL expression of the shared part of a charge. */
-const everyShare = (shared: string): Check => ({
+const everyShare = (shared: string): RollupCheck => ({
   name: "every host got its share of the requests it served",
   counts: "select count(*) from request where host_account_id is not null",
   differs: `select format('request %s: charge %s, share %s', id, charge_pico, host_pico)
               from request r where host_pico <> case when host_account_id is null then 0 else ${shareOf(shared)} end`,
 });
 
-const CHECKS: Check[] = [
+const CHECKS: RollupCheck[] = [
   {
     name: "entries of every operation sum to zero",
     counts: "select count(distinct operation) from ledger_entry",
@@ -244,9 +244,9 @@ const CHECKS: Check[] = [
 ];
 
 /** For databases without the reserve, which did not track granted credit. */
-const CHECKS_WITHOUT_RESERVE: Check[] = [everyShare("r.charge_pico")];
+const CHECKS_WITHOUT_RESERVE: RollupCheck[] = [everyShare("r.charge_pico")];
 
-const CHECKS_OF_RESERVE: Check[] = [
+const CHECKS_OF_RESERVE: RollupCheck[] = [
   everyShare(SHARED),
   {
     name: "every withheld share is its request's share",
@@ -311,13 +311,13 @@ export async function checkLedger(pool: pg.Pool, stoppable?: Stoppable): Promise
     await client.query("set local statement_timeout = 0");
     // Larger memory for sums over all records. Safe, because only one check runs at a time.
     await client.query("set local work_mem = '64MB'");
-    const books = await ledgerViews(client);
+    const books = await ledgerViewsClause(client);
     const results: CheckResult[] = [];
     const checks = [...CHECKS, ...((await hasReserve(client)) ? CHECKS_OF_RESERVE : CHECKS_WITHOUT_RESERVE)];
-    const performance = await performanceTable(client);
+    const performance = await findPerformanceTable(client);
     checks.push(...rollupChecks(KEPT_FROM, performance));
-    if (await hasClosedDays(client)) checks.push(...CHECKS_OF_DAYS, checkOfPerformance(performance));
-    if (await hasDaysByModel(client)) checks.push(checkOfPerformanceDays(performance));
+    if (await hasClosedDays(client)) checks.push(...DAY_ROLLUP_CHECKS, performanceRollupCheck(performance));
+    if (await hasDaysByModel(client)) checks.push(performanceDayRollupCheck(performance));
     for (const { name, counts, differs } of checks) {
       signal?.throwIfAborted();
       const { count: checked } = await queryOne(client, Count, `${books}select (${counts}) as count`);

@@ -1,5 +1,5 @@
 /** The settings of holds and settlements. */
-import { domain, number, text } from "../base/settings.ts";
+import { declareSettings, number, text } from "../base/settings.ts";
 
 interface LedgerConfig {
   /** How long a request's credit stays held, in ms, when its gateway stops renewing the hold. */
@@ -13,7 +13,7 @@ interface LedgerConfig {
   replayWindowMs: number;
 }
 
-export const ledger = domain({
+export const ledgerSettings = declareSettings({
   title: "Holds and settlements",
   note: `Gateways renew a lease four times within \`HOLD_LEASE_S\`. Leases do not expire while no gateway reaches the database. If a single gateway
 is cut off from the database for longer than \`HOLD_LEASE_S\`, its requests are settled late. Shorter leases than the default are for tests.

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { type Pico, pico } from "../base/money.ts";
 import type { EndpointName } from "../base/states.ts";
-import { parseBigints, parseNumbers, plainArray, textArray } from "../db/arrays.ts";
+import { formatTextArray, formatUnquotedArray, parseBigints, parseNumbers } from "../db/arrays.ts";
 import { column, queryOne, row } from "../db/rows.ts";
 
 export interface HoldOrder {
@@ -67,7 +67,7 @@ interface Terms {
 }
 
 /** Places all holds of the batch in one transaction. */
-export async function holdBatch(pool: pg.Pool, orders: HoldOrder[], terms: Terms): Promise<HoldOutcome[]> {
+export async function placeHolds(pool: pg.Pool, orders: HoldOrder[], terms: Terms): Promise<HoldOutcome[]> {
   const { gatewayId, lease, hasOnes } = terms;
   const [first] = orders;
   if (hasOnes && first !== undefined && orders.length === 1) {
@@ -124,11 +124,11 @@ function parameters(orders: HoldOrder[], gatewayId: string, lease: string): stri
     if (id > newest) newest = id;
   }
   return [
-    plainArray(orders.map((o) => o.id)),
+    formatUnquotedArray(orders.map((o) => o.id)),
     oldest,
     newest,
-    plainArray(orders.map((o) => o.accountId)),
-    plainArray(orders.map((o) => o.amount)),
+    formatUnquotedArray(orders.map((o) => o.accountId)),
+    formatUnquotedArray(orders.map((o) => o.amount)),
     gatewayId,
     lease,
     ...requestColumns(orders),
@@ -137,15 +137,15 @@ function parameters(orders: HoldOrder[], gatewayId: string, lease: string): stri
 
 /** The columns of the requests' future records, from key to label, in the order of the SQL functions' arguments. */
 export const requestColumns = (orders: HoldOrder[]): string[] => [
-  plainArray(orders.map((o) => o.keyId)),
-  textArray(orders.map((o) => o.keyName)),
-  textArray(orders.map((o) => o.endpoint)),
-  textArray(orders.map((o) => o.model)),
-  textArray(orders.map((o) => o.build)),
-  textArray(orders.map((o) => o.tokenizer)),
-  plainArray(orders.map((o) => o.stream)),
-  plainArray(orders.map((o) => o.promptTokens)),
-  plainArray(orders.map((o) => o.priceVersion)),
-  textArray(orders.map((o) => o.client)),
-  textArray(orders.map((o) => o.label ?? null)),
+  formatUnquotedArray(orders.map((o) => o.keyId)),
+  formatTextArray(orders.map((o) => o.keyName)),
+  formatTextArray(orders.map((o) => o.endpoint)),
+  formatTextArray(orders.map((o) => o.model)),
+  formatTextArray(orders.map((o) => o.build)),
+  formatTextArray(orders.map((o) => o.tokenizer)),
+  formatUnquotedArray(orders.map((o) => o.stream)),
+  formatUnquotedArray(orders.map((o) => o.promptTokens)),
+  formatUnquotedArray(orders.map((o) => o.priceVersion)),
+  formatTextArray(orders.map((o) => o.client)),
+  formatTextArray(orders.map((o) => o.label ?? null)),
 ];

@@ -12,8 +12,8 @@ import type { Log } from "../base/log.ts";
 import { rateLimitedLog } from "../base/rate-limited-log.ts";
 import type { DiskFile } from "./disk.ts";
 import { type JournalEntry, journalLine, readJournal } from "./journal-lines.ts";
-import { openIfThere, readTextFrom } from "./replay.ts";
 import { removeIfThere, type Spool, writeAll } from "./spool.ts";
+import { openIfThere, readTextFrom } from "./spool-replay.ts";
 
 const WRITE_AFTER_MS = 250;
 /** A file is closed when it has this size, or when it covers a fifteenth of the time for which entries are kept. */

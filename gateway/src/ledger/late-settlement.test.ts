@@ -2,18 +2,18 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import type pg from "pg";
-import { timeOf, type Uuid } from "../base/ids.ts";
+import { creationTimeMsOf, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { type Pico, pico } from "../base/money.ts";
 import { hostShareOf, patientClock } from "../base/testing.ts";
 import { migrate } from "../db/migrate.ts";
-import { makeSqlDirectoryUpTo, SQL } from "../db/testing/sql-directory.ts";
+import { makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "../db/testing/sql-directory.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
 import type { HoldOrder } from "./hold.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
 import type { Settlement } from "./settlement.ts";
-import { COST, holdOf, newId, settlementOf, untilStatementWaits } from "./testing.ts";
+import { createTestHold, createTestSettlement, newId, TEST_CHARGE, untilStatementWaits } from "./testing.ts";
 
 const LEASE_S = 60;
 
@@ -40,7 +40,7 @@ describe("late settlement of a request whose lease expired", () => {
   };
   /** Places a hold and lets its lease expire, as if its gateway had died. */
   const lost = async (accountId: Uuid, amount?: bigint): Promise<HoldOrder> => {
-    const hold = holdOf(accountId, amount);
+    const hold = createTestHold(accountId, amount);
     assert.deepEqual(await ledger.hold(hold), { kind: "held" });
     await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = $1", [hold.id]);
     assert.equal(await ledger.expire(), 1);
@@ -60,22 +60,22 @@ describe("late settlement of a request whose lease expired", () => {
     const builder = await open("builder", 5_000_000n);
     const hold = await lost(builder);
     const before = await balance(host);
-    const settlement = settlementOf(hold, host);
+    const settlement = createTestSettlement(hold, host);
     assert.equal(await ledger.settle(settlement), "late");
     assert.equal(await ledger.settle(settlement), "repeated");
-    assert.deepEqual(await ledger.balance(builder), { balance: 5_000_000n - COST, held: 0n });
-    assert.equal((await balance(host)) - before, hostShareOf(COST));
+    assert.deepEqual(await ledger.balance(builder), { balance: 5_000_000n - TEST_CHARGE, held: 0n });
+    assert.equal((await balance(host)) - before, hostShareOf(TEST_CHARGE));
     const { created_at, finished_at, ...record } = await recordOf(hold.id);
     assert.equal(finished_at.getTime() - created_at.getTime(), settlement.durationMs);
     const { outcome, http_status, completion_tokens, charge_pico, short_pico, node_id, host_account_id } = record;
     assert.deepEqual(
       [outcome, http_status, completion_tokens, charge_pico, short_pico, node_id, host_account_id],
-      ["ok", 200, 5, COST, 0n, settlement.nodeId, host],
+      ["ok", 200, 5, TEST_CHARGE, 0n, settlement.nodeId, host],
     );
     const used = await db.pool.query("select outcome, requests, charge_pico from usage_hour where account_id = $1", [
       builder,
     ]);
-    assert.deepEqual(used.rows, [{ outcome: "ok", requests: 1n, charge_pico: COST }]);
+    assert.deepEqual(used.rows, [{ outcome: "ok", requests: 1n, charge_pico: TEST_CHARGE }]);
     await assertLedger();
   });
 
@@ -83,7 +83,7 @@ describe("late settlement of a request whose lease expired", () => {
     const builder = await open("builder", 5_000_000n);
     const hold = await lost(builder);
     const free = {
-      ...settlementOf(hold, null),
+      ...createTestSettlement(hold, null),
       charge: pico(0n),
       outcome: "upstream_stall",
       httpStatus: 502,
@@ -99,32 +99,32 @@ describe("late settlement of a request whose lease expired", () => {
     const builder = await open("builder", 1_000_000n);
     const hold = await lost(builder);
     // Another request holds all of the balance but 60,007 picodollars.
-    const other = holdOf(builder, 939_993n);
+    const other = createTestHold(builder, 939_993n);
     assert.deepEqual(await ledger.hold(other), { kind: "held" });
     const before = await balance(host);
-    assert.equal(await ledger.settle(settlementOf(hold, host)), "late");
+    assert.equal(await ledger.settle(createTestSettlement(hold, host)), "late");
     assert.deepEqual(await ledger.balance(builder), { balance: 939_993n, held: 939_993n });
     const { charge_pico, short_pico } = await recordOf(hold.id);
-    assert.deepEqual([charge_pico, short_pico], [60_007n, COST - 60_007n]);
+    assert.deepEqual([charge_pico, short_pico], [60_007n, TEST_CHARGE - 60_007n]);
     assert.equal((await balance(host)) - before, hostShareOf(60_007n));
-    assert.equal(ledger.tallies.short, COST - 60_007n);
-    assert.equal(await ledger.settle(settlementOf(hold, host)), "repeated");
+    assert.equal(ledger.tallies.short, TEST_CHARGE - 60_007n);
+    assert.equal(await ledger.settle(createTestSettlement(hold, host)), "repeated");
     await assertLedger();
 
-    await ledger.settle(settlementOf(other, host));
+    await ledger.settle(createTestSettlement(other, host));
     const third = await lost(builder, 500_000n);
     const owed = (await balance(builder)) + 1n;
     await ledger.transfer({ id: newId(), kind: "refund", accountId: builder, amount: pico(owed), reason: "r" });
-    assert.equal(await ledger.settle(settlementOf(third, host)), "late");
+    assert.equal(await ledger.settle(createTestSettlement(third, host)), "late");
     assert.deepEqual([(await recordOf(third.id)).charge_pico, await balance(builder)], [0n, -1n]);
     await assertLedger();
   });
 
   test("refuses a charge above the hold, and an unknown account", async () => {
     const builder = await open("builder", 5_000_000n);
-    const hold = await lost(builder, COST - 1n);
-    await assert.rejects(ledger.settle(settlementOf(hold, host)), /exceeds its hold/);
-    await assert.rejects(ledger.settle(settlementOf(hold, newId())), /does not exist/);
+    const hold = await lost(builder, TEST_CHARGE - 1n);
+    await assert.rejects(ledger.settle(createTestSettlement(hold, host)), /exceeds its hold/);
+    await assert.rejects(ledger.settle(createTestSettlement(hold, newId())), /does not exist/);
     assert.deepEqual([(await recordOf(hold.id)).outcome, await balance(builder)], ["gateway_lost", 5_000_000n]);
     await assertLedger();
   });
@@ -136,21 +136,21 @@ describe("late settlement of a request whose lease expired", () => {
     const other = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "other" });
     const outcomes = await Promise.all(
       holds.flatMap((hold) => {
-        const settlement = settlementOf(hold, host);
+        const settlement = createTestSettlement(hold, host);
         return [ledger.settle(settlement), other.settle(settlement)];
       }),
     );
     assert.equal(outcomes.filter((outcome) => outcome === "late").length, 20);
     assert.equal(outcomes.filter((outcome) => outcome === "repeated").length, 20);
-    assert.equal(await balance(builder), 50_000_000n - 20n * COST);
+    assert.equal(await balance(builder), 50_000_000n - 20n * TEST_CHARGE);
     await assertLedger();
   });
 
   test("charges the builder for an answer that broke off, and pays no host", async () => {
     const builder = await open("builder", 5_000_000n);
-    const hold = holdOf(builder);
+    const hold = createTestHold(builder);
     await ledger.hold(hold);
-    const broken = { ...settlementOf(hold, null), outcome: "upstream_failed", finishReason: null } as const;
+    const broken = { ...createTestSettlement(hold, null), outcome: "upstream_failed", finishReason: null } as const;
     assert.equal(await ledger.settle(broken), "settled");
     await assertLedger();
   });
@@ -182,7 +182,7 @@ describe("leases of holds", () => {
     const ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test" });
     await still.query("commit");
     await db.pool.query("select ledger_void(array(select id from hold))");
-    const holds = ends.map(() => holdOf(builder, 10n));
+    const holds = ends.map(() => createTestHold(builder, 10n));
     await Promise.all(holds.map((hold) => ledger.hold(hold)));
     const ids = holds.map(({ id }) => id);
     await still.query("begin");
@@ -305,23 +305,23 @@ test("migrating from schema 0018 keeps holds and records, serves older gateways 
   await pool.query("insert into ledger_account (id, kind) values ($1, 'builder'), ($2, 'host')", [builder, host]);
   await pool.query("select ledger_transfer($1, 'grant', $2, 5000000, 'test')", [newId(), builder]);
   const ledger = openLedger({ pool, clock: patientClock, gatewayId: "test" });
-  const [settled, lost, open] = [holdOf(builder), holdOf(builder), holdOf(builder)];
+  const [settled, lost, open] = [createTestHold(builder), createTestHold(builder), createTestHold(builder)];
   for (const hold of [settled, lost, open]) await holdAsBefore(pool, hold);
-  await settleAsBefore(pool, settlementOf(settled, host));
+  await settleAsBefore(pool, createTestSettlement(settled, host));
   await pool.query("update hold set expires_at = now() - interval '1 second' where id = $1", [lost.id]);
   assert.equal((await pool.query("select ledger_expire(1000) as expired")).rows[0].expired, 1);
 
-  await migrate(pool, { directory: SQL, log: createLog("silent") });
+  await migrate(pool, { directory: SQL_SOURCE_DIRECTORY, log: createLog("silent") });
 
-  const after = holdOf(builder);
+  const after = createTestHold(builder);
   await holdAsBefore(pool, after);
-  await settleAsBefore(pool, settlementOf(after, host));
+  await settleAsBefore(pool, createTestSettlement(after, host));
 
   assert.equal((await pool.query("select ledger_expire(1000) as expired")).rows[0].expired, 0);
   assert.equal((await pool.query("select count(*)::int as holds from hold")).rows[0].holds, 1);
-  assert.equal(await ledger.settle(settlementOf(lost, host)), "late");
-  assert.equal(await ledger.settle(settlementOf(open, host)), "settled");
-  assert.deepEqual(await ledger.balance(builder), { balance: 5_000_000n - 4n * COST, held: 0n });
+  assert.equal(await ledger.settle(createTestSettlement(lost, host)), "late");
+  assert.equal(await ledger.settle(createTestSettlement(open, host)), "settled");
+  assert.deepEqual(await ledger.balance(builder), { balance: 5_000_000n - 4n * TEST_CHARGE, held: 0n });
   const differing = (await checkLedger(pool)).filter(({ differences }) => differences.length > 0);
   assert.deepEqual(differing, []);
 });
@@ -340,7 +340,7 @@ async function settleAsBefore(pool: TestDatabase["pool"], s: Settlement): Promis
   const { rows } = await pool.query(
     `select ledger_settle(array[$1]::uuid[], array[$2]::uuid[], array[$3]::uuid[], array[$4]::uuid[], array[$5]::bigint[], '{ok}',
        '{200}', '{stop}', '{5}', '{0}', '{1}', '{1}', '{2}', '{3}', array[$6]::bigint[]) as codes`,
-    [s.id, s.accountId, s.paidHostId, s.nodeId, s.charge, timeOf(s.id)],
+    [s.id, s.accountId, s.paidHostId, s.nodeId, s.charge, creationTimeMsOf(s.id)],
   );
   assert.deepEqual(rows, [{ codes: [1] }]);
 }

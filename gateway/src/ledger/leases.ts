@@ -18,7 +18,7 @@ const RENEWALS_PER_LEASE = 4;
 const SWEEPS_PER_LEASE = 12;
 const RENEW_AGAIN_MS = 1_000;
 
-export interface Leases {
+export interface HoldLeases {
   /** Renews the request's hold until the returned function is called. */
   keep(id: Uuid): () => void;
   readonly alive: number;
@@ -32,7 +32,7 @@ interface LeaseOptions {
   holdLeaseMs?: number;
 }
 
-export function keepLeases(options: LeaseOptions): Leases {
+export function openHoldLeases(options: LeaseOptions): HoldLeases {
   const { ledger, clock, log, holdLeaseMs = HOLD_LEASE_MS } = options;
   const alive = new Set<Uuid>();
   const renewals = oneAtATime("renewing holds", log, () => ledger.renew([...alive, ...ledger.unsettled()]));

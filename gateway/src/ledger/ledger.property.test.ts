@@ -14,8 +14,8 @@ import { pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
 import { hostShareOf, patientClock } from "../base/testing.ts";
 import { openPool } from "../db/pool.ts";
-import { checkRows } from "../db/rows.ts";
-import { openTestDatabase, PATIENCE_MS, type TestDatabase } from "../db/testing.ts";
+import { validateRows } from "../db/rows.ts";
+import { openTestDatabase, TEST_CONNECTION_TIMEOUT_MS, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
 import type { HoldOrder } from "./hold.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
@@ -66,7 +66,9 @@ describe("the ledger under random concurrent operations", () => {
     db = await openTestDatabase();
     for (let i = 0; i < GATEWAYS; i++)
       pools.push(
-        checkRows(openPool(db.connection, { log: createLog("silent"), sizeMax: 3, connectMsMax: PATIENCE_MS })),
+        validateRows(
+          openPool(db.connection, { log: createLog("silent"), sizeMax: 3, connectMsMax: TEST_CONNECTION_TIMEOUT_MS }),
+        ),
       );
     // A lease longer than the test. Without a sweep, leases pause after a quarter of this time.
     const holdLeaseMs = 60 * 60 * 1000;

@@ -10,23 +10,23 @@ import { invariant } from "../base/invariant.ts";
 import { createLog, type Log } from "../base/log.ts";
 import type { Pico } from "../base/money.ts";
 import type { RESERVE_TRANSFER_KINDS, TransferKind } from "../base/states.ts";
-import { parseNumbers, plainArray } from "../db/arrays.ts";
+import { formatUnquotedArray, parseNumbers } from "../db/arrays.ts";
 import { Batcher, type BatchFigures } from "../db/batcher.ts";
 import { isConnectionLoss, isLockWait } from "../db/errors.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
-import type { Schema } from "../db/schema.ts";
+import type { SchemaMonitor } from "../db/schema-monitor.ts";
 import { openCredit } from "./credit.ts";
-import { type HoldOrder, type HoldOutcome, holdBatch } from "./hold.ts";
+import { type HoldOrder, type HoldOutcome, placeHolds } from "./hold.ts";
+import { openHoldReleases } from "./hold-releases.ts";
 import type { Journal } from "./journal.ts";
 import { findLockedAccounts, findLockedHolds } from "./locked-accounts.ts";
-import { openReleases } from "./releases.ts";
-import { RESERVE_SINCE } from "./reserve.ts";
-import { restoreBatch } from "./restore.ts";
+import { RESERVE_MIGRATION } from "./reserve.ts";
+import { restoreRequests } from "./restore-requests.ts";
 import { type Settlement, type SettleOutcome, settleBatch, settleLate } from "./settlement.ts";
 import { openSettling } from "./settling.ts";
 import type { SettlingTallies } from "./settling-tries.ts";
 import type { Spool } from "./spool.ts";
-import { DERIVED_SINCE } from "./views.ts";
+import { DERIVED_ENTRIES_MIGRATION } from "./views.ts";
 
 /** How long a hold lasts without renewal, in ms. */
 export const HOLD_LEASE_MS = 60_000;
@@ -106,7 +106,7 @@ interface LedgerOptions {
    * Used to wait for the migration that adds functions for single operations. Until then they are sent as batches.
    * Undefined: the functions are there.
    */
-  schema?: Pick<Schema, "reached">;
+  schema?: Pick<SchemaMonitor, "reached">;
   /**
    * The spool, which stores settlements on disk while the database does not accept them. Without a spool they wait in
    * memory.
@@ -138,10 +138,10 @@ export function openLedger(options: LedgerOptions): Ledger {
   const { onEnded = () => {} } = options;
   let hasOnes = schema === undefined;
   let hasReserve = schema === undefined;
-  void schema?.reached(DERIVED_SINCE).then(() => {
+  void schema?.reached(DERIVED_ENTRIES_MIGRATION).then(() => {
     hasOnes = true;
   });
-  void schema?.reached(RESERVE_SINCE).then(() => {
+  void schema?.reached(RESERVE_MIGRATION).then(() => {
     hasReserve = true;
   });
   const common = { clock, sizeMax: BATCH_SIZE_MAX, isConnectionLoss };
@@ -154,7 +154,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     },
   });
 
-  const sendHolds = (on: pg.Pool) => (orders: HoldOrder[]) => holdBatch(on, orders, { gatewayId, lease, hasOnes });
+  const sendHolds = (on: pg.Pool) => (orders: HoldOrder[]) => placeHolds(on, orders, { gatewayId, lease, hasOnes });
   const holds = new Batcher<HoldOrder, HoldOutcome>(sendHolds(pool), {
     ...common,
     waitMaxMs: HOLD_WAIT_MAX_MS,
@@ -197,7 +197,8 @@ export function openLedger(options: LedgerOptions): Ledger {
   });
   /** The holds of requests in flight, which the spool stores with their settlements. */
   const orders = new Map<Uuid, HoldOrder>();
-  const restore = async (order: HoldOrder): Promise<boolean> => (await restoreBatch(pool, [order]))[0] !== "no_account";
+  const restore = async (order: HoldOrder): Promise<boolean> =>
+    (await restoreRequests(pool, [order]))[0] !== "no_account";
   const settling = openSettling({
     clock,
     log,
@@ -222,7 +223,7 @@ export function openLedger(options: LedgerOptions): Ledger {
 
   const sendVoids = (on: pg.Pool) => async (ids: Uuid[]) => {
     const query = { name: "ledger_void", text: "select ledger_void($1::text::uuid[])::text as codes" };
-    const { codes } = await queryOne(on, VoidCodes, query, [plainArray(ids)]);
+    const { codes } = await queryOne(on, VoidCodes, query, [formatUnquotedArray(ids)]);
     return parseNumbers(codes).map((code) => code === 1);
   };
   const voids = new Batcher<Uuid, boolean>(sendVoids(pool), {
@@ -234,7 +235,7 @@ export function openLedger(options: LedgerOptions): Ledger {
       isWait: isLockWait,
     },
   });
-  const releases = openReleases({ clock, log, holdLeaseMs, release: (id) => voids.add(id) });
+  const releases = openHoldReleases({ clock, log, holdLeaseMs, release: (id) => voids.add(id) });
   const tallies: Pick<LedgerTallies, "expired"> = { expired: 0 };
 
   return {
@@ -274,7 +275,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     },
     async renew(ids) {
       if (ids.length === 0) return;
-      await pool.query("select ledger_renew($1::text::uuid[], $2::interval)", [plainArray(ids), lease]);
+      await pool.query("select ledger_renew($1::text::uuid[], $2::interval)", [formatUnquotedArray(ids), lease]);
     },
     async expire() {
       const { expired } = await queryOne(pool, Expired, "select ledger_expire(1000, $1::interval) as expired", [lease]);

@@ -1,11 +1,11 @@
 /**
  * Finds the accounts that other transactions have locked, after a batch timed out at a lock. Only those accounts'
- * operations then run separately (db/lanes.ts). The result may be outdated at once; then one operation runs separately
+ * operations then run separately (db/account-lanes.ts). The result may be outdated at once; then one operation runs separately
  * without need.
  */
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
-import { plainArray } from "../db/arrays.ts";
+import { formatUnquotedArray } from "../db/arrays.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 
 const Id = row({ id: column.uuid });
@@ -16,7 +16,7 @@ const FREE_HOLDS = `select h.id from hold h join ledger_account a on a.id = h.ac
 
 async function lockedOf(pool: pg.Pool, text: string, asked: Uuid[]): Promise<Set<string>> {
   const locked = new Set<string>(asked);
-  for (const { id } of await queryRows(pool, Id, text, [plainArray(asked)])) locked.delete(id);
+  for (const { id } of await queryRows(pool, Id, text, [formatUnquotedArray(asked)])) locked.delete(id);
   return locked;
 }
 

@@ -11,18 +11,18 @@ import type pg from "pg";
 import { UnreachableError } from "../base/dependency.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
-import { exactMicro, pico } from "../base/money.ts";
-import { type ManualClock, manualClock, turn } from "../base/testing.ts";
+import { formatExactMicrodollars, pico } from "../base/money.ts";
+import { type ManualClock, manualClock, waitOneTurn } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
 import type { HoldOrder } from "./hold.ts";
-import { keepLeases } from "./leases.ts";
+import { openHoldLeases } from "./leases.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
-import { openReplay } from "./replay.ts";
 import { openSpool } from "./spool.ts";
 import { enterSettlements, findUnsettled, readSpools } from "./spool-folder.ts";
 import { readLines } from "./spool-lines.ts";
-import { COST, holdOf, newDirectory, newId, settlementOf } from "./testing.ts";
+import { openSpoolReplay } from "./spool-replay.ts";
+import { createTestHold, createTestSettlement, newDirectory, newId, TEST_CHARGE } from "./testing.ts";
 
 /** How long a hold or an answer waits for the database, and after which time a settlement is written to disk. */
 const [ANSWER_MS, SPOOL_MS] = [2_000, 1_000];
@@ -91,7 +91,7 @@ describe("settling during database failures", () => {
     return { ledger, clock, trouble, lines, directory, spool, asked, done };
   };
   const held = async (ledger: Ledger): Promise<HoldOrder> => {
-    const hold = holdOf(builder);
+    const hold = createTestHold(builder);
     assert.deepEqual(await ledger.hold(hold), { kind: "held" });
     return hold;
   };
@@ -135,7 +135,7 @@ describe("settling during database failures", () => {
       const { ledger, clock, trouble, lines, directory } = await open(t);
       const holds = [await held(ledger), await held(ledger)];
       Object.assign(trouble, how);
-      await Promise.all(holds.map((hold) => ledger.secure(settlementOf(hold, host))));
+      await Promise.all(holds.map((hold) => ledger.secure(createTestSettlement(hold, host))));
       assert.deepEqual((await onDisk(directory)).sort(), holds.map(({ id }) => id).sort());
       assert.deepEqual(ledger.unsettled().sort(), holds.map(({ id }) => id).sort());
       await ledger.idle();
@@ -143,7 +143,7 @@ describe("settling during database failures", () => {
       for (const { id } of holds) await passing("it is charged", clock, () => isCharged(id));
       await eventually("nothing waits", () => ledger.unsettled().length === 0);
       await eventually("the disk is empty", async () => (await onDisk(directory)).length === 0);
-      for (const { id } of holds) assert.deepEqual(await chargesOf(id), [COST]);
+      for (const { id } of holds) assert.deepEqual(await chargesOf(id), [TEST_CHARGE]);
       const { spooled, committed, unsafe, givenUp } = ledger.tallies;
       assert.deepEqual([spooled, committed, unsafe, givenUp], [2, 2, 0, 0]);
       assert.equal(lines.length, 2, "an outage is two lines");
@@ -156,13 +156,13 @@ describe("settling during database failures", () => {
     const { ledger, clock, trouble, directory } = await open(t);
     const holds = [await held(ledger), await held(ledger)];
     trouble.before = () => coded("55P03");
-    const secured = Promise.all(holds.map((hold) => ledger.secure(settlementOf(hold, host))));
+    const secured = Promise.all(holds.map((hold) => ledger.secure(createTestSettlement(hold, host))));
     await passing("they are on the disk", clock, async () => (await onDisk(directory)).length === holds.length);
     await secured;
     without(trouble);
     for (const { id } of holds) await passing("it is charged", clock, () => isCharged(id));
     await passing("nothing waits", clock, () => ledger.unsettled().length === 0);
-    for (const { id } of holds) assert.deepEqual(await chargesOf(id), [COST]);
+    for (const { id } of holds) assert.deepEqual(await chargesOf(id), [TEST_CHARGE]);
     assert.deepEqual([ledger.tallies.committed, ledger.tallies.givenUp], [2, 0]);
     await assertLedger();
   });
@@ -173,10 +173,10 @@ describe("settling during database failures", () => {
     const hanging = Promise.withResolvers<void>();
     trouble.hangs = hanging.promise;
     const [first, second] = holds as [HoldOrder, HoldOrder];
-    const secured = ledger.secure(settlementOf(first, host));
+    const secured = ledger.secure(createTestSettlement(first, host));
     clock.advance(SPOOL_MS);
     await secured;
-    await ledger.secure(settlementOf(second, host));
+    await ledger.secure(createTestSettlement(second, host));
     assert.deepEqual(
       await onDisk(directory),
       holds.map(({ id }) => id),
@@ -192,7 +192,7 @@ describe("settling during database failures", () => {
     const first = await open(t);
     const holds = [await held(first.ledger), await held(first.ledger), await held(first.ledger)];
     first.trouble.before = () => coded("57P03");
-    await Promise.all(holds.map((hold) => first.ledger.secure(settlementOf(hold, host))));
+    await Promise.all(holds.map((hold) => first.ledger.secure(createTestSettlement(hold, host))));
     await first.ledger.close();
     // One of the leases has expired meanwhile.
     const [late] = holds as [HoldOrder];
@@ -201,7 +201,7 @@ describe("settling during database failures", () => {
     assert.equal((await db.pool.query("select ledger_expire(10) as expired")).rows[0].expired, 1);
 
     const second = await open(t, { directory: first.directory });
-    const replay = openReplay({
+    const replay = openSpoolReplay({
       spool: second.spool,
       clock: second.clock,
       log: createLog("silent"),
@@ -210,7 +210,7 @@ describe("settling during database failures", () => {
     t.after(() => replay.stop());
     await replay.run();
     await replay.run();
-    for (const { id } of holds) assert.deepEqual(await chargesOf(id), [COST]);
+    for (const { id } of holds) assert.deepEqual(await chargesOf(id), [TEST_CHARGE]);
     assert.deepEqual(await onDisk(first.directory), []);
     assert.deepEqual([second.ledger.tallies.late, second.ledger.tallies.committed], [1, 2]);
     await assertLedger();
@@ -220,7 +220,7 @@ describe("settling during database failures", () => {
     const dead = await open(t);
     const hold = await held(dead.ledger);
     dead.trouble.before = () => coded("57P01");
-    await dead.ledger.secure(settlementOf(hold, host));
+    await dead.ledger.secure(createTestSettlement(hold, host));
     await db.pool.query(
       "with lost as (delete from hold where id = $1 returning *) update ledger_account a set held = a.held - lost.amount from lost where a.id = lost.account_id",
       [hold.id],
@@ -228,10 +228,10 @@ describe("settling during database failures", () => {
     const next = await open(t, { directory: dead.directory });
     const settlements = (await readSpools(dead.directory)).flatMap((file) => file.settlements);
     const { waiting, charge } = await findUnsettled(db.pool, settlements);
-    assert.deepEqual([waiting.map(({ id }) => id), charge], [[hold.id], COST]);
+    assert.deepEqual([waiting.map(({ id }) => id), charge], [[hold.id], TEST_CHARGE]);
     assert.deepEqual(await enterSettlements(next.ledger, settlements), { entered: 1, known: 0, givenUp: 0 });
     assert.deepEqual(await enterSettlements(next.ledger, settlements), { entered: 0, known: 1, givenUp: 0 });
-    assert.deepEqual(await chargesOf(hold.id), [COST]);
+    assert.deepEqual(await chargesOf(hold.id), [TEST_CHARGE]);
     assert.equal(next.ledger.tallies.late, 1);
     assert.deepEqual((await findUnsettled(db.pool, settlements)).waiting, []);
     await assertLedger();
@@ -241,20 +241,20 @@ describe("settling during database failures", () => {
     const { ledger, trouble, lines, directory } = await open(t);
     const holds = [await held(ledger), await held(ledger)];
     trouble.before = () => coded("57P01");
-    for (const hold of holds) await ledger.secure(settlementOf(hold, host));
+    for (const hold of holds) await ledger.secure(createTestSettlement(hold, host));
     await ledger.close();
     const [line, ...others] = lines.filter(({ level }) => level === 50) as unknown as Record<string, unknown>[];
     assert.deepEqual(others, []);
     assert.match(String(line?.msg), /^stopped with charges that wait in the spool: /);
     assert.deepEqual(
       [line?.settlements, line?.chargeMicro, line?.directory],
-      [2, exactMicro(pico(2n * COST)), directory],
+      [2, formatExactMicrodollars(pico(2n * TEST_CHARGE)), directory],
     );
     without(trouble);
     const next = await open(t, { directory });
     const settlements = (await readSpools(directory)).flatMap((file) => file.settlements);
     await enterSettlements(next.ledger, settlements);
-    for (const { id } of holds) assert.deepEqual(await chargesOf(id), [COST]);
+    for (const { id } of holds) assert.deepEqual(await chargesOf(id), [TEST_CHARGE]);
     await assertLedger();
   });
 
@@ -265,7 +265,7 @@ describe("settling during database failures", () => {
       throw coded("ENOSPC");
     });
     trouble.before = () => coded("53100");
-    const secured = ledger.secure(settlementOf(hold, host));
+    const secured = ledger.secure(createTestSettlement(hold, host));
     await eventually("neither takes it", () => append.mock.callCount() > 0);
     clock.advance(ANSWER_MS);
     await secured;
@@ -284,7 +284,7 @@ describe("settling during database failures", () => {
     const { ledger, clock, trouble, lines, directory } = await open(t);
     const hold = await held(ledger);
     trouble.before = () => new TypeError("a bug");
-    await ledger.secure(settlementOf(hold, host));
+    await ledger.secure(createTestSettlement(hold, host));
     assert.deepEqual(await onDisk(directory), [hold.id]);
     await passing("it is tried again", clock, () => ledger.tallies.retried > 3);
     const told = lines.filter(({ msg }) => msg === "settling failed unexpectedly; retrying");
@@ -302,11 +302,11 @@ describe("settling during database failures", () => {
     const { ledger, lines, directory } = await open(t);
     const [bad, good] = [await held(ledger), await held(ledger)];
     await Promise.all([
-      ledger.secure({ ...settlementOf(bad, host), charge: pico(bad.amount + 1n) }),
-      ledger.secure(settlementOf(good, host)),
+      ledger.secure({ ...createTestSettlement(bad, host), charge: pico(bad.amount + 1n) }),
+      ledger.secure(createTestSettlement(good, host)),
     ]);
-    assert.deepEqual(await chargesOf(good.id), [COST]);
-    await ledger.secure(settlementOf({ id: newId(), accountId: builder }, host));
+    assert.deepEqual(await chargesOf(good.id), [TEST_CHARGE]);
+    await ledger.secure(createTestSettlement({ id: newId(), accountId: builder }, host));
     const notes = (await readFile(join(directory, "given-up.jsonl"), "utf8"))
       .split("\n")
       .filter((line) => line !== "")
@@ -325,7 +325,7 @@ describe("settling during database failures", () => {
     const { ledger, clock, trouble, directory, spool } = await open(t);
     const hold = await held(ledger);
     trouble.before = () => coded("57P03");
-    await ledger.secure({ ...settlementOf(hold, host), charge: pico(hold.amount + 1n) });
+    await ledger.secure({ ...createTestSettlement(hold, host), charge: pico(hold.amount + 1n) });
     assert.deepEqual(await onDisk(directory), [hold.id]);
     t.mock.method(spool, "giveUp", async () => {
       throw coded("ENOSPC");
@@ -341,7 +341,7 @@ describe("settling during database failures", () => {
     const giveUp = t.mock.method(other.spool, "giveUp", async () => {
       throw coded("ENOSPC");
     });
-    const replay = openReplay({ ...other, log: createLog("silent"), isAlive: () => false });
+    const replay = openSpoolReplay({ ...other, log: createLog("silent"), isAlive: () => false });
     t.after(() => replay.stop());
     await replay.run();
     assert.equal(giveUp.mock.callCount(), 1);
@@ -358,16 +358,16 @@ describe("settling during database failures", () => {
     const hold = await held(ledger);
     const hanging = Promise.withResolvers<void>();
     trouble.hangs = hanging.promise;
-    const secured = ledger.secure(settlementOf(hold, host));
+    const secured = ledger.secure(createTestSettlement(hold, host));
     let isClosed = false;
     const closed = ledger.close().then(() => {
       isClosed = true;
     });
-    for (let turns = 0; turns < 10; turns++) await turn();
+    for (let turns = 0; turns < 10; turns++) await waitOneTurn();
     assert.equal(isClosed, false);
     hanging.resolve();
     await Promise.all([secured, closed]);
-    assert.deepEqual([await chargesOf(hold.id), await onDisk(directory)], [[COST], []]);
+    assert.deepEqual([await chargesOf(hold.id), await onDisk(directory)], [[TEST_CHARGE], []]);
   });
 
   test("retries a settlement when a migration replaced the SQL function meanwhile", async (t) => {
@@ -380,9 +380,9 @@ describe("settling during database failures", () => {
       };
     };
     onceTheTableIsGone();
-    assert.equal(await ledger.settle(settlementOf(mine, host)), "settled");
+    assert.equal(await ledger.settle(createTestSettlement(mine, host)), "settled");
     onceTheTableIsGone();
-    assert.equal(await ledger.trySettling(settlementOf(anothers, host)), "settled");
+    assert.equal(await ledger.trySettling(createTestSettlement(anothers, host)), "settled");
     assert.equal(ledger.tallies.givenUp, 0);
     await assertLedger();
   });
@@ -390,7 +390,7 @@ describe("settling during database failures", () => {
   test("releases a hold whose connection was lost after the commit, so that its client was refused", async (t) => {
     const { ledger, clock, trouble, done } = await open(t);
     trouble.after = () => coded("ECONNRESET");
-    const asked = ledger.hold(holdOf(builder));
+    const asked = ledger.hold(createTestHold(builder));
     await eventually("the store took it", () => done.length > 0);
     without(trouble);
     trouble.before = () => coded("ECONNREFUSED");
@@ -411,7 +411,7 @@ describe("settling during database failures", () => {
     const { ledger, clock, trouble, asked, done } = await open(t);
     const hanging = Promise.withResolvers<void>();
     trouble.hangs = hanging.promise;
-    const hold = ledger.hold(holdOf(builder));
+    const hold = ledger.hold(createTestHold(builder));
     const refused = assert.rejects(hold, UnreachableError);
     await eventually("the database is asked", () => asked.includes("ledger_hold_one"));
     clock.advance(ANSWER_MS);
@@ -428,7 +428,7 @@ describe("settling during database failures", () => {
     const { ledger, clock, trouble, asked } = await open(t);
     const hanging = Promise.withResolvers<void>();
     trouble.hangs = hanging.promise;
-    const hold = holdOf(builder);
+    const hold = createTestHold(builder);
     const holding = ledger.hold(hold);
     await eventually("the database is asked", () => asked.includes("ledger_hold_one"));
     clock.advance(600);
@@ -451,7 +451,7 @@ describe("settling during database failures", () => {
       queries += 1;
       return new UnreachableError("database", "no answer");
     };
-    await assert.rejects(ledger.hold(holdOf(builder)), UnreachableError);
+    await assert.rejects(ledger.hold(createTestHold(builder)), UnreachableError);
     assert.equal(queries, 1);
   });
 
@@ -475,7 +475,7 @@ describe("renewing leases while the database is unreachable", () => {
     const renewed: Uuid[][] = [];
     let error: Error | undefined;
     const [alive, ended] = [newId(), newId()];
-    const leases = keepLeases({
+    const leases = openHoldLeases({
       clock,
       log,
       ledger: {

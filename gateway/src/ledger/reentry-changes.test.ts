@@ -6,9 +6,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import pg from "pg";
 import type { Uuid } from "../base/ids.ts";
-import { seeded } from "../base/testing.ts";
+import { seededRandom } from "../base/testing.ts";
 import { DESCRIBE_CHANGES_OPTION, joinChangeParts, watchChanges } from "../db/changes.ts";
-import { broadcastConnection } from "../db/connected.ts";
+import { broadcastConnectionName } from "../db/connected-programs.ts";
 import { clientConfig } from "../db/pool.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
@@ -231,7 +231,7 @@ describe("re-entering changes that a failover lost", () => {
   });
 
   test("gives the same result in whichever order gateways enter their journals", async () => {
-    const random = seeded(7);
+    const random = seededRandom(7);
     for (let round = 0; round < 12; round++) {
       const gateways = [await gateway(), await gateway(), await gateway()];
       const [account, key] = [newId(), newId()];
@@ -262,7 +262,7 @@ describe("re-entering changes that a failover lost", () => {
 
   test("enters a change once when several gateways recorded it from the same command", async () => {
     const journal: string[] = [];
-    const listener = new pg.Client(clientConfig(lost.connection, broadcastConnection()));
+    const listener = new pg.Client(clientConfig(lost.connection, broadcastConnectionName()));
     clients.push(listener);
     await listener.connect();
     const put = joinChangeParts((change) => journal.push(change));
@@ -286,7 +286,7 @@ describe("re-entering changes that a failover lost", () => {
   test("a command sends its changes only while a gateway that records them is connected", async () => {
     const database = await openTestDatabase();
     const command = new pg.Client(clientConfig(database.connection, "command"));
-    const listener = new pg.Client(clientConfig(database.connection, broadcastConnection()));
+    const listener = new pg.Client(clientConfig(database.connection, broadcastConnectionName()));
     const reader = new pg.Client(clientConfig(database.connection, "reader"));
     try {
       for (const client of [command, reader]) await client.connect();

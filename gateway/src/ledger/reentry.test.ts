@@ -15,7 +15,7 @@ import { type JournalEntry, journalLine, readJournal } from "./journal-lines.ts"
 import { type Ledger, openLedger } from "./ledger.ts";
 import { emptyReentryResult, type ReentryResult, reenterRequests } from "./reentry.ts";
 import { openSpool } from "./spool.ts";
-import { COST, holdOf, newDirectory, newId, settlementOf } from "./testing.ts";
+import { createTestHold, createTestSettlement, newDirectory, newId, TEST_CHARGE } from "./testing.ts";
 
 const log = createLog("silent");
 
@@ -38,8 +38,8 @@ async function entriesOf(journal: Pick<Journal, "read">): Promise<JournalEntry[]
 
 describe("the re-entry journal", () => {
   const request = (): JournalEntry => {
-    const hold = holdOf(newId());
-    return { kind: "request", hold: { ...hold, label: "a label" }, settlement: settlementOf(hold, newId()) };
+    const hold = createTestHold(newId());
+    return { kind: "request", hold: { ...hold, label: "a label" }, settlement: createTestSettlement(hold, newId()) };
   };
 
   test("returns its entries in order, also to the next gateway on the directory", async (t) => {
@@ -142,8 +142,8 @@ describe("re-entry after a failover", () => {
     assert.deepEqual(differing, []);
   };
   const lostRequest = (accountId: Uuid, paidHost: Uuid | null = host) => {
-    const hold = holdOf(accountId);
-    return { kind: "request" as const, hold, settlement: settlementOf(hold, paidHost) };
+    const hold = createTestHold(accountId);
+    return { kind: "request" as const, hold, settlement: createTestSettlement(hold, paidHost) };
   };
 
   test("charges a lost request once, pays its host, and skips requests that are still in the database", async () => {
@@ -156,8 +156,8 @@ describe("re-entry after a failover", () => {
     const before = await balance(host);
     assert.deepEqual(await enter([there, held, lost]), { entered: { requests: 2 }, notEntered: [] });
     assert.deepEqual(await enter([there, held, lost]), emptyReentryResult(), "a second time nothing is missing");
-    assert.deepEqual(await ledger.balance(builder), { balance: 5_000_000n - 3n * COST, held: 0n });
-    assert.equal((await balance(host)) - before, 2n * hostShareOf(COST));
+    assert.deepEqual(await ledger.balance(builder), { balance: 5_000_000n - 3n * TEST_CHARGE, held: 0n });
+    assert.equal((await balance(host)) - before, 2n * hostShareOf(TEST_CHARGE));
     const { rows } = await db.pool.query("select outcome, model, prompt_tokens, key_id from request where id = $1", [
       lost.hold.id,
     ]);
@@ -169,7 +169,7 @@ describe("re-entry after a failover", () => {
     const builder = await account("builder", 50_000_000n);
     const lost = Array.from({ length: 20 }, () => lostRequest(builder));
     await Promise.all([enter(lost), enter(lost), enter([...lost].reverse())]);
-    assert.equal(await balance(builder), 50_000_000n - 20n * COST);
+    assert.equal(await balance(builder), 50_000_000n - 20n * TEST_CHARGE);
     await assertBalanced();
   });
 
@@ -188,7 +188,7 @@ describe("re-entry after a failover", () => {
     await db.pool.query("delete from hold where id = $1", [hold.id]);
     await db.pool.query("update ledger_account set held = 0 where id = $1", [builder]);
     assert.equal(await own.settle(settlement), "late");
-    assert.equal(await balance(builder), 5_000_000n - COST);
+    assert.equal(await balance(builder), 5_000_000n - TEST_CHARGE);
     assert.deepEqual(added, [{ kind: "request", hold, settlement }]);
     await assertBalanced();
   });

@@ -11,7 +11,7 @@ import { column, queryRows, row } from "../db/rows.ts";
 import type { Journal } from "./journal.ts";
 import { ChangeIdentity, type JournalEntry } from "./journal-lines.ts";
 import type { Ledger } from "./ledger.ts";
-import { restoreBatch } from "./restore.ts";
+import { restoreRequests } from "./restore-requests.ts";
 
 /** The batch size of the ledger. */
 const AT_ONCE = 128;
@@ -74,7 +74,7 @@ async function enterPart(
   if (part.length === 0) return;
   const note = (id: Uuid, reason: string): number =>
     into.notEntered.push({ kind: "request", id: publicId("req", id), reason });
-  const restored = await restoreBatch(
+  const restored = await restoreRequests(
     pool,
     part.map(({ hold }) => hold),
   );

@@ -15,9 +15,9 @@ import { openHostMoney } from "./host-money.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
 import { openReserve, type Reserve } from "./reserve.ts";
 import type { Settlement } from "./settlement.ts";
-import { COST, holdOf, newId, settlementOf } from "./testing.ts";
+import { createTestHold, createTestSettlement, newId, TEST_CHARGE } from "./testing.ts";
 
-const SHARE = hostShareOf(COST);
+const SHARE = hostShareOf(TEST_CHARGE);
 const HOUR_MS = 3_600_000;
 
 interface Served {
@@ -63,7 +63,13 @@ describe("the reserve of withheld host shares", () => {
     return id;
   };
   /** Creates a builder with bought credit, and a host with a node. Both belong to `owner` if it is given. */
-  const parties = async ({ owner, bought = 100n * COST }: { owner?: Uuid; bought?: bigint } = {}): Promise<Served> => {
+  const parties = async ({
+    owner,
+    bought = 100n * TEST_CHARGE,
+  }: {
+    owner?: Uuid;
+    bought?: bigint;
+  } = {}): Promise<Served> => {
     const [builder, host, node] = [await open("builder", owner), await open("host", owner), newId()];
     if (bought > 0n) await move("purchase", builder, bought);
     await db.pool.query("insert into node (id, account_id, name, state) values ($1, $2, 'a node', 'ready')", [
@@ -73,9 +79,9 @@ describe("the reserve of withheld host shares", () => {
     return { builder, host, node };
   };
   const ended = async ({ builder, host, node }: Served, withheld?: WithheldReason): Promise<Settlement> => {
-    const order = holdOf(builder, COST);
+    const order = createTestHold(builder, TEST_CHARGE);
     assert.deepEqual(await ledger.hold(order), { kind: "held" });
-    const settlement = { ...settlementOf(order, withheld === undefined ? host : null), nodeId: node };
+    const settlement = { ...createTestSettlement(order, withheld === undefined ? host : null), nodeId: node };
     return withheld === undefined ? settlement : { ...settlement, withheld: { hostId: host, reason: withheld } };
   };
   const serve = async (served: Served, withheld?: WithheldReason): Promise<Uuid> => {
@@ -108,8 +114,8 @@ describe("the reserve of withheld host shares", () => {
     const books = await moved(async () => {
       id = await serve(served, "node_failed");
     });
-    assert.deepEqual(books, { reserve: SHARE, platform: COST - SHARE });
-    assert.equal(await balance(served.builder), 99n * COST);
+    assert.deepEqual(books, { reserve: SHARE, platform: TEST_CHARGE - SHARE });
+    assert.equal(await balance(served.builder), 99n * TEST_CHARGE);
     assert.equal(await balance(served.host), 0n);
     const [line] = await reserve.list({ hostId: served.host, limit: 10 });
     assert.equal(line?.requestId, id);
@@ -132,7 +138,7 @@ describe("the reserve of withheld host shares", () => {
     const books = await moved(async () => {
       assert.deepEqual(await Promise.all(batch.map((one) => ledger.settle(one))), Array(4).fill("settled"));
     });
-    assert.deepEqual(books, { reserve: 2n * SHARE, platform: 4n * (COST - SHARE) });
+    assert.deepEqual(books, { reserve: 2n * SHARE, platform: 4n * (TEST_CHARGE - SHARE) });
     assert.equal(await balance(served.host), 2n * SHARE);
     const again = await moved(async () => {
       assert.deepEqual(await Promise.all(batch.map((one) => ledger.settle(one))), Array(4).fill("repeated"));
@@ -148,7 +154,7 @@ describe("the reserve of withheld host shares", () => {
     await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = $1", [settlement.id]);
     assert.equal(await ledger.expire(), 1);
     const books = await moved(async () => assert.equal(await ledger.settle(settlement), "late"));
-    assert.deepEqual(books, { reserve: SHARE, platform: COST - SHARE });
+    assert.deepEqual(books, { reserve: SHARE, platform: TEST_CHARGE - SHARE });
     assert.equal(await ledger.settle(settlement), "repeated");
   });
 
@@ -186,9 +192,9 @@ describe("the reserve of withheld host shares", () => {
       }
     };
     for (let i = 0; i < 2; i++) {
-      const order = { ...holdOf(served.builder, COST), id: await later() };
+      const order = { ...createTestHold(served.builder, TEST_CHARGE), id: await later() };
       await ledger.hold(order);
-      await ledger.settle({ ...settlementOf(order, served.host), nodeId: served.node });
+      await ledger.settle({ ...createTestSettlement(order, served.host), nodeId: served.node });
     }
     const money = openHostMoney({ pool: db.pool, holdDays: 7 });
     assert.equal((await money(served.host)).heldBack, 3n * SHARE);
@@ -345,33 +351,33 @@ describe("the reserve of withheld host shares", () => {
   describe("granted credit", () => {
     test("earns no host's share when it is spent on its owner's own node, unlike bought credit", async () => {
       const served = await parties({ owner: await identity(), bought: 0n });
-      await move("grant", served.builder, COST + COST / 2n);
-      await move("purchase", served.builder, 10n * COST);
+      await move("grant", served.builder, TEST_CHARGE + TEST_CHARGE / 2n);
+      await move("purchase", served.builder, 10n * TEST_CHARGE);
       const ids = [await serve(served), await serve(served), await serve(served)];
       const parts = await Promise.all(ids.map(grantedPart));
-      assert.deepEqual(parts, [COST, COST / 2n, 0n]);
+      assert.deepEqual(parts, [TEST_CHARGE, TEST_CHARGE / 2n, 0n]);
       assert.equal(await granted(served.builder), 0n);
-      assert.equal(await balance(served.host), hostShareOf(COST - COST / 2n) + SHARE);
+      assert.equal(await balance(served.host), hostShareOf(TEST_CHARGE - TEST_CHARGE / 2n) + SHARE);
     });
 
     test("is spent by the requests of one settlement batch in their order", async () => {
       const served = await parties({ owner: await identity(), bought: 0n });
       const stranger = await parties();
-      await move("grant", served.builder, COST + COST / 2n);
-      await move("purchase", served.builder, 10n * COST);
+      await move("grant", served.builder, TEST_CHARGE + TEST_CHARGE / 2n);
+      await move("purchase", served.builder, 10n * TEST_CHARGE);
       const batch = await Promise.all([ended(served), ended(stranger), ended(served), ended(served)]);
       assert.deepEqual(await Promise.all(batch.map((one) => ledger.settle(one))), Array(4).fill("settled"));
-      assert.equal(await balance(served.host), hostShareOf(COST - COST / 2n) + SHARE);
+      assert.equal(await balance(served.host), hostShareOf(TEST_CHARGE - TEST_CHARGE / 2n) + SHARE);
       assert.equal(await balance(stranger.host), SHARE);
     });
 
     test("is spent once by a request that a settlement batch contains twice", async () => {
       const served = await parties({ owner: await identity(), bought: 0n });
-      await move("grant", served.builder, 2n * COST);
+      await move("grant", served.builder, 2n * TEST_CHARGE);
       const [once, other] = await Promise.all([ended(served), ended(served)]);
       const batch = [once, once, other];
       assert.deepEqual(await Promise.all(batch.map((one) => ledger.settle(one))), Array(3).fill("settled"));
-      assert.deepEqual(await Promise.all([once.id, other.id].map(grantedPart)), [COST, COST]);
+      assert.deepEqual(await Promise.all([once.id, other.id].map(grantedPart)), [TEST_CHARGE, TEST_CHARGE]);
       assert.equal(await granted(served.builder), 0n);
       assert.equal(await balance(served.host), 0n);
     });
@@ -380,39 +386,39 @@ describe("the reserve of withheld host shares", () => {
       const owner = await identity();
       const own = await parties({ owner, bought: 0n });
       const stranger = { ...(await parties()), builder: own.builder };
-      await move("grant", own.builder, 2n * COST);
-      await move("purchase", own.builder, 2n * COST);
+      await move("grant", own.builder, 2n * TEST_CHARGE);
+      await move("purchase", own.builder, 2n * TEST_CHARGE);
       for (let i = 0; i < 3; i++) await serve(stranger);
       assert.equal(await balance(stranger.host), 3n * SHARE);
       // Granted credit for one request is left: two requests were paid from bought credit and one from granted credit.
       const id = await serve(own);
-      assert.equal(await grantedPart(id), COST);
+      assert.equal(await grantedPart(id), TEST_CHARGE);
       assert.equal(await balance(own.host), 0n);
-      await move("purchase", own.builder, COST);
+      await move("purchase", own.builder, TEST_CHARGE);
       assert.equal(await grantedPart(await serve(own)), 0n);
       assert.equal(await balance(own.host), SHARE);
     });
 
     test("is reduced to the balance when a refund leaves a balance below it", async () => {
-      const served = await parties({ owner: await identity(), bought: 5n * COST });
-      await move("grant", served.builder, 2n * COST);
-      await move("refund", served.builder, 6n * COST);
-      assert.equal(await granted(served.builder), COST);
-      await move("purchase", served.builder, 5n * COST);
-      assert.equal(await granted(served.builder), COST);
+      const served = await parties({ owner: await identity(), bought: 5n * TEST_CHARGE });
+      await move("grant", served.builder, 2n * TEST_CHARGE);
+      await move("refund", served.builder, 6n * TEST_CHARGE);
+      assert.equal(await granted(served.builder), TEST_CHARGE);
+      await move("purchase", served.builder, 5n * TEST_CHARGE);
+      assert.equal(await granted(served.builder), TEST_CHARGE);
     });
 
     test("earns no share when the share is withheld or the request is settled late", async () => {
       const served = await parties({ owner: await identity(), bought: 0n });
-      await move("grant", served.builder, COST + COST / 2n);
-      await move("purchase", served.builder, 10n * COST);
+      await move("grant", served.builder, TEST_CHARGE + TEST_CHARGE / 2n);
+      await move("purchase", served.builder, 10n * TEST_CHARGE);
       await serve(served, "node_failed");
       assert.deepEqual(await reserve.list({ hostId: served.host, limit: 10 }), []);
       const settlement = await ended(served);
       await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = $1", [settlement.id]);
       await ledger.expire();
       assert.equal(await ledger.settle(settlement), "late");
-      assert.equal(await balance(served.host), hostShareOf(COST - COST / 2n));
+      assert.equal(await balance(served.host), hostShareOf(TEST_CHARGE - TEST_CHARGE / 2n));
     });
   });
 });

@@ -11,7 +11,7 @@ import { REQUEST_OUTCOMES, WITHHELD_REASONS, type WithheldReason } from "../base
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 
 /** The migration that adds the reserve. */
-export const RESERVE_SINCE = 39;
+export const RESERVE_MIGRATION = 39;
 
 const There = row({ isThere: z.boolean() });
 

@@ -1,10 +1,10 @@
 /** The SQL statements that settle requests, and their results. */
 import type pg from "pg";
 import { z } from "zod";
-import { timeOf, type Uuid } from "../base/ids.ts";
+import { creationTimeMsOf, type Uuid } from "../base/ids.ts";
 import { type Pico, pico } from "../base/money.ts";
 import type { FinishReason, RequestOutcome, WithheldReason } from "../base/states.ts";
-import { parseNumbers, plainArray, textArray } from "../db/arrays.ts";
+import { formatTextArray, formatUnquotedArray, parseNumbers } from "../db/arrays.ts";
 import { column, queryOne, row } from "../db/rows.ts";
 import type { HoldOrder } from "./hold.ts";
 
@@ -91,14 +91,14 @@ export async function settleBatch(
   const [first] = batch;
   if (hasReserve && batch.some(withholds)) {
     const withheld = [
-      plainArray(batch.map((s) => s.withheld?.hostId ?? null)),
-      textArray(batch.map((s) => s.withheld?.reason ?? null)),
+      formatUnquotedArray(batch.map((s) => s.withheld?.hostId ?? null)),
+      formatTextArray(batch.map((s) => s.withheld?.reason ?? null)),
     ];
     const { codes } = await queryOne(pool, Codes, SETTLE_WITHHELD, [...parameters(batch), ...withheld]);
     return parseNumbers(codes).map((code) => OUTCOMES[code] as SettleOutcome);
   }
   if (hasOnes && first !== undefined && batch.length === 1) {
-    const { code } = await queryOne(pool, Code, SETTLE_ONE, [...endingOf(first), timeOf(first.id)]);
+    const { code } = await queryOne(pool, Code, SETTLE_ONE, [...endingOf(first), creationTimeMsOf(first.id)]);
     return [OUTCOMES[code] as SettleOutcome];
   }
   const { codes } = await queryOne(pool, Codes, SETTLE, parameters(batch));
@@ -139,20 +139,20 @@ const endingOf = (s: Settlement): unknown[] => [
 
 function parameters(batch: Settlement[]): string[] {
   return [
-    plainArray(batch.map((s) => s.id)),
-    plainArray(batch.map((s) => s.accountId)),
-    plainArray(batch.map((s) => s.paidHostId)),
-    plainArray(batch.map((s) => s.nodeId)),
-    plainArray(batch.map((s) => s.charge)),
-    textArray(batch.map((s) => s.outcome)),
-    plainArray(batch.map((s) => s.httpStatus)),
-    textArray(batch.map((s) => s.finishReason)),
-    plainArray(batch.map((s) => s.completionTokens)),
-    plainArray(batch.map((s) => s.reasoningTokens)),
-    plainArray(batch.map((s) => s.attempts)),
-    plainArray(batch.map((s) => s.queueMs)),
-    plainArray(batch.map((s) => s.ttftMs)),
-    plainArray(batch.map((s) => s.durationMs)),
-    plainArray(batch.map((s) => timeOf(s.id))),
+    formatUnquotedArray(batch.map((s) => s.id)),
+    formatUnquotedArray(batch.map((s) => s.accountId)),
+    formatUnquotedArray(batch.map((s) => s.paidHostId)),
+    formatUnquotedArray(batch.map((s) => s.nodeId)),
+    formatUnquotedArray(batch.map((s) => s.charge)),
+    formatTextArray(batch.map((s) => s.outcome)),
+    formatUnquotedArray(batch.map((s) => s.httpStatus)),
+    formatTextArray(batch.map((s) => s.finishReason)),
+    formatUnquotedArray(batch.map((s) => s.completionTokens)),
+    formatUnquotedArray(batch.map((s) => s.reasoningTokens)),
+    formatUnquotedArray(batch.map((s) => s.attempts)),
+    formatUnquotedArray(batch.map((s) => s.queueMs)),
+    formatUnquotedArray(batch.map((s) => s.ttftMs)),
+    formatUnquotedArray(batch.map((s) => s.durationMs)),
+    formatUnquotedArray(batch.map((s) => creationTimeMsOf(s.id))),
   ];
 }

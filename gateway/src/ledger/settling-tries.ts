@@ -1,9 +1,9 @@
 /** A single try to settle a request, counters of tries, and the handling of settlements that can never be entered. */
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import { exactMicro, type Pico, pico, ZERO } from "../base/money.ts";
+import { formatExactMicrodollars, type Pico, pico, ZERO } from "../base/money.ts";
 import type { RateLimitedLog } from "../base/rate-limited-log.ts";
-import { isBug, isDataFault, isRefusal } from "../db/errors.ts";
+import { isBug, isDataFault, isStatementRefused } from "../db/errors.ts";
 import type { HoldOrder } from "./hold.ts";
 import type { Settlement, SettleOutcome } from "./settlement.ts";
 import type { Spool } from "./spool.ts";
@@ -76,7 +76,7 @@ export class SettlingTries {
       return outcome === "late" ? await this.#settleLate(settlement) : outcome;
     };
     const result = await settle()
-      .catch((error) => (isRefusal(error) ? settle() : Promise.reject(error)))
+      .catch((error) => (isStatementRefused(error) ? settle() : Promise.reject(error)))
       .then(
         (outcome) => ({ outcome, error: outcome === "unknown" ? unknownHold() : undefined, isFinal: true }),
         (error: unknown) => ({ outcome: "unknown" as const, error, isFinal: isDataFault(error) }),
@@ -130,7 +130,7 @@ export class SettlingTries {
     sparing.warn(request, { request }, "request settled after its lease expired");
     if (short <= 0n) return;
     this.tallies.short = pico(this.tallies.short + short);
-    const micro = { chargeMicro: exactMicro(charge), shortMicro: exactMicro(short) };
+    const micro = { chargeMicro: formatExactMicrodollars(charge), shortMicro: formatExactMicrodollars(short) };
     log.error({ request, ...micro }, "late settlement found too little credit; the rest is not charged");
   }
 

@@ -8,14 +8,14 @@ import type { Clock } from "../base/clock.ts";
 import { openDeadlines } from "../base/deadlines.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import { exactMicro, pico } from "../base/money.ts";
-import { openRetryPauses, type RetryPauses } from "../base/pauses.ts";
+import { formatExactMicrodollars, pico } from "../base/money.ts";
 import { rateLimitedLog } from "../base/rate-limited-log.ts";
-import { isDataFault, isRefusal } from "../db/errors.ts";
+import { openRetryPauses, type RetryPauses } from "../base/retry-pauses.ts";
+import { isDataFault, isStatementRefused } from "../db/errors.ts";
+import { DiskFallback } from "./disk-fallback.ts";
 import type { HoldOrder } from "./hold.ts";
 import { type PendingSettlement, PendingSettlements } from "./pending-settlements.ts";
 import type { Settlement, SettleOutcome } from "./settlement.ts";
-import { DiskFallback } from "./settling-disk.ts";
 import { type SettlingTallies, SettlingTries, type TriesOptions } from "./settling-tries.ts";
 
 /** A settlement that is not committed by then is written to disk. */
@@ -126,7 +126,7 @@ async function carry(
       end(work, outcome !== "unknown" || (await tries.giveUpUnknown(settlement)));
       return outcome;
     } catch (error) {
-      if (isRefusal(error) && !isDoubted) {
+      if (isStatementRefused(error) && !isDoubted) {
         // Retries once, because a migration may have replaced the SQL function meanwhile.
         isDoubted = true;
         continue;
@@ -163,7 +163,7 @@ async function close({ clock, log, works, pauses, directory }: Closing): Promise
   const left = works.all().filter((work) => work.isSpooled);
   if (left.length > 0) {
     const charge = left.reduce((sum, { settlement }) => sum + settlement.charge, 0n);
-    const waiting = { settlements: left.length, chargeMicro: exactMicro(pico(charge)), directory };
+    const waiting = { settlements: left.length, chargeMicro: formatExactMicrodollars(pico(charge)), directory };
     log.error(
       waiting,
       "stopped with charges that wait in the spool: start a gateway on its directory, or run tollgate admin spool enter",

@@ -9,10 +9,10 @@ import { type Pico, pico } from "../base/money.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import { systemDisk } from "./disk.ts";
 import type { Ledger } from "./ledger.ts";
-import { openIfThere, readTextFrom } from "./replay.ts";
 import type { Settlement } from "./settlement.ts";
-import { ownerOf, type SpoolOwner } from "./spool.ts";
+import { parseSpoolOwner, type SpoolOwner } from "./spool.ts";
 import { readLines } from "./spool-lines.ts";
+import { openIfThere, readTextFrom } from "./spool-replay.ts";
 
 export interface SpoolFile {
   name: string;
@@ -27,7 +27,7 @@ export interface SpoolFile {
 export async function readSpools(directory: string): Promise<SpoolFile[]> {
   const files: SpoolFile[] = [];
   for (const name of await systemDisk.readdir(directory)) {
-    const owner = ownerOf(name);
+    const owner = parseSpoolOwner(name);
     const handle = owner && (await openIfThere(systemDisk, join(directory, name)));
     if (owner === undefined || handle === undefined) continue;
     try {

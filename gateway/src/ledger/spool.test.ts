@@ -11,17 +11,17 @@ import { pico } from "../base/money.ts";
 import { manualClock } from "../base/testing.ts";
 import { DAY_MS } from "../base/time.ts";
 import { type Disk, systemDisk } from "./disk.ts";
-import { openReplay } from "./replay.ts";
 import type { Settlement, SettleOutcome } from "./settlement.ts";
 import { openSpool, type Spool, workerDirectory } from "./spool.ts";
 import { formatSettlementLine, readLines } from "./spool-lines.ts";
-import { newDirectory, newId, settlementOf } from "./testing.ts";
+import { openSpoolReplay } from "./spool-replay.ts";
+import { createTestSettlement, newDirectory, newId } from "./testing.ts";
 
 const log = createLog("silent");
 const HERE = "machine";
 const DEAD = 4_000_000;
 
-const ended = (): Settlement => settlementOf({ id: newId(), accountId: newId() }, newId());
+const ended = (): Settlement => createTestSettlement({ id: newId(), accountId: newId() }, newId());
 const spools = async (directory: string): Promise<string[]> =>
   (await readdir(directory)).filter((name) => name.endsWith(".spool"));
 const linesOf = async (directory: string): Promise<Settlement[]> => {
@@ -34,7 +34,7 @@ const open = (directory: string, gatewayId: string, pid = process.pid, host = HE
 /** Opens a replay of the directory into a ledger that is a map from request ID to the number of settlements. */
 async function replaying(t: TestContext, spool: Spool, books = new Map<Uuid, number>(), clock: Clock = systemClock) {
   const state = { isAway: false, secured: [] as Settlement[], beforeRemoval: async () => {} };
-  const replay = openReplay({
+  const replay = openSpoolReplay({
     spool,
     clock,
     log,

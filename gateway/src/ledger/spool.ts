@@ -1,6 +1,6 @@
 /**
  * The spool: settlements on this gateway's own disk while the database does not accept them. Each running gateway
- * writes one file; `replay.ts` settles the files that other gateways left. Concurrent appends share one write and one
+ * writes one file; `spool-replay.ts` settles the files that other gateways left. Concurrent appends share one write and one
  * fsync. The file is emptied when no settlement is open. After any error (a full disk, a failed fsync) a file is not
  * written again: open settlements go to a new file, and the old file is removed when the new one is safe.
  */
@@ -92,7 +92,7 @@ export async function spoolDirectories(root: string, readdir: (path: string) => 
 
 const NAME = /^([A-Za-z0-9._-]+)~(\d+)~([^~]+)~(\d+)\.spool$/;
 
-export function ownerOf(name: string): SpoolOwner | undefined {
+export function parseSpoolOwner(name: string): SpoolOwner | undefined {
   const [, host, pid, gatewayId] = NAME.exec(name) ?? [];
   return host === undefined || gatewayId === undefined ? undefined : { host, pid: Number(pid), gatewayId };
 }
@@ -178,7 +178,7 @@ class OwnFile {
     await file.handle.datasync();
     file.size += bytes.length;
     if (await isAt(this.#disk, file.path, file.handle)) return;
-    // Another gateway assumed that this one was dead and removed its file (replay.ts).
+    // Another gateway assumed that this one was dead and removed its file (spool-replay.ts).
     await this.#abandon();
     await this.begin();
   }

@@ -7,9 +7,9 @@ import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { BUILDER_ENTRY_KINDS, TRANSFER_KINDS } from "../base/states.ts";
 import { DAY_MS } from "../base/time.ts";
-import { hasClosedDays, usageRows } from "../db/closed-days.ts";
+import { hasClosedDays, usageRowsSql } from "../db/closed-days.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
-import { ledgerViews } from "./views.ts";
+import { ledgerViewsClause } from "./views.ts";
 
 const StatementLine = row({
   /** The line's position, which increases with time. Also the cursor of a page. */
@@ -57,7 +57,7 @@ function byDayText(hasDays: boolean): string {
   return `with used as (
     select date_trunc('day', hour at time zone 'UTC') as day, sum(requests)::float8 as requests,
            sum(prompt_tokens)::float8 as prompt, sum(completion_tokens)::float8 as completion, -sum(charge_pico) as amount
-      from ${usageRows("own", { from, to }, hasDays)} hours group by 1
+      from ${usageRowsSql("own", { from, to }, hasDays)} hours group by 1
   ), transferred as materialized (
     select lpad((extract(epoch from e.at) * 1000000)::bigint::text, 18, '0') || '1' || t.id as place,
            e.kind, e.amount, e.operation, t.reason, e.at
@@ -74,7 +74,7 @@ function byDayText(hasDays: boolean): string {
       from transferred where $2::text is null or place collate "C" < $2
   ), newest as (
     select balance + (select coalesce(sum(charge_pico), 0)
-                        from ${usageRows("own", { from: "$4::timestamptz", to: "timestamptz 'infinity'" }, hasDays)} newer)
+                        from ${usageRowsSql("own", { from: "$4::timestamptz", to: "timestamptz 'infinity'" }, hasDays)} newer)
              - (select coalesce(sum(amount), 0) from transferred where place collate "C" >= $2) as balance
       from ledger_account where id = $1
   )
@@ -139,7 +139,7 @@ export interface Statement {
 export function openStatement({ pool }: { pool: pg.Pool }): Statement {
   return {
     lines: async (accountId, { before, limit }) =>
-      queryRows(pool, StatementLine, linesText(await ledgerViews(pool)), [accountId, before ?? null, limit]),
+      queryRows(pool, StatementLine, linesText(await ledgerViewsClause(pool)), [accountId, before ?? null, limit]),
     async byDay(accountId, { before, limit } = { before: undefined, limit: undefined }) {
       const end = before === undefined ? null : endOfDayAfter(before);
       const oldest =

@@ -15,9 +15,9 @@ import type { Settlement } from "./settlement.ts";
 export const newId = newIds(systemClock, systemRandom());
 
 /** The charge for the token counts below at the test's prices. */
-export const COST = 3n * 20_000n + 5n * 40_000n;
+export const TEST_CHARGE = 3n * 20_000n + 5n * 40_000n;
 
-export const holdOf = (accountId: Uuid, amount = 1_000_000n): HoldOrder => ({
+export const createTestHold = (accountId: Uuid, amount = 1_000_000n): HoldOrder => ({
   id: newId(),
   accountId,
   amount: pico(amount),
@@ -33,12 +33,15 @@ export const holdOf = (accountId: Uuid, amount = 1_000_000n): HoldOrder => ({
   client: "test",
 });
 
-export const settlementOf = (hold: Pick<HoldOrder, "id" | "accountId">, paidHostId: Uuid | null): Settlement => ({
+export const createTestSettlement = (
+  hold: Pick<HoldOrder, "id" | "accountId">,
+  paidHostId: Uuid | null,
+): Settlement => ({
   id: hold.id,
   accountId: hold.accountId,
   nodeId: paidHostId === null ? null : newId(),
   paidHostId,
-  charge: pico(COST),
+  charge: pico(TEST_CHARGE),
   outcome: "ok",
   httpStatus: 200,
   finishReason: "stop",

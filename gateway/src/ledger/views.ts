@@ -7,7 +7,7 @@ import { z } from "zod";
 import { queryOne, row } from "../db/rows.ts";
 
 /** The migration that adds views of ledger entries and functions for single operations. */
-export const DERIVED_SINCE = 30;
+export const DERIVED_ENTRIES_MIGRATION = 30;
 
 const Derived = row({ isDerived: z.boolean() });
 
@@ -31,7 +31,7 @@ const STORED = `
   )`;
 
 /** Returns the `with` clause that a ledger query must start with. Empty when the database has the views. */
-export async function ledgerViews(db: pg.Pool | pg.PoolClient): Promise<string> {
+export async function ledgerViewsClause(db: pg.Pool | pg.PoolClient): Promise<string> {
   const { isDerived } = await queryOne(db, Derived, `select to_regclass('ledger_book') is not null as "isDerived"`);
   return isDerived ? "" : `with ${STORED} `;
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { manualClock, turn } from "../base/testing.ts";
+import { manualClock, waitOneTurn } from "../base/testing.ts";
 import { answerTimeout } from "./answer-timeout.ts";
 
 const timeoutMs = 200;
@@ -22,36 +22,36 @@ function start(isUnsent = (): boolean => false) {
 test("the reply timeout calls back once, at its end", async () => {
   const { clock, passed } = start();
   clock.advance(timeoutMs - 1);
-  await turn();
+  await waitOneTurn();
   assert.equal(passed(), 0);
   clock.advance(1);
-  await turn();
+  await waitOneTurn();
   clock.advance(10 * timeoutMs);
-  await turn();
+  await waitOneTurn();
   assert.equal(passed(), 1);
 });
 
 test("the reply timeout restarts once if the question is still unsent in this process", async () => {
   const { clock, passed } = start(() => true);
   clock.advance(timeoutMs);
-  await turn();
+  await waitOneTurn();
   clock.advance(timeoutMs - 1);
-  await turn();
+  await waitOneTurn();
   assert.equal(passed(), 0);
   clock.advance(1);
-  await turn();
+  await waitOneTurn();
   assert.equal(passed(), 1);
 });
 
 test("the reply timeout is extended once by the delay of a late timer", async () => {
   const { clock, passed } = start();
   clock.freeze(timeoutMs + 150);
-  await turn();
+  await waitOneTurn();
   clock.advance(149);
-  await turn();
+  await waitOneTurn();
   assert.equal(passed(), 0);
   clock.advance(1);
-  await turn();
+  await waitOneTurn();
   assert.equal(passed(), 1);
 });
 
@@ -60,6 +60,6 @@ test("the reply timeout never expires after the question was answered", async ()
   clock.advance(timeoutMs);
   // The timer has fired. The answer is read later in the same turn of the event loop.
   stop();
-  await turn();
+  await waitOneTurn();
   assert.equal(passed(), 0);
 });

@@ -1,5 +1,5 @@
 /** The settings of limits. */
-import { choice, domain, text } from "../base/settings.ts";
+import { choice, declareSettings, text } from "../base/settings.ts";
 
 interface LimitsConfig {
   /** The URL of the server that counts limits. Undefined: this gateway counts in memory. */
@@ -8,7 +8,7 @@ interface LimitsConfig {
   limitsWhenAway: "refuse" | "local";
 }
 
-export const limits = domain({
+export const limitSettings = declareSettings({
   title: "Limits",
   settings: {
     VALKEY_URL: text({

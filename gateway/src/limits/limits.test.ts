@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { turn } from "../base/testing.ts";
-import { DEFAULT_LIMITS, type Entry, formatReset, type Limits, rateLimitHeaders } from "./limits.ts";
+import { waitOneTurn } from "../base/testing.ts";
+import { DEFAULT_LIMITS, formatReset, type LimitEntry, type Limits, rateLimitHeaders } from "./limits.ts";
 import {
-  findServer,
+  findValkeyServer,
   type LimitsBench,
   memoryBench,
   START_MS,
-  startServer,
+  startValkeyServer,
   type TestServer,
   valkeyBench,
   workersBench,
@@ -15,7 +15,7 @@ import {
 
 const KEY = "key-1";
 const WIDE = { requestsPerMinute: 1_000_000, tokensPerMinute: 1_000_000_000, inFlight: 1_000_000 };
-const binary = findServer();
+const binary = findValkeyServer();
 
 describe("limits counted in memory", () => {
   suite(memoryBench);
@@ -32,7 +32,7 @@ describe("limits that a primary process counts for its workers", () => {
     assert.ok(await dying.enterModel("m", "r1", 1));
     assertRefused(await other.enter(KEY, "r2", one), "rate_limit_streams", 1);
     await dying.close();
-    await turn();
+    await waitOneTurn();
     assert.ok((await other.enter(KEY, "r3", one)).admitted);
     assert.ok(await other.enterModel("m", "r3", 1));
     await bench.close();
@@ -44,7 +44,7 @@ describe("limits counted in Valkey", {
 }, () => {
   let server: TestServer;
   before(async () => {
-    server = await startServer(binary as string);
+    server = await startValkeyServer(binary as string);
   });
   after(() => server.kill());
   suite(() => valkeyBench(server));
@@ -257,7 +257,7 @@ function suite(openBench: () => Promise<LimitsBench>): void {
   });
 }
 
-function assertRefused(entry: Entry, code: string, retryAfterS: number): void {
+function assertRefused(entry: LimitEntry, code: string, retryAfterS: number): void {
   assert.ok(!entry.admitted, `refused with ${code}`);
   assert.deepEqual({ code: entry.code, retryAfterS: entry.retryAfterS }, { code, retryAfterS });
 }

@@ -15,7 +15,7 @@ import type { LimitOutcome } from "../base/states.ts";
 
 export const MINUTE_MS = 60_000;
 /** The longest time until the slots of a dead gateway are free, in ms. */
-export const LEASE_MS = 60_000;
+export const SLOT_LEASE_MS = 60_000;
 /** The renewal interval in ms. Three renewals may fail before a running request loses its slot. */
 export const RENEW_EVERY_MS = 15_000;
 const IN_FLIGHT_RETRY_S = 1;
@@ -63,7 +63,7 @@ interface Standing {
 /** The reasons for which a key's limits refuse a request. The model's limit is not included. */
 export type Refusal = Exclude<LimitOutcome, "rate_limit_sku_capacity">;
 
-export type Entry =
+export type LimitEntry =
   | { admitted: true; standing: Standing }
   | { admitted: false; code: Refusal; retryAfterS: number; standing: Standing };
 
@@ -74,7 +74,7 @@ export interface Limits {
    * Checks the limits, counts the request and takes a slot that is leased to `id`, in one round trip. If `id` already
    * holds a slot, the request is admitted and nothing is counted. Rejects with `LimitsUnavailable`.
    */
-  enter(keyId: string, id: string, limits: KeyLimits): Promise<Entry>;
+  enter(keyId: string, id: string, limits: KeyLimits): Promise<LimitEntry>;
   /** Returns the key's use without counting a request. Rejects with `LimitsUnavailable`. */
   standing(keyId: string, limits: KeyLimits): Promise<Standing>;
   /**
@@ -137,14 +137,14 @@ export function exceededLimit(used: Usage, limits: KeyLimits): Refusal | null {
 }
 
 /** Whether a request with this result counts toward the request limit of the minute. */
-export const isCounted = (refusal: Refusal | null): boolean => refusal !== "rate_limit_requests";
+export const countsTowardRequestLimit = (refusal: Refusal | null): boolean => refusal !== "rate_limit_requests";
 
 /** The result of a check. `used`: the counts after it. `resetMs`: the time until the minute ends. */
 export function entryResult(
   refusal: Refusal | null,
   used: { requests: number; tokens: number; resetMs: number },
   limits: KeyLimits,
-): Entry {
+): LimitEntry {
   const standing: Standing = {
     limitRequests: limits.requestsPerMinute,
     remainingRequests: Math.max(0, limits.requestsPerMinute - used.requests),

@@ -6,10 +6,10 @@ import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
 import type { KeyLimits, Limits } from "./limits.ts";
 import { limitsWithLocalFallback } from "./local-fallback.ts";
-import { findServer, START_MS, startServer, type TestServer } from "./testing.ts";
+import { findValkeyServer, START_MS, startValkeyServer, type TestServer } from "./testing.ts";
 import { valkeyLimits } from "./valkey.ts";
 
-const binary = findServer();
+const binary = findValkeyServer();
 const skip = binary === undefined && "neither valkey-server nor redis-server is installed";
 const KEY = "key-1";
 const LIMITS: KeyLimits = { requestsPerMinute: 10, tokensPerMinute: 1_000, inFlight: 7 };
@@ -22,7 +22,7 @@ describe("limits with a local fallback", { skip }, () => {
   let gateways: number;
 
   beforeEach(async () => {
-    server = await startServer(binary as string);
+    server = await startValkeyServer(binary as string);
     clock = manualClock(START_MS);
     gateways = 3;
     shared = await valkeyLimits({

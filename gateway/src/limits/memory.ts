@@ -8,15 +8,15 @@ import { HeldLeases } from "./held-leases.ts";
 import {
   checkCount,
   checkLimits,
+  countsTowardRequestLimit,
   entryResult,
   exceededLimit,
-  isCounted,
   type KeyLimits,
-  LEASE_MS,
   type Limits,
   MINUTE_MS,
   MODEL_SHARING_MS,
   mayEnterModel,
+  SLOT_LEASE_MS,
 } from "./limits.ts";
 
 interface Window {
@@ -72,7 +72,7 @@ export class LimitCounts {
   }
 
   /** Starts or renews a lease. All leases of a group must have the same length. */
-  lease(group: string, id: string, at: number, lengthMs = LEASE_MS): void {
+  lease(group: string, id: string, at: number, lengthMs = SLOT_LEASE_MS): void {
     const end = at + lengthMs;
     const leases = this.#leases.get(group);
     if (leases === undefined) {
@@ -136,7 +136,7 @@ export function memoryLimits({
       const slots = board.living(group, at);
       const repeated = slots.has(id);
       const refusal = repeated ? null : exceededLimit({ ...window, inFlight: slots.size }, limits);
-      if (!repeated && isCounted(refusal)) window.requests += 1;
+      if (!repeated && countsTowardRequestLimit(refusal)) window.requests += 1;
       if (refusal === null) take(group, id, at);
       return entryResult(refusal, { ...window, resetMs: (minute + 1) * MINUTE_MS - clock.now() }, limits);
     },

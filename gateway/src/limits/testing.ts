@@ -14,8 +14,8 @@ import { Redis } from "ioredis";
 import { Channel } from "../base/channel.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
-import { limitsOfPrimary, serveLimits } from "./for-workers.ts";
 import { type Limits, RENEW_EVERY_MS } from "./limits.ts";
+import { openLimitsOfPrimary, serveLimitsToWorker } from "./limits-for-workers.ts";
 import { LimitCounts, memoryLimits } from "./memory.ts";
 import { valkeyLimits } from "./valkey.ts";
 
@@ -64,8 +64,8 @@ export async function workersBench(): Promise<LimitsBench> {
     async gateway() {
       const [worker, primary] = duplexPair().map((end) => new Channel(end, { clock })) as [Channel, Channel];
       channels.push(worker);
-      serveLimits(primary, { clock, board });
-      const limits = limitsOfPrimary(worker);
+      serveLimitsToWorker(primary, { clock, board });
+      const limits = openLimitsOfPrimary(worker);
       return {
         ...limits,
         // Does not wait: a request leaves its model before its key, and waits only for the key.
@@ -141,7 +141,7 @@ export interface TestServer {
 }
 
 /** Returns the path of the Valkey or Redis binary. Undefined if none is installed. */
-export function findServer(): string | undefined {
+export function findValkeyServer(): string | undefined {
   const folders = (process.env.PATH ?? "").split(delimiter);
   const candidates = ["valkey-server", "redis-server"].flatMap((name) => folders.map((folder) => join(folder, name)));
   return candidates.find((path) => {
@@ -155,7 +155,7 @@ export function findServer(): string | undefined {
 }
 
 /** Starts a server that ends when the test's process ends. */
-export async function startServer(binary: string, settings: string[] = []): Promise<TestServer> {
+export async function startValkeyServer(binary: string, settings: string[] = []): Promise<TestServer> {
   const directory = await mkdtemp(join(tmpdir(), "tollgate-limits-"));
   const url = join(directory, "socket");
   const server = newProcess({
@@ -163,7 +163,7 @@ export async function startServer(binary: string, settings: string[] = []): Prom
     command: [binary, "--port", "0", "--unixsocket", url, "--save", "", "--dir", directory, ...settings],
     log: join(directory, "log"),
     ready: () =>
-      command(url, "PING").then(
+      sendValkeyCommand(url, "PING").then(
         () => true,
         () => false,
       ),
@@ -186,7 +186,7 @@ export async function startServer(binary: string, settings: string[] = []): Prom
 }
 
 /** Sends one command to the server, on a connection of its own. */
-export async function command(url: string, ...words: [string, ...string[]]): Promise<unknown> {
+export async function sendValkeyCommand(url: string, ...words: [string, ...string[]]): Promise<unknown> {
   const redis = new Redis(url, { lazyConnect: true, retryStrategy: () => null });
   // Ignored here, because connect() rejects with the failed connection.
   redis.on("error", () => undefined);

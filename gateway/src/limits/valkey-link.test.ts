@@ -3,13 +3,13 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Redis } from "ioredis";
 import { createLog } from "../base/log.ts";
-import { manualClock, turn } from "../base/testing.ts";
+import { manualClock, waitOneTurn } from "../base/testing.ts";
 import { LimitsUnavailable } from "./limits.ts";
-import { command, findServer, startServer, type TestServer } from "./testing.ts";
-import { type Connect, ValkeyLink } from "./valkey-link.ts";
+import { findValkeyServer, sendValkeyCommand, startValkeyServer, type TestServer } from "./testing.ts";
+import { type ConnectValkey, ValkeyLink } from "./valkey-link.ts";
 import type { ScriptedRedis } from "./valkey-scripts.ts";
 
-const binary = findServer();
+const binary = findValkeyServer();
 const skip = binary === undefined && "neither valkey-server nor redis-server is installed";
 const ANSWER_TIMEOUT_MS = 200;
 const probe = (redis: ScriptedRedis): Promise<unknown> => redis.ping();
@@ -17,14 +17,14 @@ const probe = (redis: ScriptedRedis): Promise<unknown> => redis.ping();
 describe("the timeout of a reply from the limits server", { skip }, () => {
   let server: TestServer;
   before(async () => {
-    server = await startServer(binary as string);
+    server = await startValkeyServer(binary as string);
   });
   after(() => server.kill());
 
   const open = async (t: { after(run: () => Promise<void>): void }) => {
     const [clock, log] = [manualClock(), createLog("silent")];
     let redis: ScriptedRedis | undefined;
-    const connect: Connect = (url, options) => {
+    const connect: ConnectValkey = (url, options) => {
       redis = new Redis(url, options) as ScriptedRedis;
       return redis;
     };
@@ -42,8 +42,8 @@ describe("the timeout of a reply from the limits server", { skip }, () => {
     redis.stream.pause();
     const asked = link.ask((client) => client.ping());
     // The server answers in order. When this answer arrives, the first one is in the socket.
-    await command(server.url, "PING");
-    await turn();
+    await sendValkeyCommand(server.url, "PING");
+    await waitOneTurn();
     redis.stream.resume();
     clock.advance(ANSWER_TIMEOUT_MS);
     assert.equal(await asked, "PONG");
@@ -56,7 +56,7 @@ describe("the timeout of a reply from the limits server", { skip }, () => {
     const answered = link.ask((redis) => redis.ping());
     // Blocks this process for longer than the timeout.
     clock.freeze(ANSWER_TIMEOUT_MS + 150);
-    await turn();
+    await waitOneTurn();
     server.thaw();
     assert.equal(await answered, "PONG");
 
@@ -66,7 +66,7 @@ describe("the timeout of a reply from the limits server", { skip }, () => {
       LimitsUnavailable,
     );
     clock.freeze(ANSWER_TIMEOUT_MS + 150);
-    await turn();
+    await waitOneTurn();
     clock.freeze(ANSWER_TIMEOUT_MS + 150);
     await unanswered;
   });

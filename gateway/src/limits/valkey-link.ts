@@ -9,7 +9,7 @@ import type { Dependency } from "../base/dependency.ts";
 import type { Log } from "../base/log.ts";
 import { answerTimeout } from "./answer-timeout.ts";
 import { LimitsUnavailable, type UnavailableCause } from "./limits.ts";
-import { type ScriptedRedis, scripts } from "./valkey-scripts.ts";
+import { type ScriptedRedis, VALKEY_SCRIPTS } from "./valkey-scripts.ts";
 
 /**
  * The most commands without an answer. Above it new ones are refused, because the server would not answer them in time.
@@ -28,11 +28,11 @@ type Question<T = unknown> = (redis: ScriptedRedis) => Promise<T>;
 
 type ClientOptions = Omit<RedisOptions, "replyMapping">;
 /** Creates the client that manages the connection. */
-export type Connect = (url: string, options: ClientOptions) => ScriptedRedis;
+export type ConnectValkey = (url: string, options: ClientOptions) => ScriptedRedis;
 
 interface LinkOptions {
   url: string;
-  connect?: Connect | undefined;
+  connect?: ConnectValkey | undefined;
   clock: Clock;
   log: Log;
   answerTimeoutMs: number;
@@ -83,7 +83,7 @@ export class ValkeyLink implements Dependency {
       retryStrategy: (attempt) => Math.min(RECONNECT_MS_MAX, 25 * 2 ** Math.min(attempt, 10)),
       // Reconnects when the server has become a replica, because the address may lead to the new primary.
       reconnectOnError: (error) => error.message.startsWith("READONLY"),
-      scripts,
+      scripts: VALKEY_SCRIPTS,
     });
     this.#redis.on("error", (error: Error) => this.#failed("disconnected", error));
     this.#redis.on("close", () => this.#failed("disconnected", new Error("the connection was closed")));

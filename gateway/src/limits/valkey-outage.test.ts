@@ -9,11 +9,11 @@ import { Redis } from "ioredis";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
 import { DEFAULT_LIMITS, type Limits, LimitsUnavailable, type UnavailableCause } from "./limits.ts";
-import { command, findServer, START_MS, startServer, type TestServer } from "./testing.ts";
+import { findValkeyServer, START_MS, sendValkeyCommand, startValkeyServer, type TestServer } from "./testing.ts";
 import { valkeyLimits } from "./valkey.ts";
 import type { ScriptedRedis } from "./valkey-scripts.ts";
 
-const binary = findServer();
+const binary = findValkeyServer();
 const skip = binary === undefined && "neither valkey-server nor redis-server is installed";
 const KEY = "key-1";
 const ANSWER_TIMEOUT_MS = 200;
@@ -60,7 +60,7 @@ describe("limits during outages of Valkey", { skip }, () => {
   ];
   /** Returns how often the server has answered that it is read-only. */
   const readOnlyErrors = async (): Promise<number> => {
-    const stats = String(await command(server.url, "INFO", "errorstats"));
+    const stats = String(await sendValkeyCommand(server.url, "INFO", "errorstats"));
     return Number(/errorstat_READONLY:count=(\d+)/.exec(stats)?.[1] ?? 0);
   };
   /** Asserts that requests are refused without waiting. */
@@ -95,7 +95,7 @@ describe("limits during outages of Valkey", { skip }, () => {
   };
 
   beforeEach(async () => {
-    server = await startServer(binary as string);
+    server = await startValkeyServer(binary as string);
     limits = await open();
   });
   afterEach(async () => {
@@ -193,7 +193,7 @@ describe("limits during outages of Valkey", { skip }, () => {
 
   test("refuses requests while the server is a read-only replica", async () => {
     assert.ok((await limits.enter(KEY, "r1", DEFAULT_LIMITS)).admitted);
-    await command(server.url, "REPLICAOF", "127.0.0.1", "1");
+    await sendValkeyCommand(server.url, "REPLICAOF", "127.0.0.1", "1");
     for (const question of asked()) await assert.rejects(question, LimitsUnavailable);
     assert.equal(limits.health.isAway, true);
     // The server is reachable, but answers every probe with an error.
@@ -204,7 +204,7 @@ describe("limits during outages of Valkey", { skip }, () => {
       await assertRefusedAtOnce();
       return (await readOnlyErrors()) >= before + 3;
     });
-    await command(server.url, "REPLICAOF", "NO", "ONE");
+    await sendValkeyCommand(server.url, "REPLICAOF", "NO", "ONE");
     const told = await back();
     assert.equal(told.cause, "error");
     assert.ok((await limits.enter(KEY, "r2", DEFAULT_LIMITS)).admitted);

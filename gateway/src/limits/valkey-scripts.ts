@@ -4,7 +4,7 @@
  * keys of one call share a hash tag.
  */
 import type { Redis } from "ioredis";
-import { LEASE_MS, MINUTE_MS, MODEL_SHARING_MS, type Refusal } from "./limits.ts";
+import { MINUTE_MS, MODEL_SHARING_MS, type Refusal, SLOT_LEASE_MS } from "./limits.ts";
 
 /** The counts of a minute are kept for two, so that clock differences cannot end the minute early. */
 const WINDOW_TTL_MS = 2 * MINUTE_MS;
@@ -21,8 +21,8 @@ end
 /** Functions for leases. Numbers are passed as decimal text, because older servers write large ones as 1.8e+12. */
 const LEASE = `
 local function lease(key, id)
-  redis.call('ZADD', key, string.format('%.0f', now + ${LEASE_MS}), id)
-  redis.call('PEXPIRE', key, ${LEASE_MS})
+  redis.call('ZADD', key, string.format('%.0f', now + ${SLOT_LEASE_MS}), id)
+  redis.call('PEXPIRE', key, ${SLOT_LEASE_MS})
 end
 local function holds(key, id)
   local stop = redis.call('ZSCORE', key, id)
@@ -111,7 +111,7 @@ for i = 2, #ARGV do lease(KEYS[1], ARGV[i]) end
 return #ARGV - 1
 `;
 
-export const scripts = {
+export const VALKEY_SCRIPTS = {
   limitsEnter: { lua: ENTER, numberOfKeys: 2 },
   limitsStanding: { lua: STANDING, numberOfKeys: 1 },
   limitsLeave: { lua: LEAVE, numberOfKeys: 2 },
@@ -123,7 +123,8 @@ export const scripts = {
  * The client with one command per script: keys first, then arguments. It sends a script's hash, or its text if the
  * server does not have it yet.
  */
-export type ScriptedRedis = Redis & Record<keyof typeof scripts, (...words: (string | number)[]) => Promise<unknown>>;
+export type ScriptedRedis = Redis &
+  Record<keyof typeof VALKEY_SCRIPTS, (...words: (string | number)[]) => Promise<unknown>>;
 
 /** The results of a check, by the number that ENTER returns. */
 export const ENTER_RESULTS: readonly (Refusal | null)[] = [

@@ -5,7 +5,7 @@
  */
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { LEASE_MS, LimitsUnavailable } from "./limits.ts";
+import { LimitsUnavailable, SLOT_LEASE_MS } from "./limits.ts";
 
 const TRY_EVERY_MS = 1_000;
 const PENDING_MAX = 10_000;
@@ -39,13 +39,13 @@ export class SlotReturns {
 
   /** Returns a slot. Resolves when that is done, or postponed to the background. */
   async depart(departure: SlotReturn): Promise<void> {
-    const pending: Pending = { ...departure, sure: true, until: this.#clock.monotonic() + LEASE_MS };
+    const pending: Pending = { ...departure, sure: true, until: this.#clock.monotonic() + SLOT_LEASE_MS };
     if (!(await this.#attempt(pending))) this.#keep(pending);
   }
 
   /** Returns a slot that a request may have taken, although no answer came. */
   undo(departure: SlotReturn): void {
-    this.#keep({ ...departure, sure: false, until: this.#clock.monotonic() + LEASE_MS });
+    this.#keep({ ...departure, sure: false, until: this.#clock.monotonic() + SLOT_LEASE_MS });
   }
 
   /** Drops a pending return, because a request with the same ID takes a slot again. */

@@ -7,24 +7,24 @@ import { createLog } from "../base/log.ts";
 import { manualClock } from "../base/testing.ts";
 import { DEFAULT_LIMITS, type Limits } from "./limits.ts";
 import {
-  command,
-  findServer,
+  findValkeyServer,
   type LimitsBench,
   memoryBench,
-  startServer,
+  sendValkeyCommand,
+  startValkeyServer,
   type TestServer,
   valkeyBench,
 } from "./testing.ts";
 import { valkeyLimits } from "./valkey.ts";
 
-const binary = findServer();
+const binary = findValkeyServer();
 const skip = binary === undefined && "neither valkey-server nor redis-server is installed";
 const KEY = "key-1";
 
 describe("Valkey limits on one server", { skip }, () => {
   let server: TestServer;
   before(async () => {
-    server = await startServer(binary as string);
+    server = await startValkeyServer(binary as string);
   });
   after(() => server.kill());
 
@@ -81,10 +81,10 @@ describe("Valkey limits on one server", { skip }, () => {
     await limits.leave(KEY, "r1", 10);
     await limits.enter(KEY, "r2", DEFAULT_LIMITS);
     await limits.enterModel("m", "r2", 1);
-    const keys = (await command(server.url, "KEYS", "ttl:*")) as string[];
+    const keys = (await sendValkeyCommand(server.url, "KEYS", "ttl:*")) as string[];
     assert.equal(keys.length, 5);
     for (const key of keys) {
-      const ttlMs = Number(await command(server.url, "PTTL", key));
+      const ttlMs = Number(await sendValkeyCommand(server.url, "PTTL", key));
       assert.ok(ttlMs > 0 && ttlMs <= 120_000, `${key} ends in ${ttlMs} ms`);
     }
   });
@@ -95,11 +95,11 @@ describe("Valkey limits on one server", { skip }, () => {
     const limits = await bench.gateway();
     const two = { ...DEFAULT_LIMITS, inFlight: 2 };
     for (const id of ["r1", "r2"]) assert.ok((await limits.enter(KEY, id, two)).admitted);
-    await command(server.url, "FLUSHALL");
+    await sendValkeyCommand(server.url, "FLUSHALL");
     await bench.pass(15_000);
     const refused = await limits.enter(KEY, "r3", two);
     assert.equal(refused.admitted, false);
-    await command(server.url, "FLUSHALL");
+    await sendValkeyCommand(server.url, "FLUSHALL");
     await limits.leave(KEY, "r1", 500);
     const next = await limits.enter(KEY, "r4", two);
     assert.equal(next.standing.remainingTokens, 2_000_000 - 500, "tokens count though the slot was forgotten");
@@ -109,21 +109,21 @@ describe("Valkey limits on one server", { skip }, () => {
     const limits = await valkeyLimits({ url: server.url, clock: manualClock(), log: createLog("silent") });
     t.after(() => limits.close());
     await limits.enterModel("m", "r1", 2);
-    await command(server.url, "SCRIPT", "FLUSH");
+    await sendValkeyCommand(server.url, "SCRIPT", "FLUSH");
     assert.equal(await limits.enterModel("m", "r2", 2), true);
   });
 });
 
 test("limits keep all keys of one call on one server of a Valkey cluster", { skip }, async (t) => {
-  const server = await startServer(binary as string, ["--cluster-enabled", "yes"]);
+  const server = await startValkeyServer(binary as string, ["--cluster-enabled", "yes"]);
   const bench = await valkeyBench(server);
   t.after(async () => {
     await bench.close();
     await server.kill();
   });
-  await command(server.url, "CLUSTER", "ADDSLOTSRANGE", "0", "16383");
+  await sendValkeyCommand(server.url, "CLUSTER", "ADDSLOTSRANGE", "0", "16383");
   await eventually("the cluster is up", async () =>
-    String(await command(server.url, "CLUSTER", "INFO")).includes("cluster_state:ok"),
+    String(await sendValkeyCommand(server.url, "CLUSTER", "INFO")).includes("cluster_state:ok"),
   );
   const limits = await bench.gateway();
   assert.ok((await limits.enter(KEY, "r1", DEFAULT_LIMITS)).admitted);

@@ -9,14 +9,14 @@ import { HeldLeases } from "./held-leases.ts";
 import {
   checkCount,
   checkLimits,
-  type Entry,
   entryResult,
   type KeyLimits,
+  type LimitEntry,
   type Limits,
   LimitsUnavailable,
   type UnavailableCause,
 } from "./limits.ts";
-import { type Connect, ValkeyLink } from "./valkey-link.ts";
+import { type ConnectValkey, ValkeyLink } from "./valkey-link.ts";
 import { ENTER_RESULTS } from "./valkey-scripts.ts";
 import { type SlotReturn, SlotReturns } from "./valkey-slot-returns.ts";
 
@@ -40,7 +40,7 @@ interface ValkeyOptions {
   /** In tests: replaces the server's time. */
   nowMs?: () => number;
   /** In tests: replaces the client that opens a socket. */
-  connect?: Connect;
+  connect?: ConnectValkey;
 }
 
 /** Opens the limits. Resolves when connected, or after the first failed try; further tries run in the background. */
@@ -160,7 +160,7 @@ export async function valkeyLimits(options: ValkeyOptions): Promise<Limits> {
   };
 }
 
-function readEntry(answer: unknown, limits: KeyLimits): Entry {
+function readEntry(answer: unknown, limits: KeyLimits): LimitEntry {
   invariant(Array.isArray(answer) && answer.every(Number.isSafeInteger), "the script answers with counts");
   const [verdict, requests, tokens, resetMs] = answer as [number, number, number, number];
   const refusal = ENTER_RESULTS[verdict];

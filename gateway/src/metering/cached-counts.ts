@@ -10,7 +10,7 @@
 import { hash } from "node:crypto";
 
 /** The shortest text that is cached. Counting a shorter one takes no longer than looking it up. */
-export const KNOWN_UNITS_MIN = 512;
+export const CACHED_TEXT_UNITS_MIN = 512;
 /** The least length of a block in UTF-16 units, except for the last block. */
 const BLOCK_UNITS_MIN = 4096;
 /** The cache has at least this many entries and at most twice as many. An entry takes some hundred bytes. */

@@ -1,11 +1,11 @@
 /** The settings of the model catalogue. */
-import { domain, text } from "../base/settings.ts";
+import { declareSettings, text } from "../base/settings.ts";
 
 interface CatalogueConfig {
   catalogueFile: string | undefined;
 }
 
-export const catalogue = domain({
+export const catalogueSettings = declareSettings({
   title: "Models",
   settings: {
     CATALOGUE_FILE: text({

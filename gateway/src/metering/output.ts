@@ -14,7 +14,7 @@
 import type { Channel } from "@tollgate/protocol/frames.ts";
 import { invariant } from "../base/invariant.ts";
 import type { TextStream } from "./bpe/text-stream.ts";
-import { isHighSurrogate, isLowSurrogate } from "./classes.ts";
+import { isHighSurrogate, isLowSurrogate } from "./character-classes.ts";
 import type { OutputCount, OutputMeter } from "./meter.ts";
 
 /** The number of units per step near the cap. The search for the cut covers one step. */

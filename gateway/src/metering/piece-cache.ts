@@ -16,7 +16,7 @@ export class PieceCache {
   get(hash: number, units: Uint16Array, from: number, to: number): number | undefined {
     const slot = hash >>> (32 - BITS);
     if (this.#hashes[slot] !== hash || this.#lengths[slot] !== to - from) return undefined;
-    return isSame(this.#units, slot * UNITS_MAX, units, from, to) ? this.#counts[slot] : undefined;
+    return startsWithUnits(this.#units, slot * UNITS_MAX, units, from, to) ? this.#counts[slot] : undefined;
   }
 
   set(hash: number, units: Uint16Array, from: number, to: number, count: number): void {
@@ -30,7 +30,7 @@ export class PieceCache {
 }
 
 /** Whether `left`, from `at` on, starts with `units[from..to)`. */
-export function isSame(left: Uint16Array, at: number, units: Uint16Array, from: number, to: number): boolean {
+export function startsWithUnits(left: Uint16Array, at: number, units: Uint16Array, from: number, to: number): boolean {
   for (let i = from, j = at; i < to; i++, j++) if (left[j] !== units[i]) return false;
   return true;
 }

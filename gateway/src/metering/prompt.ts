@@ -3,7 +3,7 @@ import { invariant } from "../base/invariant.ts";
 import { BpeCounter } from "./bpe/counter.ts";
 import type { ChatMessage, OutputMeter, Prompt, PromptCount } from "./meter.ts";
 import { CappedOutput, noOutput } from "./output.ts";
-import { type ChatTemplate, SPECIAL } from "./templates.ts";
+import { type ChatTemplate, SPECIAL_TOKEN_SEGMENT } from "./templates.ts";
 import type { Tables, Tokenizer } from "./tokenizers.ts";
 import { UnigramCounter } from "./unigram/counter.ts";
 
@@ -69,7 +69,7 @@ function countChat(chat: ChatTemplate, countText: CountOne, messages: ChatMessag
   const tellMax = limit * TELL_TIMES;
   let tokens = 0;
   for (const segment of chat.segments(messages)) {
-    tokens += segment === SPECIAL ? 1 : countText(segment, tellMax - tokens);
+    tokens += segment === SPECIAL_TOKEN_SEGMENT ? 1 : countText(segment, tellMax - tokens);
     if (tokens > tellMax) break;
   }
   return { tokens, over: tokens > limit ? { index: 0, tokens, isExact: tokens <= tellMax } : null };

@@ -10,8 +10,8 @@ import type { ChatMessage } from "./meter.ts";
 export type RenderedRole = "system" | "user" | "assistant" | "tool";
 
 /** A special token of the template, or text between two of them. */
-type Segment = typeof SPECIAL | string;
-export const SPECIAL = null;
+type Segment = typeof SPECIAL_TOKEN_SEGMENT | string;
+export const SPECIAL_TOKEN_SEGMENT = null;
 
 export interface ChatTemplate {
   segments(messages: readonly ChatMessage[]): Generator<Segment>;
@@ -50,7 +50,7 @@ export function llama3SystemStart(day: string): string {
 }
 
 function* llama3Segments(messages: readonly ChatMessage[]): Generator<Segment> {
-  yield SPECIAL; // <|begin_of_text|>
+  yield SPECIAL_TOKEN_SEGMENT; // <|begin_of_text|>
   const first = messages[0];
   const isSystemFirst = first !== undefined && renderedRole(first.role) === "system";
   const system = isSystemFirst ? first.content.trim() : "";
@@ -61,18 +61,18 @@ function* llama3Segments(messages: readonly ChatMessage[]): Generator<Segment> {
     if (rendered === "tool") yield* llama3Message("ipython", `\n\n${JSON.stringify(content.toWellFormed())}`);
     else yield* llama3Message(rendered, `\n\n${content.trim()}`);
   }
-  yield SPECIAL; // <|start_header_id|>
+  yield SPECIAL_TOKEN_SEGMENT; // <|start_header_id|>
   yield "assistant";
-  yield SPECIAL; // <|end_header_id|>
+  yield SPECIAL_TOKEN_SEGMENT; // <|end_header_id|>
   yield "\n\n";
 }
 
 function* llama3Message(role: string, text: string): Generator<Segment> {
-  yield SPECIAL; // <|start_header_id|>
+  yield SPECIAL_TOKEN_SEGMENT; // <|start_header_id|>
   yield role;
-  yield SPECIAL; // <|end_header_id|>
+  yield SPECIAL_TOKEN_SEGMENT; // <|end_header_id|>
   yield text;
-  yield SPECIAL; // <|eot_id|>
+  yield SPECIAL_TOKEN_SEGMENT; // <|eot_id|>
 }
 
 /**
@@ -98,13 +98,13 @@ function* qwen2Segments(messages: readonly ChatMessage[]): Generator<Segment> {
     i--;
     yield* qwen2Turn(turn);
   }
-  yield SPECIAL; // <|im_start|>
+  yield SPECIAL_TOKEN_SEGMENT; // <|im_start|>
   yield "assistant\n";
 }
 
 function* qwen2Turn(text: string): Generator<Segment> {
-  yield SPECIAL; // <|im_start|>
+  yield SPECIAL_TOKEN_SEGMENT; // <|im_start|>
   yield text;
-  yield SPECIAL; // <|im_end|>
+  yield SPECIAL_TOKEN_SEGMENT; // <|im_end|>
   yield "\n";
 }

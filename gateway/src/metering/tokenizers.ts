@@ -2,10 +2,11 @@
  * The gateway's tokenizers, by their names in the catalogue. Each data file is pinned by its SHA-256, because another
  * file would change charges. Every request record contains the name and hash that were used.
  */
-import { type Asset, type BpeHeader, readAsset, type UnigramHeader } from "./asset.ts";
+
 import { type BpeTables, buildBpeTables } from "./bpe/tables.ts";
 import { readTables, writeTables } from "./stored-tables.ts";
 import { type ChatTemplate, llama3Chat, qwen2Chat } from "./templates.ts";
+import { type Asset, type BpeHeader, readAsset, type UnigramHeader } from "./tokenizer-asset.ts";
 import { buildUnigramTables, type UnigramTables } from "./unigram/tables.ts";
 
 export interface Tokenizer {

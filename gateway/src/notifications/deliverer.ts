@@ -3,12 +3,12 @@ import type { Mail } from "../accounts/mail.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { DELIVERY_CHANNELS, type DeliveryChannel } from "../base/states.ts";
-import type { AttemptOutcome, Deliveries, TakenDelivery } from "./deliveries.ts";
+import type { AttemptOutcome, ClaimedDelivery, Deliveries } from "./deliveries.ts";
+import { emailOf } from "./notification-texts.ts";
 import { SIGNATURE_HEADER, signatureOf, slackBody, webhookBody } from "./payloads.ts";
-import type { Post } from "./post.ts";
+import type { PostWebhook } from "./post-webhook.ts";
 import { readerFormatOf } from "./reader-format.ts";
 import { nextAttemptAtMs } from "./retry-schedule.ts";
-import { emailOf } from "./words.ts";
 
 const PROBLEM_CHARS_MAX = 200;
 const WEBHOOKS: readonly DeliveryChannel[] = ["webhook", "slack"];
@@ -20,7 +20,7 @@ export interface Deliverer {
 
 interface DelivererOptions {
   deliveries: Deliveries;
-  post: Post;
+  post: PostWebhook;
   /** Undefined if this gateway cannot send email. Emails then wait for another gateway until their retries end. */
   mail: Mail | undefined;
   clock: Clock;
@@ -35,7 +35,7 @@ type Outcome = { status: number } | { sent: true } | { problem: string; isFinal?
 export function openDeliverer({ deliveries, post, mail, clock, log, origin, version }: DelivererOptions): Deliverer {
   const sendMail = async (
     through: Mail,
-    { id, fact, email, locale, timeZone, ...taken }: TakenDelivery,
+    { id, fact, email, locale, timeZone, ...taken }: ClaimedDelivery,
   ): Promise<Outcome> => {
     if (email === null) return { problem: "the person no longer has an account", isFinal: true };
     const { accountId, accountName } = taken;
@@ -43,7 +43,7 @@ export function openDeliverer({ deliveries, post, mail, clock, log, origin, vers
     await through.send({ id, to: email, ...emailOf(fact, { id: accountId, name: accountName }, origin, style) });
     return { sent: true };
   };
-  const sendHook = async (taken: TakenDelivery): Promise<Outcome> => {
+  const sendHook = async (taken: ClaimedDelivery): Promise<Outcome> => {
     const { channel, fact, accountId, accountName, webhookUrl, webhookSecret, slackUrl, happenedAt } = taken;
     const told = {
       ...{ id: taken.notificationId, fact, origin, createdAt: happenedAt },
@@ -60,7 +60,7 @@ export function openDeliverer({ deliveries, post, mail, clock, log, origin, vers
     const signature = { [SIGNATURE_HEADER]: signatureOf(body, { secret: webhookSecret, unixSeconds }) };
     return { status: await post(webhookUrl, { headers: { ...agent, ...signature }, body }) };
   };
-  const tryOnce = async (taken: TakenDelivery): Promise<boolean> => {
+  const tryOnce = async (taken: ClaimedDelivery): Promise<boolean> => {
     const trying = taken.channel === "email" && mail !== undefined ? sendMail(mail, taken) : sendHook(taken);
     let reason: string | undefined;
     const outcome: Outcome = await trying.catch((error: unknown) => {
@@ -75,7 +75,11 @@ export function openDeliverer({ deliveries, post, mail, clock, log, origin, vers
   /**
    * A failing webhook is the account's problem, a failing mail server the operator's, so they are logged differently.
    */
-  const report = ({ id, channel, attempts }: TakenDelivery, how: AttemptOutcome, reason: string | undefined): void => {
+  const report = (
+    { id, channel, attempts }: ClaimedDelivery,
+    how: AttemptOutcome,
+    reason: string | undefined,
+  ): void => {
     const what = { delivery: id, channel, attempts, status: how.answerStatus, reason: reason ?? how.problem };
     const isOurs = channel === "email";
     if (how.state === "failed") log[isOurs ? "error" : "info"](what, "notification not delivered; giving up");
@@ -100,7 +104,7 @@ export function openDeliverer({ deliveries, post, mail, clock, log, origin, vers
 const MAIL_FAILED = "the mail server did not accept the email";
 const REMOVED: Outcome = { problem: "the webhook address was removed", isFinal: true };
 
-function judge(outcome: Outcome, { channel, attempts, createdAt }: TakenDelivery, nowMs: number): AttemptOutcome {
+function judge(outcome: Outcome, { channel, attempts, createdAt }: ClaimedDelivery, nowMs: number): AttemptOutcome {
   const answerStatus = "status" in outcome ? outcome.status : null;
   if ("sent" in outcome || (answerStatus !== null && answerStatus >= 200 && answerStatus < 300))
     return { state: "delivered", nextAt: null, answerStatus, problem: null };

@@ -11,7 +11,7 @@ import type { Uuid } from "../base/ids.ts";
 import { DELIVERY_CHANNELS, DELIVERY_STATES, type DeliveryChannel } from "../base/states.ts";
 import { DAY_MS } from "../base/time.ts";
 import { column, queryRows, row } from "../db/rows.ts";
-import type { StoredFact } from "./words.ts";
+import type { StoredFact } from "./notification-texts.ts";
 
 /** After this time, another gateway may claim a delivery. Longer than one attempt takes. */
 const TAKEN_S = 120;
@@ -41,7 +41,7 @@ const TakenRow = row({
   webhookSecret: z.string().nullable(),
   slackUrl: z.string().nullable(),
 });
-export type TakenDelivery = Omit<z.infer<typeof TakenRow>, "kind" | "data"> & { fact: StoredFact };
+export type ClaimedDelivery = Omit<z.infer<typeof TakenRow>, "kind" | "data"> & { fact: StoredFact };
 
 const Shown = row({
   id: column.uuid,
@@ -69,8 +69,8 @@ export interface AttemptOutcome {
 
 export interface Deliveries {
   /** Claims due deliveries of these channels. */
-  take(channels: readonly DeliveryChannel[]): Promise<TakenDelivery[]>;
-  tried(taken: Pick<TakenDelivery, "id" | "attempts">, how: AttemptOutcome): Promise<void>;
+  take(channels: readonly DeliveryChannel[]): Promise<ClaimedDelivery[]>;
+  tried(taken: Pick<ClaimedDelivery, "id" | "attempts">, how: AttemptOutcome): Promise<void>;
   /** The account's latest deliveries, newest first. */
   log(accountId: Uuid): Promise<ShownDelivery[]>;
   /** The number of test deliveries that the account has requested since a given time. */

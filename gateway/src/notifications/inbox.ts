@@ -3,7 +3,7 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
-import type { StoredFact } from "./words.ts";
+import type { StoredFact } from "./notification-texts.ts";
 
 /** The highest displayed count of unread notifications. */
 const UNREAD_MAX = 100;

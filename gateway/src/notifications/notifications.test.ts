@@ -15,14 +15,14 @@ import { manualClock } from "../base/testing.ts";
 import { DAY_MS } from "../base/time.ts";
 import { inTransaction } from "../db/pool.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
-import { addressRule } from "./addresses.ts";
 import type { ShownDelivery } from "./deliveries.ts";
-import { openEvents } from "./events.ts";
+import { openEventFinder } from "./event-finder.ts";
 import { openInbox } from "./inbox.ts";
 import { signatureOf } from "./payloads.ts";
-import { openPost } from "./post.ts";
+import { openWebhookPost } from "./post-webhook.ts";
 import { openSettings } from "./settings.ts";
 import { openTestNotifications } from "./testing.ts";
+import { addressRule } from "./webhook-addresses.ts";
 
 const MINUTE_MS = 60_000;
 const clock = manualClock(Date.now());
@@ -55,7 +55,7 @@ before(async () => {
   db = await openTestDatabase();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   receiver = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const post = openPost({ allows: addressRule({ allowLoopback: true }), allowsHttp: true, clock });
+  const post = openWebhookPost({ allows: addressRule({ allowLoopback: true }), allowsHttp: true, clock });
   const mail = { delivers: true, send: async (letter: Email) => void mailed.push(letter) };
   gateways = [0, 1].map(() => openTestNotifications({ pool: db.pool, clock, newId, log, mail, post }));
 });
@@ -223,7 +223,7 @@ describe("a webhook", () => {
 
   test("is never sent to a private address, even if its hostname was public at first", async () => {
     const { id } = await withWebhook();
-    const post = openPost({
+    const post = openWebhookPost({
       allows: addressRule({ allowLoopback: false }),
       allowsHttp: true,
       clock,
@@ -285,7 +285,8 @@ test("emails wait on a platform without a mail server, and are given up after th
 });
 
 describe("events in other parts of the gateway", () => {
-  const find = () => Promise.all(gateways.map(({ notify }) => openEvents({ pool: db.pool, clock, notify }).find()));
+  const find = () =>
+    Promise.all(gateways.map(({ notify }) => openEventFinder({ pool: db.pool, clock, notify }).find()));
   const told = async (accountId: Uuid): Promise<{ kind: string; data: unknown }[]> => {
     const rows = await openInbox({ pool: db.pool }).list({ accountId, identityId: newId() }, { limit: 10 });
     return rows.map(({ fact }) => fact);

@@ -8,17 +8,17 @@ import type { Clock } from "../base/clock.ts";
 import type { NewId, Uuid } from "../base/ids.ts";
 import type { DeliveryChannel } from "../base/states.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
+import { emailOf, type NotificationFact } from "./notification-texts.ts";
 import { DEFAULT_FORMAT } from "./reader-format.ts";
-import { emailOf, type Fact } from "./words.ts";
 
 /** The number of the migration that creates the tables. */
-export const NOTIFICATIONS_SCHEMA = 48;
+export const NOTIFICATIONS_MIGRATION = 48;
 
 const Id = row({ id: column.uuid });
 const There = row({ isThere: z.boolean() });
 const Named = row({ name: z.string() });
 
-export type Event = Fact & {
+export type Event = NotificationFact & {
   accountId: Uuid;
   /** Identifies the event among those of its kind and account. */
   about: string;

@@ -2,7 +2,7 @@
 import type { DeliveryChannel } from "../base/states.ts";
 import type { Deliverer } from "./deliverer.ts";
 import type { Deliveries } from "./deliveries.ts";
-import type { Events } from "./events.ts";
+import type { EventFinder } from "./event-finder.ts";
 import type { Inbox } from "./inbox.ts";
 import type { Event, Notify } from "./notify.ts";
 import type { NotificationSettings } from "./settings.ts";
@@ -16,7 +16,7 @@ interface Notifications {
   settings: NotificationSettings;
   inbox: Inbox;
   deliveries: Deliveries;
-  events: Events;
+  events: EventFinder;
   deliverer: Deliverer;
   /** Sends due deliveries soon, if this gateway runs background jobs. */
   soon: () => void;

@@ -1,8 +1,8 @@
 /** Formats webhooks' bodies and computes their signature. Pure. */
 import { createHmac } from "node:crypto";
 import { publicId, type Uuid } from "../base/ids.ts";
+import { linkOf, type StoredFact, writeNotificationTexts } from "./notification-texts.ts";
 import { DEFAULT_FORMAT } from "./reader-format.ts";
-import { linkOf, type StoredFact, wordsOf } from "./words.ts";
 
 export const SIGNATURE_HEADER = "tollgate-signature";
 
@@ -16,7 +16,7 @@ interface Told {
 }
 
 export function webhookBody({ id, fact, account, createdAt, origin }: Told): string {
-  const words = wordsOf(fact, account, DEFAULT_FORMAT);
+  const words = writeNotificationTexts(fact, account, DEFAULT_FORMAT);
   return JSON.stringify({
     id: publicId("ntf", id),
     object: "notification",
@@ -38,7 +38,7 @@ export function signatureOf(body: string, { secret, unixSeconds }: { secret: str
 
 /** The body for Slack's incoming webhooks, which Mattermost and others accept too. */
 export function slackBody({ fact, account, origin }: Told): string {
-  const words = wordsOf(fact, account, DEFAULT_FORMAT);
+  const words = writeNotificationTexts(fact, account, DEFAULT_FORMAT);
   return JSON.stringify({
     text: `*${escaped(words.title)}*\n${escaped(words.text)}\n<${linkOf(words, origin)}|Open the console>`,
   });

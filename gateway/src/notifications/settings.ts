@@ -19,7 +19,7 @@ type Settings = z.infer<typeof Settings>;
 const AccountId = row({ id: column.uuid });
 
 /** The settings of an account that has configured nothing, also used while the database lacks the tables. */
-export const NOTHING_SET: Settings = { muted: [], webhookUrl: null, webhookSecret: null, slackUrl: null };
+export const UNCONFIGURED_SETTINGS: Settings = { muted: [], webhookUrl: null, webhookSecret: null, slackUrl: null };
 
 type Choice = { kind: NotificationKind; channel: NotificationChannel; on: boolean };
 
@@ -40,8 +40,11 @@ export interface NotificationSettings {
   replaceSecret(accountId: Uuid): Promise<string | undefined>;
 }
 
-export const isOn = ({ muted }: Pick<Settings, "muted">, kind: NotificationKind, channel: NotificationChannel) =>
-  !muted.includes(nameOf(kind, channel));
+export const isNotificationOn = (
+  { muted }: Pick<Settings, "muted">,
+  kind: NotificationKind,
+  channel: NotificationChannel,
+) => !muted.includes(nameOf(kind, channel));
 
 const nameOf = (kind: NotificationKind, channel: NotificationChannel): string => `${kind}:${channel}`;
 
@@ -55,7 +58,7 @@ export function openSettings({ pool, random }: { pool: pg.Pool; random: Random }
         `select muted, webhook_url as "webhookUrl", webhook_secret as "webhookSecret", slack_url as "slackUrl"
            from notification_settings where account_id = $1`,
         [accountId],
-      )) ?? NOTHING_SET,
+      )) ?? UNCONFIGURED_SETTINGS,
 
     change: (accountId, { choices, webhookUrl, slackUrl }) =>
       inTransaction(pool, async (client) => {

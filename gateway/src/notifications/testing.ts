@@ -7,7 +7,7 @@ import type { Log } from "../base/log.ts";
 import { type Deliverer, openDeliverer } from "./deliverer.ts";
 import { type Deliveries, openDeliveries } from "./deliveries.ts";
 import { type Notify, openNotify } from "./notify.ts";
-import type { Post } from "./post.ts";
+import type { PostWebhook } from "./post-webhook.ts";
 
 const TEST_ORIGIN = "http://console.test";
 
@@ -17,10 +17,10 @@ interface TestNotificationsOptions {
   newId: NewId;
   log: Log;
   mail: Mail | undefined;
-  post?: Post;
+  post?: PostWebhook;
 }
 
-const noInternet: Post = async () => {
+const noInternet: PostWebhook = async () => {
   throw new Error("this test has no internet");
 };
 

@@ -1,5 +1,5 @@
 /** The settings of payouts and of the ledger check. */
-import { domain, flag, number } from "../base/settings.ts";
+import { declareSettings, flag, number } from "../base/settings.ts";
 
 interface OperatorsConfig {
   /** How many days earnings are held back before they can be paid out. */
@@ -8,7 +8,7 @@ interface OperatorsConfig {
   provesBooks: boolean;
 }
 
-export const operators = domain({
+export const operatorSettings = declareSettings({
   title: "Payouts and the ledger check",
   settings: {
     PAYOUT_HOLD_DAYS: number({

@@ -14,10 +14,10 @@ const Dispute = row({
 });
 type Dispute = z.infer<typeof Dispute> & { accountId: Uuid };
 
-export type OpenDisputes = (limit: number) => Promise<Dispute[]>;
+export type FindOpenDisputes = (limit: number) => Promise<Dispute[]>;
 
-export const openDisputes =
-  ({ pool }: { pool: pg.Pool }): OpenDisputes =>
+export const createOpenDisputesQuery =
+  ({ pool }: { pool: pg.Pool }): FindOpenDisputes =>
   (limit) =>
     queryRows(
       pool,

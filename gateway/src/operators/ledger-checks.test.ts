@@ -10,8 +10,8 @@ import { manualClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import {
   type LedgerChecks,
-  ON_SCHEDULE,
   openLedgerChecks,
+  SCHEDULED_CHECK_REQUESTER,
   scheduleLedgerChecks,
   watchVerdict,
 } from "./ledger-checks.ts";
@@ -42,7 +42,7 @@ describe("the scheduled ledger check", () => {
     const two = [gateway(), gateway()];
     for (const { clock } of two) clock.advance(LOOK_MS);
     await Promise.all(two.map(({ stop }) => stop()));
-    assert.deepEqual(await verdicts(), [{ asked_by: ON_SCHEDULE, balanced: true }]);
+    assert.deepEqual(await verdicts(), [{ asked_by: SCHEDULED_CHECK_REQUESTER, balanced: true }]);
     assert.deepEqual(
       two.flatMap(({ lines }) => lines.map(({ msg }) => msg)),
       ["ledger check passed"],
@@ -65,7 +65,7 @@ describe("the scheduled ledger check", () => {
     assert.ok((lines[0]?.level ?? 0) >= 50);
     assert.ok((lines[0]?.differing?.length ?? 0) > 0);
     const last = (await books.last()) as NonNullable<Awaited<ReturnType<LedgerChecks["last"]>>>;
-    assert.deepEqual([last.askedBy, last.balanced], [ON_SCHEDULE, false]);
+    assert.deepEqual([last.askedBy, last.balanced], [SCHEDULED_CHECK_REQUESTER, false]);
     assert.match(JSON.stringify(last.checks), new RegExp(`account ${account}: balance`));
     clock.advance(60_000);
     await watched.stop();

@@ -4,20 +4,20 @@ import { z } from "zod";
 import { type Clock, sleep } from "../base/clock.ts";
 import type { NewId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import { LOCK, LOCK_CLASS } from "../db/advisory.ts";
+import { ADVISORY_LOCK_CLASS, ADVISORY_LOCK_IDS } from "../db/advisory-locks.ts";
 import { isDatabaseUnreachable, isStorageTrouble } from "../db/errors.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import { checkLedger } from "../ledger/check.ts";
 
 /** The requester stored with a scheduled check. */
-export const ON_SCHEDULE = "by itself";
+export const SCHEDULED_CHECK_REQUESTER = "by itself";
 const LOOK_EVERY_MS = 10 * 60 * 1000;
 const WATCH_EVERY_MS = 60 * 1000;
 const VERDICTS_KEPT = 400;
 /** The pause before unfinished statements are canceled again, because another statement may have begun meanwhile. */
 const ENDS_MS = 100;
 
-const Verdict = row({
+const LedgerVerdict = row({
   at: column.moment,
   /** Who requested the check: the operator's email address, `command line`, or `by itself`. */
   askedBy: z.string(),
@@ -25,7 +25,7 @@ const Verdict = row({
   balanced: z.boolean(),
   checks: z.array(row({ name: z.string(), checked: column.count, differences: z.array(z.string()) })),
 });
-export type Verdict = z.infer<typeof Verdict>;
+export type LedgerVerdict = z.infer<typeof LedgerVerdict>;
 
 const Free = row({ isFree: z.boolean() });
 const Due = row({ isDue: z.boolean() });
@@ -33,8 +33,8 @@ const DUE = `select not exists (select from books_verdict where at > now() - int
 
 export interface LedgerChecks {
   /** Recomputes every sum from its entries. Throws `ProofGivenUp` if the gateway stops meanwhile. */
-  prove(askedBy: string): Promise<Verdict>;
-  last(): Promise<Verdict | undefined>;
+  prove(askedBy: string): Promise<LedgerVerdict>;
+  last(): Promise<LedgerVerdict | undefined>;
   /** Cancels running checks, which can take long, so that the gateway can stop. */
   close(): Promise<void>;
 }
@@ -83,7 +83,7 @@ export function openLedgerChecks({ pool, clock, newId }: { pool: pg.Pool; clock:
       );
       return { at, askedBy, tookMs, balanced, checks };
     },
-    last: () => queryRow(pool, Verdict, LAST),
+    last: () => queryRow(pool, LedgerVerdict, LAST),
     async close() {
       stopping.abort();
       while (running.size > 0) {
@@ -135,12 +135,12 @@ export function scheduleLedgerChecks(
 /** The latest result, cached for readers that must not wait for the database. */
 interface WatchedVerdict {
   /** Undefined before the first result. */
-  current(): Pick<Verdict, "at" | "balanced"> | undefined;
+  current(): Pick<LedgerVerdict, "at" | "balanced"> | undefined;
   stop(): Promise<void>;
 }
 
 export function watchVerdict(books: LedgerChecks, { clock, log }: { clock: Clock; log: Log }): WatchedVerdict {
-  let last: Verdict | undefined;
+  let last: LedgerVerdict | undefined;
   let running: Promise<void> = Promise.resolve();
   const look = (): void => {
     running = books.last().then(
@@ -163,17 +163,17 @@ export function watchVerdict(books: LedgerChecks, { clock, log }: { clock: Clock
 }
 
 /** Runs the check if it is due. Returns undefined if it is not, or if another gateway is running it. */
-async function proveIfDue(books: LedgerChecks, pool: pg.Pool): Promise<Verdict | undefined> {
+async function proveIfDue(books: LedgerChecks, pool: pg.Pool): Promise<LedgerVerdict | undefined> {
   const client = await pool.connect();
   try {
     const { isFree } = await queryOne(client, Free, 'select pg_try_advisory_lock($1, $2) as "isFree"', [
-      LOCK_CLASS,
-      LOCK.books,
+      ADVISORY_LOCK_CLASS,
+      ADVISORY_LOCK_IDS.books,
     ]);
     if (!isFree) return undefined;
     // Reads whether a check is due only after locking, because the lock's previous holder may have stored a result.
     const { isDue } = await queryOne(client, Due, DUE);
-    return isDue ? await books.prove(ON_SCHEDULE) : undefined;
+    return isDue ? await books.prove(SCHEDULED_CHECK_REQUESTER) : undefined;
   } finally {
     await client.query("select pg_advisory_unlock_all()").finally(() => client.release());
   }

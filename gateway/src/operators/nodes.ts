@@ -4,10 +4,18 @@ import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import type { NodeStanding } from "../base/states.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
-import { LISTED_NODE, type ListedNode, ListedNodeRow, NODE, type Node, NodeRow, toNode } from "../fleet/fleet.ts";
+import {
+  type ListedNode,
+  ListedNodeRow,
+  type Node,
+  NodeRow,
+  SELECT_LISTED_NODE,
+  SELECT_NODE,
+  toNode,
+} from "../fleet/fleet.ts";
 import { NODE_RULES, type NodeRules } from "../fleet/rules.ts";
 
-export interface ListedEntry extends ListedNode {
+export interface ListedNodeEntry extends ListedNode {
   hostName: string;
 }
 
@@ -27,7 +35,7 @@ interface NodeSearch {
 
 export interface NodeDirectory {
   /** Lists matching nodes, newest first. */
-  search(search: NodeSearch): Promise<ListedEntry[]>;
+  search(search: NodeSearch): Promise<ListedNodeEntry[]>;
   find(id: Uuid): Promise<NodeEntry | undefined>;
   /** The IDs of the host's newest thousand nodes, including retired ones. */
   idsOf(hostAccountId: Uuid): Promise<Uuid[]>;
@@ -48,7 +56,7 @@ export function openNodeDirectory({ pool, rules = NODE_RULES }: { pool: pg.Pool;
       const rows = await queryRows(
         pool,
         ListedEntryRow,
-        `${entries(LISTED_NODE)} where ($1::uuid is null or n.id < $1) and ($2::text is null or n.name ilike $2)
+        `${entries(SELECT_LISTED_NODE)} where ($1::uuid is null or n.id < $1) and ($2::text is null or n.name ilike $2)
             and ($3::text is null or n.standing = $3) and ($4::uuid is null or n."accountId" = $4)
           order by n.id desc limit $5`,
         [before ?? null, containsPattern(text), standing ?? null, host ?? null, limit],
@@ -60,7 +68,7 @@ export function openNodeDirectory({ pool, rules = NODE_RULES }: { pool: pg.Pool;
       return (await queryRows(pool, Id, text, [hostAccountId])).map(({ id }) => id);
     },
     async find(id) {
-      const found = await queryRow(pool, NodeEntryRow, `${entries(NODE)} where n.id = $1`, [id]);
+      const found = await queryRow(pool, NodeEntryRow, `${entries(SELECT_NODE)} where n.id = $1`, [id]);
       return found === undefined ? undefined : toNode(found, rules);
     },
   };

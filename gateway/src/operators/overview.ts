@@ -2,10 +2,10 @@
 import type pg from "pg";
 import { z } from "zod";
 import { NODE_STANDINGS, type NodeStanding, REQUEST_OUTCOMES } from "../base/states.ts";
-import { hasClosedDays, usageRows } from "../db/closed-days.ts";
+import { hasClosedDays, usageRowsSql } from "../db/closed-days.ts";
 import { type HistoryLoss, readLosses } from "../db/lineage/losses.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
-import { ledgerViews } from "../ledger/views.ts";
+import { ledgerViewsClause } from "../ledger/views.ts";
 
 const Money = row({
   /**
@@ -60,7 +60,7 @@ export function openOverview({ pool }: { pool: pg.Pool }): Overview {
     operators: async () =>
       (await queryOne(pool, Operators, "select count(*)::int as operators from identity where operator")).operators,
     async totals() {
-      const books = await ledgerViews(pool);
+      const books = await ledgerViewsClause(pool);
       const [money, accounts, nodes] = await Promise.all([
         queryOne(
           pool,
@@ -93,7 +93,7 @@ export function openOverview({ pool }: { pool: pg.Pool }): Overview {
         TrafficHour,
         `select hour, outcome, sum(requests)::float8 as requests, sum(prompt_tokens)::float8 as "promptTokens",
                 sum(completion_tokens)::float8 as "completionTokens", sum(charge_pico) as charge
-           from ${usageRows("all", SPAN, await hasClosedDays(pool))} used
+           from ${usageRowsSql("all", SPAN, await hasClosedDays(pool))} used
           group by 1, 2 order by 1, 2`,
         [from, to],
       ),
@@ -112,7 +112,7 @@ export function openOverview({ pool }: { pool: pg.Pool }): Overview {
  * Adds the number of connected nodes. Node records only contain which nodes may work; connections are tracked by
  * gateways.
  */
-export function withOnline({ nodes: { ready = 0, ...others }, ...totals }: Totals, connected: number): Totals {
+export function withOnlineNodes({ nodes: { ready = 0, ...others }, ...totals }: Totals, connected: number): Totals {
   const online = Math.min(ready, connected);
   const away = ready - online;
   return { ...totals, nodes: { ...(online > 0 && { online }), ...(away > 0 && { ready: away }), ...others } };

@@ -3,36 +3,36 @@ import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
 import type { NewId } from "../base/ids.ts";
 import type { NodeRules } from "../fleet/rules.ts";
-import { type Attention, openAttention } from "./attention.ts";
 import { type Audit, openAudit } from "./audit.ts";
 import { type Directory, openDirectory } from "./directory.ts";
-import { type OpenDisputes, openDisputes } from "./disputes.ts";
+import { createOpenDisputesQuery, type FindOpenDisputes } from "./disputes.ts";
 import { type Incidents, openIncidents } from "./incidents/store.ts";
 import { type LedgerChecks, openLedgerChecks } from "./ledger-checks.ts";
-import { type Overview, openOverview, withOnline } from "./overview.ts";
+import { type NodesNeedingAttention, openNodesNeedingAttention } from "./nodes-needing-attention.ts";
+import { type Overview, openOverview, withOnlineNodes } from "./overview.ts";
 import { openPayouts, type Payouts } from "./payouts.ts";
-import { openParties, type PartiesOf } from "./requests.ts";
-import { openSpend, type Spend } from "./spend.ts";
-import { openSubjects, type Subjects } from "./subjects.ts";
+import { createRequestPartiesQuery, type FindRequestParties } from "./request-parties.ts";
+import { openPlatformSpend, type PlatformSpend } from "./spend.ts";
+import { type AuditSubjects, openAuditSubjects } from "./subjects.ts";
 
 export interface OperatorParts {
   audit: Audit;
   books: LedgerChecks;
   /** Sums of charges by account and model. */
-  spend: Spend;
+  spend: PlatformSpend;
   /** Nodes that need an operator's attention. */
-  attention: Attention;
+  attention: NodesNeedingAttention;
   /** Names for the IDs in the audit log. */
-  subjects: Subjects;
+  subjects: AuditSubjects;
   directory: Directory;
   overview: Overview;
   payouts: Payouts;
   /** Undecided disputes, oldest first. */
-  disputes: OpenDisputes;
+  disputes: FindOpenDisputes;
   /** Recorded incidents. */
   incidents: Incidents;
   /** Finds the builder, node and host of a request. */
-  partiesOf: PartiesOf;
+  partiesOf: FindRequestParties;
 }
 
 interface OperatorPartsOptions {
@@ -55,14 +55,14 @@ export function openOperatorParts(options: OperatorPartsOptions): OperatorParts 
   return {
     audit: openAudit({ pool, newId }),
     books: openLedgerChecks({ pool, clock, newId }),
-    spend: openSpend({ pool }),
-    attention: openAttention({ pool, rules, version }),
-    subjects: openSubjects({ pool }),
+    spend: openPlatformSpend({ pool }),
+    attention: openNodesNeedingAttention({ pool, rules, version }),
+    subjects: openAuditSubjects({ pool }),
     directory: openDirectory({ pool, rules }),
-    overview: { ...records, totals: async () => withOnline(await records.totals(), online()) },
+    overview: { ...records, totals: async () => withOnlineNodes(await records.totals(), online()) },
     payouts: openPayouts({ pool, newId, holdDays }),
-    disputes: openDisputes({ pool }),
+    disputes: createOpenDisputesQuery({ pool }),
     incidents: openIncidents({ pool, newId, isThere: hasIncidents }),
-    partiesOf: openParties({ pool }),
+    partiesOf: createRequestPartiesQuery({ pool }),
   };
 }

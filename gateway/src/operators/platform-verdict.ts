@@ -20,16 +20,16 @@ interface Sources {
   outages: { now(): Outage[] };
 }
 
-export interface VerdictNow extends PlatformVerdict {
+export interface CurrentPlatformVerdict extends PlatformVerdict {
   capacity: { model: string; nodes: number }[];
   /** Models that a node served recently. */
   served: ReadonlySet<string>;
 }
 
 export interface Verdicts {
-  read(nowMs: number): Promise<VerdictNow>;
+  read(nowMs: number): Promise<CurrentPlatformVerdict>;
   /** Judges from cached data, for use while the database is unreachable. */
-  remembered(): VerdictNow;
+  remembered(): CurrentPlatformVerdict;
 }
 
 export function openVerdicts({ availability, capacity, outages }: Sources): Verdicts {
@@ -41,7 +41,7 @@ export function openVerdicts({ availability, capacity, outages }: Sources): Verd
     const sums = await availability.sums({ slotMs: SERVED_MS, from, to });
     served = { readMs: nowMs, models: new Set(sums.filter(({ up }) => up > 0).map(({ model }) => model)) };
   };
-  const remembered = (): VerdictNow => {
+  const remembered = (): CurrentPlatformVerdict => {
     const models = capacity();
     const seen = {
       outages: outages.now(),

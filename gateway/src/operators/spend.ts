@@ -1,7 +1,7 @@
 /** Sums charges by account and model over whole hours, from rollups (pre-aggregated usage). */
 import type pg from "pg";
 import { z } from "zod";
-import { hasClosedDays, usageRows } from "../db/closed-days.ts";
+import { hasClosedDays, usageRowsSql } from "../db/closed-days.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 
 const Sums = { requests: column.count, failed: column.count, charge: column.pico };
@@ -15,7 +15,7 @@ interface Span {
   to: Date;
 }
 
-export interface Spend {
+export interface PlatformSpend {
   /** The accounts with the highest charges. */
   accounts(span: Span, limit: number): Promise<Spender[]>;
   models(span: Span): Promise<ModelSpend[]>;
@@ -29,7 +29,7 @@ const SPAN = { from: "date_trunc('hour', $1::timestamptz)", to: "$2::timestamptz
 const REQUEST = "outcome not like 'rate\\_limit\\_%'";
 const FAILED = `${REQUEST} and outcome not in ('ok', 'client_closed')`;
 
-export function openSpend({ pool }: { pool: pg.Pool }): Spend {
+export function openPlatformSpend({ pool }: { pool: pg.Pool }): PlatformSpend {
   return {
     accounts: async ({ from, to }, limit) =>
       queryRows(
@@ -38,7 +38,7 @@ export function openSpend({ pool }: { pool: pg.Pool }): Spend {
         `select s.account_id as "accountId", a.name, s.requests, s.failed, s.charge
            from (select account_id, coalesce(sum(requests) filter (where ${REQUEST}), 0)::float8 as requests,
                         coalesce(sum(requests) filter (where ${FAILED}), 0)::float8 as failed, sum(charge_pico) as charge
-                   from ${usageRows("accounts", SPAN, await hasClosedDays(pool))} used group by 1 having sum(charge_pico) > 0
+                   from ${usageRowsSql("accounts", SPAN, await hasClosedDays(pool))} used group by 1 having sum(charge_pico) > 0
                   order by 4 desc, 1 limit $3) s
            join account a on a.id = s.account_id order by s.charge desc, s.account_id`,
         [from, to, limit],
@@ -47,7 +47,7 @@ export function openSpend({ pool }: { pool: pg.Pool }): Spend {
       queryRows(
         pool,
         ModelSpend,
-        `select model, sum(charge_pico) as charge from ${usageRows("all", SPAN, await hasClosedDays(pool))} used
+        `select model, sum(charge_pico) as charge from ${usageRowsSql("all", SPAN, await hasClosedDays(pool))} used
           group by 1 order by 1`,
         [from, to],
       ),

@@ -11,7 +11,7 @@ interface Subject {
   account: { id: Uuid; name: string } | null;
 }
 
-export interface Subjects {
+export interface AuditSubjects {
   /** The names by public ID. Deleted and unknown IDs are omitted. */
   named(ids: string[]): Promise<Map<string, Subject>>;
   /** The public IDs of an account and of its newest keys and nodes. */
@@ -43,7 +43,7 @@ function named(table: string): string {
             join account a on a.id = t.account_id where t.id = any ($1::uuid[])`;
 }
 
-export function openSubjects({ pool }: { pool: pg.Pool }): Subjects {
+export function openAuditSubjects({ pool }: { pool: pg.Pool }): AuditSubjects {
   const namesOf = async (prefix: Prefix, texts: string[]): Promise<[string, Subject][]> => {
     const ids = texts.flatMap((text) => parseId(prefix, text) ?? []);
     if (ids.length === 0) return [];
@@ -77,7 +77,7 @@ interface AskedFilter extends Omit<AuditFilter, "subjects"> {
   account?: string | undefined;
 }
 
-export async function auditFilterOf(subjects: Subjects, asked: AskedFilter): Promise<AuditFilter> {
+export async function auditFilterOf(subjects: AuditSubjects, asked: AskedFilter): Promise<AuditFilter> {
   const { subject, account, ...rest } = asked;
   const accountId = account === undefined ? undefined : parseId("acc", account);
   const ofAccount = accountId === undefined ? undefined : await subjects.ofAccount(accountId);

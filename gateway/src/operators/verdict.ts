@@ -4,7 +4,7 @@ import type { VerdictState } from "../base/states.ts";
 import type { Incident } from "../history/availability.ts";
 
 /** `since`: the start in Unix milliseconds; null if unknown. */
-export type Cause =
+export type PlatformVerdictCause =
   | { code: "unreachable"; part: Outage["part"]; since: number }
   /** `of`: the number of offered models. */
   | { code: "no_capacity"; models: string[]; of: number; since: number | null }
@@ -23,7 +23,7 @@ interface Seen {
 export interface PlatformVerdict {
   state: VerdictState;
   /** The causes, most urgent first. */
-  causes: Cause[];
+  causes: PlatformVerdictCause[];
 }
 
 export function judgePlatform({ outages, capacity, served, incidents }: Seen): PlatformVerdict {
@@ -42,7 +42,7 @@ export function judgePlatform({ outages, capacity, served, incidents }: Seen): P
     return began.length === 0 ? null : Math.min(...began);
   };
   const offered = isEmpty ? capacity.length : capacity.filter((one) => one.nodes > 0 || served.has(one.model)).length;
-  const causes: Cause[] = [
+  const causes: PlatformVerdictCause[] = [
     ...needed.map(({ part, since: at }) => ({ code: "unreachable" as const, part, since: at })),
     ...(missing.length === 0
       ? []

@@ -6,7 +6,7 @@
 import type pg from "pg";
 import { z } from "zod";
 import type { NewId, Uuid } from "../base/ids.ts";
-import { exactMicro, type Pico } from "../base/money.ts";
+import { formatExactMicrodollars, type Pico } from "../base/money.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
 import type { Notify } from "../notifications/notify.ts";
@@ -65,7 +65,7 @@ export function openAlerts({ pool, notify, newId }: { pool: pg.Pool; notify: Not
         kind: "low_credit",
         // Any unique value will do, because the update above lets only one gateway notify.
         about: newId(),
-        data: { balance_micro: exactMicro(balance), threshold_micro: exactMicro(mark) },
+        data: { balance_micro: formatExactMicrodollars(balance), threshold_micro: formatExactMicrodollars(mark) },
       });
     });
   return {

@@ -1,5 +1,5 @@
 /** Settings of payments. */
-import { bothOrNeither, domain, flag, text } from "../base/settings.ts";
+import { declareSettings, findUnpairedVariable, flag, text } from "../base/settings.ts";
 
 interface PaymentsConfig {
   /** Undefined if credit cannot be bought. */
@@ -16,7 +16,7 @@ interface PaymentsConfig {
     | undefined;
 }
 
-export const payments = domain({
+export const paymentSettings = declareSettings({
   title: "Payments",
   settings: {
     STRIPE_SECRET_KEY: text({
@@ -44,7 +44,7 @@ export const payments = domain({
       help: "Address of Stripe's API, for tests.",
     }),
   },
-  mistakes: (variables) => bothOrNeither(variables, "STRIPE_SECRET_KEY", "STRIPE_WEBHOOK_SECRET"),
+  mistakes: (variables) => findUnpairedVariable(variables, "STRIPE_SECRET_KEY", "STRIPE_WEBHOOK_SECRET"),
   config: (e): PaymentsConfig => {
     const { STRIPE_SECRET_KEY: secretKey, STRIPE_WEBHOOK_SECRET: secrets, STRIPE_API_BASE: apiBase } = e;
     if (secretKey === undefined || secrets === undefined) return { payments: undefined };

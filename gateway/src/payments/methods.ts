@@ -10,7 +10,7 @@ import { type NewId, publicId, type Uuid } from "../base/ids.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import type { PaymentProvider, SavedMethod } from "./provider.ts";
-import { stopTopUp } from "./top-up-settings.ts";
+import { disableTopUp } from "./top-up-settings.ts";
 
 const WINDOW_S = 3600;
 
@@ -103,7 +103,7 @@ export function openMethods({ pool, provider, clock, newId }: MethodsOptions): M
       if (saved === undefined) return false;
       await provider.forgetMethod(saved.method);
       await inTransaction(pool, async (client) => {
-        await stopTopUp(client, accountId);
+        await disableTopUp(client, accountId);
         // `as_of` is cut to whole seconds, the resolution of the provider's times, with which it is compared.
         await client.query(
           `update payment_customer

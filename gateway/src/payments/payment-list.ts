@@ -59,7 +59,7 @@ export function listPayments(
 }
 
 /** Finds an account's purchase with the ID that the provider needs to find its receipt. */
-export const findPaid = (pool: pg.Pool, accountId: Uuid, id: Uuid): Promise<Paid | undefined> =>
+export const findPaidPurchase = (pool: pg.Pool, accountId: Uuid, id: Uuid): Promise<Paid | undefined> =>
   queryRow(
     pool,
     Paid,

@@ -15,10 +15,10 @@ import { DEFAULT_FORMAT } from "../notifications/reader-format.ts";
 import { openMethods, type SavedCard } from "./methods.ts";
 import { countOpenCheckouts } from "./open-checkouts.ts";
 import { CUSTOM_PACK, findPack, PACKS, type Pack } from "./packs.ts";
-import { findPaid, listPayments, type Payment } from "./payment-list.ts";
+import { findPaidPurchase, listPayments, type Payment } from "./payment-list.ts";
 import { type PaymentProvider, type ProviderEvent, ProviderUnavailable, type ReceiptUrls } from "./provider.ts";
 import { type EventResult, forgetOldEvents, processEvent } from "./receive.ts";
-import { openTopUps, type TopUps, turnOffTopUp } from "./top-ups.ts";
+import { createTopUpFailureHandler, openTopUps, type TopUps } from "./top-ups.ts";
 
 interface CheckoutRequest {
   accountId: Uuid;
@@ -79,7 +79,7 @@ export function openPayments(options: PaymentsOptions): Payments {
   const { pool, provider, newId, log } = options;
   const openCheckouts = countOpenCheckouts({ pool });
   const methods = openMethods(options);
-  const onFailed = turnOffTopUp(options);
+  const onFailed = createTopUpFailureHandler(options);
   const start = async (id: Uuid, goods: Goods, request: CheckoutRequest): Promise<StartedCheckout> => {
     const { accountId, successUrl, cancelUrl } = request;
     const reference = publicId("pay", id);
@@ -131,7 +131,7 @@ export function openPayments(options: PaymentsOptions): Payments {
     topUps: openTopUps(options),
     list: (accountId, page) => listPayments(pool, accountId, page),
     async receipts(accountId, purchaseId) {
-      const paid = await findPaid(pool, accountId, purchaseId);
+      const paid = await findPaidPurchase(pool, accountId, purchaseId);
       if (paid === undefined) return undefined;
       const { session, payment } = paid;
       if (payment === null) return { receipt: null, invoice: null };

@@ -63,7 +63,7 @@ export type ChargeOrder = Pick<CheckoutOrder, "reference" | "account" | "product
 };
 
 /** The result of a purchase with a saved payment method, from the response or from an event. */
-export interface IntentNews {
+export interface IntentResult {
   kind: "intent";
   reference: string;
   payment: string | null;
@@ -80,7 +80,7 @@ export interface ReceiptUrls {
 }
 
 /** The content of an event. `payment` is the provider's payment ID. */
-export type PaymentNews =
+export type PaymentEventContent =
   | {
       kind: "session";
       session: string;
@@ -89,7 +89,7 @@ export type PaymentNews =
       seen: "pending" | "expired" | "failed" | "paid";
       total: Money | null;
     }
-  | IntentNews
+  | IntentResult
   /** A card was saved on a page of this platform; `setup` identifies it. */
   | { kind: "setup"; customer: string; setup: string }
   /** The sum of all refunds of a payment so far. */
@@ -102,7 +102,7 @@ export interface ProviderEvent {
   type: string;
   live: boolean;
   occurredAt: Date;
-  news: PaymentNews;
+  news: PaymentEventContent;
 }
 
 export interface PaymentProvider {
@@ -120,7 +120,7 @@ export interface PaymentProvider {
    * Charges a saved card and returns the result. If this throws, the result is unknown, and the same order must be sent
    * again.
    */
-  charge(order: ChargeOrder): Promise<IntentNews>;
+  charge(order: ChargeOrder): Promise<IntentResult>;
   receipts(of: { session: string | null; payment: string }): Promise<ReceiptUrls>;
   /** Parses a webhook. Throws 400 `invalid_signature`, or 400 for a signed event that cannot be parsed. */
   readEvent(body: Buffer, signature: string | undefined): ProviderEvent;

@@ -5,15 +5,15 @@ import type { Reversal, Sale } from "@tollgate/demo-provider/sale.ts";
 import { systemClock } from "../base/clock.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import { dollars, PICO_PER_DOLLAR } from "../base/money.ts";
-import { holdOf } from "../ledger/testing.ts";
+import { createTestHold } from "../ledger/testing.ts";
 import { openPayments } from "./payments.ts";
 import {
   assertLedgerBalances,
+  createStripeProviderAt,
   deliver,
   eventBody,
   openTestPayments,
   silentLog,
-  stripeAt,
   type TestPayments,
 } from "./testing.ts";
 
@@ -164,7 +164,7 @@ describe("a payment event", () => {
       };
       for (const each of order) await news[each]();
       assert.equal(await dollarsOf(account), 0);
-      assert.deepEqual(await t.ledger.hold(holdOf(account, 1n)), { kind: "no_credit" });
+      assert.deepEqual(await t.ledger.hold(createTestHold(account, 1n)), { kind: "no_credit" });
       const text = "select kind, amount from payment_move where checkout_id = $1 order by ordinal";
       assert.deepEqual((await t.db.pool.query(text, [id])).rows, [
         { kind: "purchase", amount: dollars(20) },
@@ -274,7 +274,7 @@ test("a test-mode event in live mode is refused and credits nothing", async () =
   const { notify, newId } = t;
   const live = openPayments({
     ...{ pool: t.db.pool, notify, newId, clock: systemClock, log: silentLog() },
-    provider: { ...stripeAt(t.demo), live: true },
+    provider: { ...createStripeProviderAt(t.demo), live: true },
   });
   const body = eventBody("checkout.session.completed", sessionObject(paid), { id: "evt_test_mode" });
   await assert.rejects(deliver(live, t.demo, body), {

@@ -22,21 +22,21 @@ import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import { saveMethod } from "./methods.ts";
 import { AUTOMATIC_PACK, CUSTOM_PACK } from "./packs.ts";
 import {
-  type IntentNews,
+  type IntentResult,
   inPico,
   type Money,
-  type PaymentNews,
+  type PaymentEventContent,
   type ProviderEvent,
   type SavedMethod,
 } from "./provider.ts";
 import {
   furthestState,
   judgePayment,
-  type MovedSums,
   missingMoves,
   newerReversal,
   type PaymentMove,
   type Reversal,
+  type TransferredSums,
 } from "./rules.ts";
 
 export interface EventResult {
@@ -49,12 +49,12 @@ export interface EventResult {
 const IDLE_MAX = "set local idle_in_transaction_session_timeout = '10s'";
 
 /** Called within the transaction when an automatic purchase failed or was refunded or disputed. */
-export type OnFailed = (client: pg.PoolClient, accountId: Uuid, failure: TopUpFailure) => Promise<void>;
+export type OnTopUpFailed = (client: pg.PoolClient, accountId: Uuid, failure: TopUpFailure) => Promise<void>;
 
 interface TakeInOptions {
   pool: pg.Pool;
   newId: NewId;
-  onFailed: OnFailed;
+  onFailed: OnTopUpFailed;
 }
 
 /** `saved`: the card that the provider returned for a setup event. */
@@ -74,7 +74,7 @@ export async function processEvent(
 /** Processes the response to an automatic purchase in the same way as an event. */
 export async function processChargeAnswer(
   options: Omit<TakeInOptions, "newId">,
-  news: IntentNews,
+  news: IntentResult,
 ): Promise<EventResult> {
   return await inTransaction(options.pool, async (client) => {
     await client.query(IDLE_MAX);
@@ -86,7 +86,7 @@ export async function processChargeAnswer(
 async function apply(
   client: pg.PoolClient,
   { news, occurredAt }: ProviderEvent,
-  { saved, onFailed }: { saved: SavedMethod | undefined; onFailed: OnFailed },
+  { saved, onFailed }: { saved: SavedMethod | undefined; onFailed: OnTopUpFailed },
 ): Promise<EventResult> {
   if (news.kind === "other") return of("ignored");
   if (news.kind === "setup") {
@@ -104,8 +104,8 @@ async function apply(
 
 async function applySession(
   client: pg.PoolClient,
-  news: Extract<PaymentNews, { kind: "session" }>,
-  onFailed: OnFailed,
+  news: Extract<PaymentEventContent, { kind: "session" }>,
+  onFailed: OnTopUpFailed,
 ): Promise<EventResult> {
   const found = await lockCheckout(client, { session: news.session });
   // Other products may use the same provider account. Their checkouts do not have an ID of this platform.
@@ -124,7 +124,7 @@ async function applySession(
  * Processes the result of a payment, but only for automatic purchases. On a payment page a failed payment is not final,
  * because the buyer can use another card.
  */
-async function applyIntent(client: pg.PoolClient, news: IntentNews, onFailed: OnFailed): Promise<EventResult> {
+async function applyIntent(client: pg.PoolClient, news: IntentResult, onFailed: OnTopUpFailed): Promise<EventResult> {
   const id = parseId("pay", news.reference);
   const found = id === undefined ? undefined : await lockCheckout(client, { id });
   if (found === undefined) return of("unknown");
@@ -143,7 +143,7 @@ async function applyIntent(client: pg.PoolClient, news: IntentNews, onFailed: On
 /** Records a payment or reversal. Returns false for another currency, of which nothing is recorded. */
 async function note(
   client: pg.PoolClient,
-  news: Extract<PaymentNews, { kind: "refunded" | "reversal" }>,
+  news: Extract<PaymentEventContent, { kind: "refunded" | "reversal" }>,
   asOf: Date,
 ): Promise<boolean> {
   const told: Money = news.kind === "refunded" ? news.total : news.amount;
@@ -158,7 +158,7 @@ async function note(
 }
 
 /** Makes the transfers that the known facts require and that have not been made yet. */
-async function catchUp(client: pg.PoolClient, checkout: Checkout, onFailed: OnFailed): Promise<PaymentMove[]> {
+async function catchUp(client: pg.PoolClient, checkout: Checkout, onFailed: OnTopUpFailed): Promise<PaymentMove[]> {
   const facts = await factsOf(client, checkout.payment);
   const made = await movesMade(client, checkout.id);
   const moves = missingMoves({ state: checkout.state, amount: checkout.amount, ...facts }, made.sums);
@@ -261,14 +261,14 @@ async function factsOf(
 
 const MoveSum = row({ kind: z.enum(PAYMENT_MOVE_KINDS), count: column.count, amount: column.pico });
 
-async function movesMade(client: pg.PoolClient, checkoutId: Uuid): Promise<{ count: number; sums: MovedSums }> {
+async function movesMade(client: pg.PoolClient, checkoutId: Uuid): Promise<{ count: number; sums: TransferredSums }> {
   const made = await queryRows(
     client,
     MoveSum,
     "select kind, count(*)::int as count, sum(amount) as amount from payment_move where checkout_id = $1 group by kind",
     [checkoutId],
   );
-  const sums: MovedSums = { purchase: ZERO, refund: ZERO, dispute: ZERO };
+  const sums: TransferredSums = { purchase: ZERO, refund: ZERO, dispute: ZERO };
   for (const { kind, amount } of made) sums[kind] = amount;
   return { count: made.reduce((total, { count }) => total + count, 0), sums };
 }

@@ -6,13 +6,13 @@ import { pico } from "../base/money.ts";
 import { CHECKOUT_STATES } from "../base/states.ts";
 import { transferIdOf } from "./receive.ts";
 import {
+  type CheckoutFacts,
   expectedSums,
   furthestState,
-  type KnownFacts,
-  type MovedSums,
   missingMoves,
   newerReversal,
   type Reversal,
+  type TransferredSums,
 } from "./rules.ts";
 
 const at = (second: number): Date => new Date(second * 1000);
@@ -25,9 +25,9 @@ const refund = (amount: bigint, status: string): Reversal => ({
 const dispute = (amount: bigint, status: string): Reversal => ({ ...refund(amount, status), kind: "dispute" });
 
 describe("the expected balance of a payment", () => {
-  const rows: [string, Partial<KnownFacts>, { purchase?: bigint; refund?: bigint; dispute?: bigint }][] = [
+  const rows: [string, Partial<CheckoutFacts>, { purchase?: bigint; refund?: bigint; dispute?: bigint }][] = [
     ["credits a paid checkout", {}, { purchase: 100n }],
-    ...CHECKOUT_STATES.filter((state) => state !== "paid").map((state): [string, Partial<KnownFacts>, object] => [
+    ...CHECKOUT_STATES.filter((state) => state !== "paid").map((state): [string, Partial<CheckoutFacts>, object] => [
       `${state}: nothing, whatever is told of its payment`,
       { state, refundedTotal: pico(50n), reversals: [refund(50n, "succeeded"), dispute(100n, "lost")] },
       {},
@@ -126,7 +126,7 @@ test("the missing transfers of a payment lead to its expected balance, and no tr
   fc.assert(
     fc.property(made, words, fc.constantFrom(...CHECKOUT_STATES), (before, reversals, state) => {
       const known = { state, amount: pico(100n), refundedTotal: pico(7n), reversals };
-      const sums: MovedSums = { ...before };
+      const sums: TransferredSums = { ...before };
       for (const move of missingMoves(known, before)) {
         assert.notEqual(move.amount, 0n);
         sums[move.kind] = pico(sums[move.kind] + move.amount);

@@ -11,7 +11,7 @@ import {
   type PaymentMoveKind,
   type ReversalKind,
 } from "../base/states.ts";
-import { inPico, type PaymentNews } from "./provider.ts";
+import { inPico, type PaymentEventContent } from "./provider.ts";
 
 /** The more advanced of two states, in the order in which a payment progresses. */
 export const furthestState = (a: CheckoutState, b: CheckoutState): CheckoutState =>
@@ -28,7 +28,10 @@ interface Asked {
  * The checkout's state after an event about a session or a payment. `mismatch` unless one payment paid exactly the
  * requested amount.
  */
-export function judgePayment(asked: Asked, told: Extract<PaymentNews, { kind: "session" | "intent" }>): CheckoutState {
+export function judgePayment(
+  asked: Asked,
+  told: Extract<PaymentEventContent, { kind: "session" | "intent" }>,
+): CheckoutState {
   if (told.seen !== "paid") return told.seen;
   const paid = told.total === null ? undefined : inPico(told.total);
   const fits = paid === asked.amount && told.reference === asked.reference && told.payment !== null;
@@ -74,7 +77,7 @@ export function newerReversal(a: Reversal, b: Reversal): Reversal {
   return b.amount > a.amount ? b : a;
 }
 
-export interface KnownFacts {
+export interface CheckoutFacts {
   state: CheckoutState;
   amount: Pico;
   /** The largest total of refunds that an event has reported. */
@@ -83,10 +86,10 @@ export interface KnownFacts {
 }
 
 /** Sums from the account's view: a purchase is positive, a refund negative, a reversed refund positive. */
-export type MovedSums = Record<PaymentMoveKind, Pico>;
+export type TransferredSums = Record<PaymentMoveKind, Pico>;
 
 /** The sums that the ledger should show. Nothing is taken back for a checkout that was never credited. */
-export function expectedSums({ state, amount, refundedTotal, reversals }: KnownFacts): MovedSums {
+export function expectedSums({ state, amount, refundedTotal, reversals }: CheckoutFacts): TransferredSums {
   if (state !== "paid") return { purchase: pico(0n), refund: pico(0n), dispute: pico(0n) };
   const sum = (kind: ReversalKind, away: boolean): bigint =>
     reversals
@@ -108,7 +111,7 @@ export interface PaymentMove {
 }
 
 /** The missing transfers. Empty once all were made, so repeated events change nothing. */
-export function missingMoves(known: KnownFacts, made: MovedSums): PaymentMove[] {
+export function missingMoves(known: CheckoutFacts, made: TransferredSums): PaymentMove[] {
   const should = expectedSums(known);
   return PAYMENT_MOVE_KINDS.map((kind) => ({ kind, amount: pico(should[kind] - made[kind]) })).filter(
     ({ amount }) => amount !== 0n,

@@ -5,7 +5,7 @@
 import { z } from "zod";
 import type { ReversalKind } from "../base/states.ts";
 import { invalidRequest } from "../faults.ts";
-import type { IntentNews, Money, PaymentNews, ProviderEvent } from "./provider.ts";
+import type { IntentResult, Money, PaymentEventContent, ProviderEvent } from "./provider.ts";
 import { isKnownStatus } from "./rules.ts";
 
 const ID_CHARS_MAX = 255;
@@ -49,7 +49,7 @@ const Reversal = z.object({
   status: z.string().nullable(),
 });
 
-type Read = (object: unknown) => PaymentNews;
+type Read = (object: unknown) => PaymentEventContent;
 
 /** Events about money; all others are ignored. */
 const READERS: Record<string, Read> = {
@@ -79,11 +79,11 @@ export const EVENT_TYPES = Object.keys(READERS);
 export function readStripeEvent(event: unknown): ProviderEvent {
   const { id, type, created, livemode, data } = parse(Envelope, event, "");
   const read = Object.hasOwn(READERS, type) ? READERS[type] : undefined;
-  const news: PaymentNews = read === undefined ? { kind: "other" } : read(data.object);
+  const news: PaymentEventContent = read === undefined ? { kind: "other" } : read(data.object);
   return { id, type, live: livemode, occurredAt: new Date(created * 1000), news };
 }
 
-function session(object: unknown, told: "completed" | "failed" | "expired"): PaymentNews {
+function session(object: unknown, told: "completed" | "failed" | "expired"): PaymentEventContent {
   const setup = Setup.safeParse(object);
   if (setup.success) {
     const { customer, setup_intent: id } = setup.data;
@@ -103,12 +103,12 @@ function session(object: unknown, told: "completed" | "failed" | "expired"): Pay
   };
 }
 
-function intent(object: unknown): PaymentNews {
-  return intentNews(object) ?? { kind: "other" };
+function intent(object: unknown): PaymentEventContent {
+  return readIntentResult(object) ?? { kind: "other" };
 }
 
 /** The result of a payment by its status. Undefined for another product's payment. */
-export function intentNews(object: unknown): IntentNews | undefined {
+export function readIntentResult(object: unknown): IntentResult | undefined {
   const {
     id,
     status,
@@ -127,13 +127,13 @@ export function intentNews(object: unknown): IntentNews | undefined {
   return { kind: "intent", reference, payment: id, seen, total, failure: seen === "failed" ? failure : null };
 }
 
-function refunded(object: unknown): PaymentNews {
+function refunded(object: unknown): PaymentEventContent {
   const { payment_intent: payment, amount_refunded: amount, currency } = parse(Charge, object);
   // A charge without a payment intent belongs to another product, because every checkout's payment has one.
   return payment === null ? { kind: "other" } : { kind: "refunded", payment, total: money(amount, currency) };
 }
 
-function reversal(object: unknown, kind: ReversalKind): PaymentNews {
+function reversal(object: unknown, kind: ReversalKind): PaymentEventContent {
   const { id, payment_intent: payment, amount, currency, status } = parse(Reversal, object);
   if (payment === null) return { kind: "other" };
   if (status === null || !isKnownStatus(kind, status)) {

@@ -4,7 +4,7 @@ import type { TopUpFailure } from "../base/states.ts";
 import {
   type ChargeOrder,
   CURRENCY,
-  type IntentNews,
+  type IntentResult,
   inCents,
   type PaymentProvider,
   ProviderUnavailable,
@@ -12,7 +12,7 @@ import {
   type SetupOrder,
 } from "./provider.ts";
 import { providerUnavailable } from "./stripe-client.ts";
-import { intentNews } from "./stripe-events.ts";
+import { readIntentResult } from "./stripe-events.ts";
 
 interface SavedMethodsOptions {
   stripe: Stripe;
@@ -23,7 +23,7 @@ interface SavedMethodsOptions {
   within: <T>(work: Promise<T>) => Promise<T>;
 }
 
-export function savedMethods({
+export function stripeSavedMethods({
   stripe,
   live,
   asked,
@@ -72,7 +72,7 @@ export function savedMethods({
         const intent = await within(asking);
         if (intent.livemode !== live)
           throw new ProviderUnavailable("the response is for the wrong mode (live or test)", { intent: intent.id });
-        return intentNews(intent) ?? unreadable(intent.id);
+        return readIntentResult(intent) ?? unreadable(intent.id);
       } catch (error) {
         return refusedCharge(error, order);
       }
@@ -115,7 +115,7 @@ function intentOf({ reference, account, product, price, customer, method }: Char
  * Final results: a declined card, and a request that Stripe will never accept, such as for a removed card. Any other
  * error, such as no response, a rate limit or a wrong key, leaves the result unknown.
  */
-function refusedCharge(error: unknown, { reference }: ChargeOrder): IntentNews {
+function refusedCharge(error: unknown, { reference }: ChargeOrder): IntentResult {
   const isCard = error instanceof Stripe.errors.StripeCardError;
   const isRequest =
     error instanceof Stripe.errors.StripeInvalidRequestError && [400, 404].includes(error.statusCode ?? 0);

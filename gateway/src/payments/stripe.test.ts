@@ -16,7 +16,7 @@ import { manualClock } from "../base/testing.ts";
 import { type CheckoutOrder, ProviderUnavailable } from "./provider.ts";
 import { stripeProvider } from "./stripe.ts";
 import { EVENT_TYPES } from "./stripe-events.ts";
-import { eventBody, silentLog, stripeAt } from "./testing.ts";
+import { createStripeProviderAt, eventBody, silentLog } from "./testing.ts";
 
 const order: CheckoutOrder = {
   reference: "pay_06dg3m8q6pfxs3nxrk5mfa3ygc",
@@ -36,7 +36,7 @@ describe("opening a checkout", () => {
   after(() => demo.close());
 
   test("sends the library's request unchanged and returns the payment page's URL", async () => {
-    const { session, url } = await stripeAt(demo).openCheckout(order);
+    const { session, url } = await createStripeProviderAt(demo).openCheckout(order);
     const sale = demo.shop.find(session);
     assert.deepEqual(
       { ...sale, created: 0 },
@@ -69,7 +69,7 @@ describe("opening a checkout", () => {
   });
 
   test("returns the same session for the same checkout, and refuses another price under the same idempotency key", async () => {
-    const provider = stripeAt(demo);
+    const provider = createStripeProviderAt(demo);
     const twice = { ...order, reference: "pay_06dg3m8q6pfxs3nxrk5mfa3ygd" };
     const [first, second] = [await provider.openCheckout(twice), await provider.openCheckout(twice)];
     assert.deepEqual(second, first);
@@ -77,7 +77,7 @@ describe("opening a checkout", () => {
   });
 
   test("reports a rejected API key without quoting it", async () => {
-    const provider = stripeAt({ ...demo, secretKey: "sk_test_wrong" });
+    const provider = createStripeProviderAt({ ...demo, secretKey: "sk_test_wrong" });
     const error = await provider.openCheckout(order).catch((reason: unknown) => reason);
     assert.ok(error instanceof ProviderUnavailable);
     assert.deepEqual([error.message, error.details.status], ["StripeAuthenticationError", 401]);

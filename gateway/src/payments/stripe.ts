@@ -14,7 +14,7 @@ import {
 } from "./provider.ts";
 import { providerUnavailable, stripeClient } from "./stripe-client.ts";
 import { readStripeEvent } from "./stripe-events.ts";
-import { savedMethods } from "./stripe-methods.ts";
+import { stripeSavedMethods } from "./stripe-methods.ts";
 import { stripeReceipts } from "./stripe-receipts.ts";
 
 /**
@@ -55,7 +55,7 @@ export function stripeProvider(options: StripeOptions): PaymentProvider {
       const opening = stripe.checkout.sessions.create(session, { idempotencyKey: order.reference });
       return opened(await asked(opening), { order, live });
     },
-    ...savedMethods({ stripe, live, asked, within: (work) => within(clock, deadlineMs, work) }),
+    ...stripeSavedMethods({ stripe, live, asked, within: (work) => within(clock, deadlineMs, work) }),
     receipts: stripeReceipts({ stripe, invoices, asked }),
     readEvent(body, signature = "") {
       const [age, now] = [SIGNATURE_AGE_S_MAX, clock.now()];

@@ -15,8 +15,8 @@ import { createLog, type Log } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { patientClock } from "../base/testing.ts";
 import { openPool } from "../db/pool.ts";
-import { checkRows } from "../db/rows.ts";
-import { openTestDatabase, PATIENCE_MS, type TestDatabase } from "../db/testing.ts";
+import { validateRows } from "../db/rows.ts";
+import { openTestDatabase, TEST_CONNECTION_TIMEOUT_MS, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "../ledger/check.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
 import type { Deliverer } from "../notifications/deliverer.ts";
@@ -75,10 +75,12 @@ export async function openTestPayments(options: TestPaymentsOptions = {}): Promi
   };
   const { notify, deliverer } = openTestNotifications({ pool: db.pool, clock, newId, log, mail });
   const pools = Array.from({ length: RECEIVERS }, () =>
-    checkRows(openPool(db.connection, { log: createLog("silent"), sizeMax: 8, connectMsMax: PATIENCE_MS })),
+    validateRows(
+      openPool(db.connection, { log: createLog("silent"), sizeMax: 8, connectMsMax: TEST_CONNECTION_TIMEOUT_MS }),
+    ),
   );
   const receivers = pools.map((pool) =>
-    openPayments({ pool, provider: provider(stripeAt(demo)), notify, clock, newId, log }),
+    openPayments({ pool, provider: provider(createStripeProviderAt(demo)), notify, clock, newId, log }),
   );
   const ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test" });
   const accounts = openAccounts({ pool: db.pool, newId });
@@ -115,7 +117,7 @@ export async function openTestPayments(options: TestPaymentsOptions = {}): Promi
 }
 
 /** Configures the gateway's Stripe client with the demo provider's URL. */
-export function stripeAt(demo: Pick<DemoProvider, "url" | "secretKey" | "webhookSecret">) {
+export function createStripeProviderAt(demo: Pick<DemoProvider, "url" | "secretKey" | "webhookSecret">) {
   const { url: apiBase, secretKey, webhookSecret } = demo;
   return stripeProvider({ apiBase, secretKey, webhookSecrets: [webhookSecret], clock: systemClock });
 }

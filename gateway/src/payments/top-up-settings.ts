@@ -8,7 +8,7 @@ import { startOfMonth } from "../base/time.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import { AUTOMATIC_PACK } from "./packs.ts";
 
-export const Settings = row({
+export const TopUpRow = row({
   enabled: z.boolean(),
   amount: column.pico,
   mark: column.pico,
@@ -20,7 +20,7 @@ export const Settings = row({
 export const TOP_UP_QUERY = `select enabled, amount, mark, month_max as "monthMax", begun_at as "begunAt", failure, failed_at as "failedAt"
   from auto_topup where account_id = $1`;
 
-export type TopUp = z.infer<typeof Settings> & { monthSpent: Pico };
+export type TopUp = z.infer<typeof TopUpRow> & { monthSpent: Pico };
 export type TopUpSettings = Pick<TopUp, "enabled" | "amount" | "mark" | "monthMax">;
 
 const Spent = row({ spent: column.pico });
@@ -31,7 +31,7 @@ export const MONTH_SPENT_SQL = `coalesce((select sum(amount) from payment_checko
 
 /** Undefined if automatic top-up was never configured. */
 export async function topUpOf(pool: pg.Pool, accountId: Uuid, nowMs: number): Promise<TopUp | undefined> {
-  const set = await queryRow(pool, Settings, TOP_UP_QUERY, [accountId]);
+  const set = await queryRow(pool, TopUpRow, TOP_UP_QUERY, [accountId]);
   if (set === undefined) return undefined;
   const { spent } = await queryOne(pool, Spent, `select ${MONTH_SPENT_SQL} as spent`, [accountId, startOfMonth(nowMs)]);
   return { ...set, monthSpent: spent };
@@ -59,7 +59,7 @@ export async function setTopUp(
 }
 
 /** Turns top-ups off and keeps the other settings. Returns false if never configured. */
-export async function stopTopUp(client: pg.Pool | pg.PoolClient, accountId: Uuid): Promise<boolean> {
+export async function disableTopUp(client: pg.Pool | pg.PoolClient, accountId: Uuid): Promise<boolean> {
   const { rowCount } = await client.query("update auto_topup set enabled = false where account_id = $1", [accountId]);
   return rowCount === 1;
 }

@@ -10,7 +10,7 @@ import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
 import { type NewId, publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import { exactMicro } from "../base/money.ts";
+import { formatExactMicrodollars } from "../base/money.ts";
 import type { TopUpFailure } from "../base/states.ts";
 import { startOfMonth } from "../base/time.ts";
 import { inTransaction } from "../db/pool.ts";
@@ -18,13 +18,13 @@ import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import type { Notify } from "../notifications/notify.ts";
 import { AUTOMATIC_PACK } from "./packs.ts";
 import { type PaymentProvider, ProviderUnavailable } from "./provider.ts";
-import { type OnFailed, processChargeAnswer } from "./receive.ts";
+import { type OnTopUpFailed, processChargeAnswer } from "./receive.ts";
 import {
   MONTH_SPENT_SQL,
-  Settings,
   setTopUp,
   TOP_UP_QUERY,
   type TopUp,
+  TopUpRow,
   type TopUpSettings,
   topUpOf,
 } from "./top-up-settings.ts";
@@ -79,8 +79,8 @@ interface TopUpsOptions {
 }
 
 /** Turns top-ups off and emails the owners, once per failed, refunded or disputed purchase. */
-export const turnOffTopUp =
-  ({ notify, newId, clock }: Pick<TopUpsOptions, "notify" | "newId" | "clock">): OnFailed =>
+export const createTopUpFailureHandler =
+  ({ notify, newId, clock }: Pick<TopUpsOptions, "notify" | "newId" | "clock">): OnTopUpFailed =>
   async (client, accountId, failure) => {
     const { rowCount } = await client.query(
       // Before migration 0039 the column accepts no value for a reversal, so 'declined' is stored.
@@ -94,19 +94,19 @@ export const turnOffTopUp =
     const { amount } = await queryOne(client, Amount, "select amount from auto_topup where account_id = $1", [
       accountId,
     ]);
-    const data = { amount_micro: exactMicro(amount), failure };
+    const data = { amount_micro: formatExactMicrodollars(amount), failure };
     // Only the gateway that updated the row sends the email.
     await notify(client, { accountId, kind: "top_up_failed", about: newId(), data });
   };
 
 export function openTopUps(options: TopUpsOptions): TopUps {
   const { pool, provider, clock, newId, log } = options;
-  const onFailed = turnOffTopUp(options);
+  const onFailed = createTopUpFailureHandler(options);
 
   const begin = (accountId: Uuid): Promise<boolean> =>
     inTransaction(pool, async (client) => {
       const now = new Date(clock.now());
-      const set = await queryRow(client, Settings, `${TOP_UP_QUERY} for update`, [accountId]);
+      const set = await queryRow(client, TopUpRow, `${TOP_UP_QUERY} for update`, [accountId]);
       if (set === undefined || !set.enabled) return false;
       if (set.begunAt !== null && now.getTime() - set.begunAt.getTime() < APART_MS) return false;
       // Read in a single statement, and thus from one snapshot: a purchase is either in flight or in the balance.

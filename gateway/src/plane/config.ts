@@ -1,6 +1,15 @@
 /** The settings of the dispatch plane. */
 import type { CertificateFiles } from "../base/certificate.ts";
-import { bothOrNeither, domain, flag, number, port, rotationMistakes, text, type Variables } from "../base/settings.ts";
+import {
+  declareSettings,
+  findUnpairedVariable,
+  flag,
+  number,
+  port,
+  rotationMistakes,
+  text,
+  type Variables,
+} from "../base/settings.ts";
 
 const ADDRESSES = /^(nats|tls):\/\/[^\s,@/]+(,(nats|tls):\/\/[^\s,@/]+)*$/;
 
@@ -57,7 +66,7 @@ function natsMistakes(variables: Variables): string[] {
   return mistakes;
 }
 
-export const plane = domain({
+export const planeSettings = declareSettings({
   title: "Dispatch plane",
   settings: {
     PLANE: flag(["on", "off"], {
@@ -128,7 +137,7 @@ export const plane = domain({
   mistakes: (variables) => [
     ...rotationMistakes("PLANE_SEED", variables),
     ...natsMistakes(variables),
-    ...bothOrNeither(variables, "PLANE_TLS_CERT", "PLANE_TLS_KEY"),
+    ...findUnpairedVariable(variables, "PLANE_TLS_CERT", "PLANE_TLS_KEY"),
   ],
   config: (e): { plane: PlaneConfig } => {
     const { NATS_URL: url, NATS_OPERATOR_SEED: operatorSeed, NATS_SYSTEM_JWT: jwt, NATS_SYSTEM_SEED: systemSeed } = e;

@@ -6,7 +6,7 @@
 /** Messages to all gateways: heartbeats, and observations of nodes. */
 export const PEERS_SUBJECT = "tg.p";
 /** Messages to one gateway. */
-export const toPeer = (gatewayId: string): string => `${PEERS_SUBJECT}.${gatewayId}`;
+export const peerSubject = (gatewayId: string): string => `${PEERS_SUBJECT}.${gatewayId}`;
 
 /** To all gateways: the sender's database history, which a failover changes. */
 export const HISTORIES_SUBJECT = "tg.h";
@@ -14,4 +14,4 @@ export const HISTORIES_SUBJECT = "tg.h";
 /** To all gateways: asks whether their database contains a mark. */
 export const DEPLOYMENTS_SUBJECT = "tg.d";
 /** The replies to the gateway that asked. */
-export const toAsker = (gatewayId: string): string => `${DEPLOYMENTS_SUBJECT}.${gatewayId}`;
+export const askerSubject = (gatewayId: string): string => `${DEPLOYMENTS_SUBJECT}.${gatewayId}`;

@@ -24,7 +24,7 @@ import { manualClock } from "../base/testing.ts";
 import { createKey, keyFromSeed } from "./credentials/nkeys.ts";
 import { issueNodeCredentials } from "./credentials/node-credentials.ts";
 import { connectClient, openTestHub, RawPeer } from "./hub/testing.ts";
-import { openPlaneInWorker, openToWorkers } from "./hub/worker-plane.ts";
+import { openHubToWorkers, openPlaneInWorker } from "./hub/worker-plane.ts";
 import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./nats/testing.ts";
 import type { NodeCredentials, Plane } from "./plane.ts";
 
@@ -43,7 +43,7 @@ describe("the primary's hub used from worker processes", () => {
     const hub = await openTestHub(t, { clock, limits, ...options });
     const [worker, primary] = duplexPair().map((end) => new Channel(end, { clock })) as [Channel, Channel];
     t.after(() => worker.close());
-    openToWorkers(hub)(primary);
+    openHubToWorkers(hub)(primary);
     return Object.assign(openPlaneInWorker(worker, { clock, log: createLog("silent") }), {
       accountSeed: hub.accountSeed,
     });

@@ -8,15 +8,16 @@ interface Found {
 }
 
 /** Below this number of requests, the share of failures is not shown, because it would reveal the number. */
-export const REQUESTS_MIN = 20;
+export const ERROR_SHARE_REQUESTS_MIN = 20;
 
-export function measuredFigures({ kind }: Pick<CatalogueEntry, "kind">, { performance, samples }: Found) {
+export function measuredPerformanceObject({ kind }: Pick<CatalogueEntry, "kind">, { performance, samples }: Found) {
   const { requests = 0, errorShare = null, ttft, tokensPerSecond = null } = performance ?? {};
   // An embedding is not streamed, so it has no first token.
   const firstToken = kind === "embedding" ? undefined : ttft;
   return {
     availability: availabilityOf(samples),
-    failed_share: requests < REQUESTS_MIN || errorShare === null ? null : Math.round(errorShare * 1000) / 1000,
+    failed_share:
+      requests < ERROR_SHARE_REQUESTS_MIN || errorShare === null ? null : Math.round(errorShare * 1000) / 1000,
     ttft_p50_ms: firstToken?.p50 ?? null,
     ttft_p95_ms: firstToken?.p95 ?? null,
     tokens_per_second: tokensPerSecond === null ? null : Math.round(tokensPerSecond * 10) / 10,

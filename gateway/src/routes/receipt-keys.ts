@@ -3,7 +3,7 @@ import { publicRoutes } from "@tollgate/api/public/routes.ts";
 import { type JsonOf, methodAndUrl } from "@tollgate/api/route.ts";
 import type { FastifyInstance } from "fastify";
 import type { HistoryParts } from "../history/parts.ts";
-import { sendCached } from "../http/cached.ts";
+import { sendCached } from "../http/send-cached.ts";
 
 const route = publicRoutes.listReceiptKeys;
 

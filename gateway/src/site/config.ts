@@ -1,12 +1,12 @@
 /** The settings of the status page. */
-import { domain, flag, number } from "../base/settings.ts";
+import { declareSettings, flag, number } from "../base/settings.ts";
 
 interface SiteConfig {
   /** `isPublic`: anyone may read the status page at /status. */
   status: { isPublic: boolean; sampleEveryMs: number };
 }
 
-export const site = domain({
+export const siteSettings = declareSettings({
   title: "Status page",
   settings: {
     STATUS_PAGE: flag(["on", "off"], {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Random } from "../base/random.ts";
-import { seeded } from "../base/testing.ts";
+import { seededRandom } from "../base/testing.ts";
 import { AnswerLengthStatistics } from "./answer-lengths.ts";
 import { randomChoices } from "./questions/random-choices.ts";
 
@@ -42,7 +42,7 @@ const fleet = (count: number): Fleet["nodes"] =>
 
 describe("statistics on answer length", () => {
   test("suspect no honest node in 200,000 answers of 20 nodes to 40 different builders", () => {
-    assert.deepEqual([...suspicions(seeded(1), { nodes: fleet(20), accounts: 40, answers: 200_000 })], []);
+    assert.deepEqual([...suspicions(seededRandom(1), { nodes: fleet(20), accounts: 40, answers: 200_000 })], []);
   });
 
   for (const [what, answer, meanOf = spread] of [
@@ -54,7 +54,7 @@ describe("statistics on answer length", () => {
   ] as const) {
     test(`suspect a node that ${what} within 1,000 of its answers, and no other node`, () => {
       const nodes = [...fleet(8), { host: "cheat", answer }];
-      const found = suspicions(seeded(2), { nodes, accounts: 30, answers: 30_000, meanOf });
+      const found = suspicions(seededRandom(2), { nodes, accounts: 30, answers: 30_000, meanOf });
       assert.ok((found.get(8) ?? Number.POSITIVE_INFINITY) <= 1000, `after ${found.get(8)} answers`);
       assert.deepEqual([...found.keys()], [8]);
     });
@@ -62,16 +62,16 @@ describe("statistics on answer length", () => {
 
   test("suspect no honest node in a fleet with a dishonest node, however long the test runs", () => {
     const nodes = [...fleet(4), { host: "cheat", answer: () => 3 }];
-    const found = suspicions(seeded(9), { nodes, accounts: 20, answers: 100_000 });
+    const found = suspicions(seededRandom(9), { nodes, accounts: 20, answers: 100_000 });
     assert.deepEqual([...found.keys()], [4]);
   });
 
   test("never suspect a node because of a single builder's requests", () => {
     const odd = (account: number, time: number): number => (account === 0 ? 1 + time / 50 : 60);
-    const growing = suspicions(seeded(3), { nodes: fleet(6), accounts: 1, answers: 20_000, meanOf: odd });
+    const growing = suspicions(seededRandom(3), { nodes: fleet(6), accounts: 1, answers: 20_000, meanOf: odd });
     assert.deepEqual([...growing], [], "answers that grow longer and longer");
     // Node n0 recognizes one builder's requests, and gives very short answers only to those.
-    const [lengths, d] = [new AnswerLengthStatistics(seeded(4)), randomChoices(seeded(5))];
+    const [lengths, d] = [new AnswerLengthStatistics(seededRandom(4)), randomChoices(seededRandom(5))];
     for (let i = 0; i < 20_000; i++) {
       const n = d.between(0, 5);
       const [accountId, target] = i % 2 === 0 ? ["odd", 1] : [`a${i % 20}`, 100 + d.between(0, 50)];
@@ -96,11 +96,11 @@ describe("statistics on answer length", () => {
       { host: "a", answer: honest },
       { host: "b", answer: () => 1 },
     ];
-    assert.deepEqual([...suspicions(seeded(6), { nodes, accounts: 30, answers: 20_000 })], []);
+    assert.deepEqual([...suspicions(seededRandom(6), { nodes, accounts: 30, answers: 20_000 })], []);
   });
 
   test("clear a suspected node after a series of ordinary answers", () => {
-    const [lengths, d] = [new AnswerLengthStatistics(seeded(7)), randomChoices(seeded(8))];
+    const [lengths, d] = [new AnswerLengthStatistics(seededRandom(7)), randomChoices(seededRandom(8))];
     const isSuspicious = (answers: number, isOdd: boolean): boolean => {
       for (let i = 0; i < answers; i++) {
         const n = d.between(0, 4);

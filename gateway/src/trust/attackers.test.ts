@@ -6,7 +6,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { seeded } from "../base/testing.ts";
+import { seededRandom } from "../base/testing.ts";
 import { type ActiveModel, loadCatalogue } from "../metering/catalogue.ts";
 import type { Question } from "./canary.ts";
 import { generateCanary } from "./generated-canaries.ts";
@@ -170,7 +170,7 @@ describe("nodes without a model", () => {
     ["tiny-3b", 1],
     ["mid-14b", 2],
   ] as const) {
-    const random = seeded(seed);
+    const random = seededRandom(seed);
     const model = catalogue.active.get(id) as ActiveModel;
     const drawn = (count: number): Question[] => Array.from({ length: count }, () => generateCanary(model, random));
 

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { seeded } from "../base/testing.ts";
+import { seededRandom } from "../base/testing.ts";
 import { type ActiveModel, loadCatalogue } from "../metering/catalogue.ts";
 import { CanariesError, loadSecretCanaries, openCanarySource, parseSecretCanaries } from "./canaries.ts";
 
@@ -69,7 +69,7 @@ describe("choosing a canary", () => {
   const model = catalogue.active.get("tiny-3b") as ActiveModel;
   const published = (model.canaries ?? []).map((canary) => ("prompt" in canary ? canary.prompt : ""));
   const draws = (of: ActiveModel, secrets: Map<string, (typeof SECRET)[]>, which: "any" | "unknown") => {
-    const draw = openCanarySource({ secrets, random: seeded(1) });
+    const draw = openCanarySource({ secrets, random: seededRandom(1) });
     const prompts = Array.from({ length: 600 }, () => draw(of, which)?.messages.at(-1)?.content);
     const secret = prompts.filter((prompt) => prompt === SECRET.prompt).length;
     const known = prompts.filter((prompt) => published.includes(prompt ?? "")).length;

@@ -8,13 +8,13 @@ import { z } from "zod";
 import type { Random } from "../base/random.ts";
 import { type ActiveModel, Canary, type Catalogue } from "../metering/catalogue.ts";
 import { type Question, questionFromCanary } from "./canary.ts";
-import { type GenerateCanary, generateCanary as madeUp, type RequestLikeness } from "./generated-canaries.ts";
+import { type GenerateCanary, type ImitatedRequest, generateCanary as madeUp } from "./generated-canaries.ts";
 
 /** The operator's own canaries, by model. */
 export type SecretCanaries = Map<string, Canary[]>;
 
 /** `unknown`: only canaries that are not published. Returns undefined for a model without canaries. */
-export type DrawCanary = (model: ActiveModel, which: "any" | "unknown", like?: RequestLikeness) => Question | undefined;
+export type DrawCanary = (model: ActiveModel, which: "any" | "unknown", like?: ImitatedRequest) => Question | undefined;
 
 interface Sources {
   secrets: SecretCanaries;

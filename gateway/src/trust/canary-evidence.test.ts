@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { seeded } from "../base/testing.ts";
+import { seededRandom } from "../base/testing.ts";
 import { EASIEST_PASS_RATE } from "./canary.ts";
-import { CanaryEvidence, PassRates, weightOf } from "./canary-evidence.ts";
+import { CanaryEvidence, evidenceWeight, PassRates } from "./canary-evidence.ts";
 import { randomChoices } from "./questions/random-choices.ts";
 
 describe("evidence from canary answers", () => {
@@ -36,7 +36,7 @@ describe("evidence from canary answers", () => {
   });
 
   test("accuses honest nodes less often than 1 in 10,000 a day", () => {
-    const d = randomChoices(seeded(11));
+    const d = randomChoices(seededRandom(11));
     const days = 70_000;
     for (const rate of [0.75, 0.9, 0.98]) {
       const evidence = new CanaryEvidence();
@@ -52,7 +52,7 @@ describe("evidence from canary answers", () => {
   });
 
   test("convicts a node that guesses one answer in five after about fifteen answers", () => {
-    const d = randomChoices(seeded(12));
+    const d = randomChoices(seededRandom(12));
     const asks = Array.from({ length: 500 }, () => asksUntilEnough(() => d.percent(20), 0.88, 1000) ?? 1000).sort(
       (a, b) => a - b,
     );
@@ -71,6 +71,6 @@ describe("evidence from canary answers", () => {
       for (let i = 0; i < 60; i++) rates.note("m story", { host, passed: true });
     assert.ok(of("b") > 0.8, `${of("b")}`);
     assert.equal(rates.of("m note", { host: "a", prior: 0.8 }), 0.8, "another family is another matter");
-    assert.ok(weightOf(false, of("b")) > 0);
+    assert.ok(evidenceWeight(false, of("b")) > 0);
   });
 });

@@ -1,7 +1,7 @@
 /** The settings of quarantine, canaries and spot checks. */
 import { z } from "zod";
 import { parseId, type Uuid } from "../base/ids.ts";
-import { domain, flag, number, parsed, text } from "../base/settings.ts";
+import { declareSettings, flag, number, parsedSetting, text } from "../base/settings.ts";
 
 interface TrustConfig {
   /** Whether to quarantine nodes that fail, cheat or run another model. When false, only logs them. */
@@ -22,7 +22,7 @@ const HostAccounts = z.string().transform((text, context): Uuid[] => {
   return z.NEVER;
 });
 
-export const trust = domain({
+export const trustSettings = declareSettings({
   title: "Trust in nodes",
   note: "`tollgate dev` turns `AUTO_QUARANTINE` off, because its nodes run demo models. [Trust and security](../hosts/trust.md#quarantine) explains quarantine to hosts.",
   settings: {
@@ -34,7 +34,7 @@ export const trust = domain({
       help: "JSON file with your own canaries (test questions with known answers), which hosts cannot look up.",
       see: "[Trust in nodes](trust.md)",
     }),
-    REFERENCE_HOSTS: parsed(HostAccounts, {
+    REFERENCE_HOSTS: parsedSetting(HostAccounts, {
       rule: ACCOUNTS_RULE,
       help: "Host accounts of your own nodes, which verify other nodes' answers and outrank other verifiers.",
     }),

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { seeded } from "../base/testing.ts";
+import { seededRandom } from "../base/testing.ts";
 import { type ActiveModel, loadCatalogue } from "../metering/catalogue.ts";
 import type { Question } from "./canary.ts";
 import { generateCanary } from "./generated-canaries.ts";
 import { FAMILIES } from "./questions/families.ts";
 
-const random = seeded(1);
+const random = seededRandom(1);
 const catalogue = await loadCatalogue(new URL("../../catalogue/models.json", import.meta.url));
 const modelOf = (id: string): ActiveModel => catalogue.active.get(id) as ActiveModel;
 const ask = (model = "mid-14b"): Question => generateCanary(modelOf(model), random);

@@ -7,20 +7,20 @@ import type { Random } from "../base/random.ts";
 import type { ActiveModel, Canary } from "../metering/catalogue.ts";
 import type { ChatMessage } from "../metering/meter.ts";
 import { type Question, questionFromCanaries } from "./canary.ts";
-import { FAMILIES, type Family } from "./questions/families.ts";
+import { FAMILIES, type QuestionFamily } from "./questions/families.ts";
 import * as prose from "./questions/prose.ts";
 import { type RandomChoices, randomChoices } from "./questions/random-choices.ts";
 import { drawUsualShape, type RequestShape } from "./questions/request-shapes.ts";
 import { findMistake, revealsAnswer, type Task } from "./questions/task.ts";
 
-export interface RequestLikeness {
+export interface ImitatedRequest {
   /** The shape (lengths and sampling) of a user request to imitate. Absent: a random usual shape. */
   shape?: RequestShape;
   /** The pass rate of honest nodes for the family. Absent: the family's configured rate. */
   rateOf?: (family: string, rate: number) => number;
 }
 
-export type GenerateCanary = (model: ActiveModel, random: Random, like?: RequestLikeness) => Question;
+export type GenerateCanary = (model: ActiveModel, random: Random, like?: ImitatedRequest) => Question;
 
 /** The least output cap: enough for the answer and a few words around it. */
 const ANSWER_TOKENS_MIN = 64;
@@ -44,16 +44,16 @@ export const generateCanary: GenerateCanary = (model, random, { shape, rateOf = 
   });
   // If honest nodes pass no family often enough, the easiest family is used.
   const { family, rate } =
-    usable.length > 0 ? d.pick(usable) : { family: FAMILIES.find(isEasy) as Family, rate: RATE_MIN };
+    usable.length > 0 ? d.pick(usable) : { family: FAMILIES.find(isEasy) as QuestionFamily, rate: RATE_MIN };
   return questionIn(d, { model, family, rate, shape: shape ?? drawUsualShape(d) });
 };
 
 const asTheFamilySays = (_family: string, rate: number): number => rate;
-const isEasy = ({ name }: Family): boolean => name === "table";
+const isEasy = ({ name }: QuestionFamily): boolean => name === "table";
 
 interface Wanted {
   model: ActiveModel;
-  family: Family;
+  family: QuestionFamily;
   rate: number;
   shape: RequestShape;
 }
@@ -92,7 +92,7 @@ interface Conversation {
 /** The average number of characters per token in English. */
 const CHARS_PER_TOKEN = 4.6;
 
-function conversation(d: RandomChoices, family: Family, tokens: number): Conversation {
+function conversation(d: RandomChoices, family: QuestionFamily, tokens: number): Conversation {
   for (;;) {
     const task = family.draw(d);
     const messages = phrase(d, task, tokens * CHARS_PER_TOKEN);
@@ -105,7 +105,7 @@ function conversation(d: RandomChoices, family: Family, tokens: number): Convers
 /** Puts the question and its material between small talk and notes. */
 function phrase(d: RandomChoices, task: Task, chars: number): ChatMessage[] {
   const messages: ChatMessage[] = d.percent(45) ? [{ role: "system", content: prose.systemPrompt(d) }] : [];
-  if (d.percent(25)) messages.push(...prose.earlierTurns(d));
+  if (d.percent(25)) messages.push(...prose.writeEarlierTurns(d));
   const asks = `${task.question} ${prose.askForOnly(d, task.form)}`;
   const before: string[] = d.percent(35) ? [prose.greeting(d)] : [];
   const pages: string[] = [];
@@ -116,13 +116,13 @@ function phrase(d: RandomChoices, task: Task, chars: number): ChatMessage[] {
     left -= page.length;
   }
   if (task.material !== "") pages.splice(d.between(0, pages.length), 0, task.material);
-  if (pages.length > 0 && d.percent(60)) pages.unshift(prose.heading(d));
+  if (pages.length > 0 && d.percent(60)) pages.unshift(prose.writeTextHeading(d));
   const joint = d.pick(["\n\n", "\n"]);
   const material = pages.join(joint);
   // The material is a message of its own, before or after the question.
   if (material !== "" && d.percent(15)) {
     messages.push({ role: "user", content: [...before, material].join(joint) });
-    messages.push({ role: "assistant", content: prose.noteHeading(d) });
+    messages.push({ role: "assistant", content: prose.writeAcknowledgement(d) });
     return [...messages, { role: "user", content: asks }];
   }
   const isFirst = task.material !== "" && pages.length < 4 && d.percent(30);
@@ -157,13 +157,13 @@ function triple(d: RandomChoices): Extract<Canary, { far: string }> {
  * A question without a fixed answer, to measure a node's speed. Streamed, with only as many tokens as a measurement
  * needs.
  */
-export function createSmallTalk(
+export function createSpeedQuestion(
   random: Random,
   { temperature }: Pick<RequestShape, "temperature">,
   outputTokensMax: number,
 ): Pick<Question, "messages" | "outputTokensMax" | "sampling"> {
   const d = randomChoices(random);
   const system = d.percent(45) ? [{ role: "system", content: prose.systemPrompt(d) }] : [];
-  const messages = [...system, { role: "user", content: prose.smallTask(d) }];
+  const messages = [...system, { role: "user", content: prose.writeSmallTask(d) }];
   return { messages, outputTokensMax: outputTokensMax * d.between(1, 4), sampling: samplingOf(temperature, true) };
 }

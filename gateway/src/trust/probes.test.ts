@@ -4,24 +4,24 @@ import { beforeEach, describe, test } from "node:test";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
-import { type ManualClock, manualClock, seeded, turn } from "../base/testing.ts";
+import { type ManualClock, manualClock, seededRandom, waitOneTurn } from "../base/testing.ts";
 import type { MeasuredAnswer } from "../dispatch/dispatcher.ts";
 import type { Roster } from "../dispatch/roster.ts";
 import type { RosterNode } from "../dispatch/roster-node.ts";
-import type { PrivateJob, PrivateResult } from "../inference/private-job.ts";
+import type { UnpaidJob, UnpaidJobResult } from "../inference/unpaid-job.ts";
 import type { ActiveModel, Canary } from "../metering/catalogue.ts";
 import { openCanarySource } from "./canaries.ts";
 import { type Probes, startProbes } from "./probes.ts";
 import { randomChoices } from "./questions/random-choices.ts";
 import { drawUsualShape, type RequestShape } from "./questions/request-shapes.ts";
-import type { Verdict } from "./reliability.ts";
+import type { QuarantineVerdict } from "./reliability.ts";
 import { answerPublishedCanary, RecordedCanaries } from "./testing.ts";
 
-const random = seeded(1);
+const random = seededRandom(1);
 const book = new RecordedCanaries();
-const promptOf = ({ messages, texts }: PrivateJob): string => messages.at(-1)?.content ?? texts[0] ?? "";
+const promptOf = ({ messages, texts }: UnpaidJob): string => messages.at(-1)?.content ?? texts[0] ?? "";
 /** Returns an honest model's answer. Undefined: any answer is accepted. */
-const rightAnswer = (job: PrivateJob): string | undefined =>
+const rightAnswer = (job: UnpaidJob): string | undefined =>
   book.answerTo(job.messages) ?? answerPublishedCanary(promptOf(job));
 const PUBLISHED: Canary[] = [
   { prompt: "What is 7 + 5? Answer with the number only.", expect: "\\b12\\b", max_tokens: 24 },
@@ -35,9 +35,9 @@ describe("probes", () => {
   let node: RosterNode;
   let joined: ((node: RosterNode) => void)[];
   let measured: ((measured: MeasuredAnswer) => void)[];
-  let jobs: PrivateJob[];
-  let suspected: Verdict[];
-  let answer: (job: PrivateJob, signal: AbortSignal) => Promise<Partial<PrivateResult> | undefined>;
+  let jobs: UnpaidJob[];
+  let suspected: QuarantineVerdict[];
+  let answer: (job: UnpaidJob, signal: AbortSignal) => Promise<Partial<UnpaidJobResult> | undefined>;
   let probes: Probes;
   let shape: RequestShape;
 
@@ -118,7 +118,7 @@ describe("probes", () => {
 
   /** Waits for the promises of consecutive probes. */
   const settle = async (): Promise<void> => {
-    for (let i = 0; i < 5; i++) await turn();
+    for (let i = 0; i < 5; i++) await waitOneTurn();
   };
   const join = async (): Promise<void> => {
     for (const run of joined) run(node);
@@ -161,7 +161,7 @@ describe("probes", () => {
     answer = async (job) => ({ text: rightAnswer(job) ?? "Some prose about it." });
     await join();
     const published = PUBLISHED.map((canary) => ("prompt" in canary ? canary.prompt : ""));
-    assert.ok(!published.includes(promptOf(jobs[0] as PrivateJob)), "the first is none that could be looked up");
+    assert.ok(!published.includes(promptOf(jobs[0] as UnpaidJob)), "the first is none that could be looked up");
     await pass(2 * 24 * 3_600_000);
     assert.deepEqual(suspected, []);
     const asked = jobs.filter((job) => rightAnswer(job) !== undefined);
@@ -269,7 +269,7 @@ describe("probes", () => {
   });
 
   describe("a prompt that a node reads faster than its model can", () => {
-    const asked = async (result: Partial<PrivateResult>): Promise<Verdict[]> => {
+    const asked = async (result: Partial<UnpaidJobResult>): Promise<QuarantineVerdict[]> => {
       start();
       shape = { promptTokens: 2000, outputTokensMax: 100, temperature: 0, stream: true };
       answer = async (job) => ({ text: rightAnswer(job) ?? "prose", ...result });

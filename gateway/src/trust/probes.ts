@@ -11,15 +11,15 @@ import type { Random } from "../base/random.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Roster } from "../dispatch/roster.ts";
 import type { RosterNode } from "../dispatch/roster-node.ts";
-import type { PrivateJob, PrivateResult } from "../inference/private-job.ts";
+import type { UnpaidJob, UnpaidJobResult } from "../inference/unpaid-job.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { DrawCanary } from "./canaries.ts";
 import { EASIEST_PASS_RATE, type Question } from "./canary.ts";
 import { CanaryEvidence, PassRates } from "./canary-evidence.ts";
-import { createSmallTalk } from "./generated-canaries.ts";
+import { createSpeedQuestion } from "./generated-canaries.ts";
 import { randomChoices } from "./questions/random-choices.ts";
 import type { RecentRequestShapes, RequestShape } from "./questions/request-shapes.ts";
-import type { Verdict } from "./reliability.ts";
+import type { QuarantineVerdict } from "./reliability.ts";
 
 const LOOK_EVERY_MS = 10_000;
 /** How long a speed measurement of a node and model stays valid. Until then no speed probe is needed. */
@@ -50,14 +50,14 @@ const READ_TOKENS_MIN = 768;
 interface ProbesOptions {
   roster: Roster;
   dispatcher: Pick<Dispatcher, "onMeasured">;
-  run: (job: PrivateJob, signal: AbortSignal) => Promise<PrivateResult | undefined>;
+  run: (job: UnpaidJob, signal: AbortSignal) => Promise<UnpaidJobResult | undefined>;
   activeModel: (id: string) => ActiveModel | undefined;
   /** Whether probes include canaries. */
   canaries: boolean;
   draw: DrawCanary;
   /** The shapes of recent user requests, for canaries to imitate. */
   shapes: Pick<RecentRequestShapes, "like">;
-  suspect: (nodeId: string, verdict: Verdict) => void;
+  suspect: (nodeId: string, verdict: QuarantineVerdict) => void;
   newId: () => Uuid;
   clock: Clock;
   random: Random;
@@ -254,11 +254,11 @@ async function probeOnce(
 }
 
 /** Temperature 0 gives the most reliable answer. Thinking models need randomness, or they repeat themselves. */
-const samplingOf = ({ build }: ActiveModel): PrivateJob["sampling"] & object => ({
+const samplingOf = ({ build }: ActiveModel): UnpaidJob["sampling"] & object => ({
   temperature: build.reasoning === undefined ? 0 : 0.6,
 });
 
-function askedOf(result: PrivateResult | undefined, model: ActiveModel, overtime: boolean): Asked {
+function askedOf(result: UnpaidJobResult | undefined, model: ActiveModel, overtime: boolean): Asked {
   if (result === undefined || result.end === "no_capacity") return "absent";
   if (result.end === "cancelled") return overtime ? "failed" : "absent";
   if (result.end !== "finished" && result.end !== "enough") return "failed";
@@ -272,7 +272,7 @@ interface Outcome {
   question: Question | undefined;
   /** The pass rate of honest nodes for this question. */
   rate: number;
-  result: PrivateResult | undefined;
+  result: UnpaidJobResult | undefined;
   asked: Asked;
   overtime: boolean;
 }
@@ -322,8 +322,8 @@ const isTrusted = (node: RosterNode | undefined): boolean =>
  */
 function readTooFast(
   model: ActiveModel,
-  { end, promptTokens, ttftMs }: PrivateResult,
-): Verdict["evidence"] | undefined {
+  { end, promptTokens, ttftMs }: UnpaidJobResult,
+): QuarantineVerdict["evidence"] | undefined {
   const tokens = promptTokens - CACHED_TOKENS_MAX;
   if (ttftMs === null || (end !== "finished" && end !== "enough") || tokens < READ_TOKENS_MIN) return undefined;
   const tokensPerSecond = Math.round((tokens * 1000) / Math.max(ttftMs, 1));
@@ -340,10 +340,10 @@ function readTooFast(
 
 /** A question without a fixed answer, to measure speed. */
 function smallTalk({ random }: ProbesOptions, model: ActiveModel, shape: RequestShape): Asks {
-  if (model.kind === "generation") return { ...createSmallTalk(random, shape, PROBE_TOKENS), texts: [] };
+  if (model.kind === "generation") return { ...createSpeedQuestion(random, shape, PROBE_TOKENS), texts: [] };
   return {
     messages: [],
-    texts: createSmallTalk(random, shape, 0).messages.map(({ content }) => content),
+    texts: createSpeedQuestion(random, shape, 0).messages.map(({ content }) => content),
     outputTokensMax: 0,
   };
 }

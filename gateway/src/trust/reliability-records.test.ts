@@ -4,19 +4,19 @@ import { beforeEach, describe, test } from "node:test";
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
-import { type ManualClock, manualClock, seeded, turn } from "../base/testing.ts";
+import { type ManualClock, manualClock, seededRandom, waitOneTurn } from "../base/testing.ts";
 import { openPeers } from "../dispatch/exchange/peers.ts";
 import { Roster } from "../dispatch/roster.ts";
 import type { Failure } from "../dispatch/running-attempt.ts";
 import { FakeNode, MemoryPlane } from "../dispatch/testing.ts";
-import type { Verdict } from "./reliability.ts";
+import type { QuarantineVerdict } from "./reliability.ts";
 import { openReliabilityRecords, type ReliabilityRecords } from "./reliability-records.ts";
 
 const log = createLog("silent");
 interface TestGateway {
   records: ReliabilityRecords;
   clock: Clock;
-  judged: Verdict[];
+  judged: QuarantineVerdict[];
 }
 
 describe("reliability records shared by several gateways", () => {
@@ -29,9 +29,9 @@ describe("reliability records shared by several gateways", () => {
   const open = (gatewayId: string, startedMs: number): TestGateway => {
     const own = { ...clock, monotonic: () => clock.monotonic() - startedMs };
     const nodeRecord = async (id: string) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: ["m"] });
-    const roster = new Roster({ plane, clock: own, random: seeded(1), log, nodeRecord });
+    const roster = new Roster({ plane, clock: own, random: seededRandom(1), log, nodeRecord });
     const peers = openPeers({ plane, roster, gatewayId, clock: own, log });
-    const judged: Verdict[] = [];
+    const judged: QuarantineVerdict[] = [];
     const records = openReliabilityRecords({ peers, clock: own, judged: (_node, verdict) => judged.push(verdict) });
     return { records, clock: own, judged };
   };
@@ -41,7 +41,11 @@ describe("reliability records shared by several gateways", () => {
   });
 
   /** Records a job of this duration that ends now. */
-  const end = ({ records, clock: own }: TestGateway, failure: Failure | null, ms = 100): Verdict | undefined => {
+  const end = (
+    { records, clock: own }: TestGateway,
+    failure: Failure | null,
+    ms = 100,
+  ): QuarantineVerdict | undefined => {
     const endedAt = own.monotonic();
     return records.note("n", { job: `job-${jobs++}`, failure, offeredAt: endedAt - ms, endedAt });
   };
@@ -131,7 +135,7 @@ describe("reliability records shared by several gateways", () => {
   });
 
   test("limit how many refused prompts of one builder count, over all gateways together", () => {
-    const refuse = ({ records, clock: own }: TestGateway, accountId: string): Verdict | undefined => {
+    const refuse = ({ records, clock: own }: TestGateway, accountId: string): QuarantineVerdict | undefined => {
       const at = own.monotonic();
       const origin = { accountId, contextPart: 0.5 };
       return records.note("n", { job: `job-${jobs++}`, failure: "prompt", offeredAt: at, endedAt: at, origin });
@@ -150,7 +154,7 @@ describe("reliability records shared by several gateways", () => {
     clock.advance(1_000);
     const late = open("late", 7e7);
     new FakeNode(plane, { id: "n", gatewayId: "a" }).report({ models: ["m"], slots: 1 });
-    await turn();
+    await waitOneTurn();
     clock.advance(1_000);
     assert.deepEqual(late.records.of("n").count(), { jobs: 4, failures: 3 });
     end(late, "engine");

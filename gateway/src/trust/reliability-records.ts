@@ -4,10 +4,10 @@
  */
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
-import { JOBS_WINDOW } from "../base/node-thresholds.ts";
+import { QUARANTINE_JOBS_WINDOW } from "../base/node-thresholds.ts";
 import type { Peers } from "../dispatch/exchange/peers.ts";
 import type { Failure } from "../dispatch/running-attempt.ts";
-import { type ExcusedPeriod, type JobEnd, ReliabilityRecord, type Verdict } from "./reliability.ts";
+import { type ExcusedPeriod, type JobEnd, type QuarantineVerdict, ReliabilityRecord } from "./reliability.ts";
 
 const FAILURES: Record<Failure, true> = {
   engine: true,
@@ -46,14 +46,14 @@ type ToldEnd = z.infer<typeof ToldEnd>;
 type ToldItem = z.infer<typeof ToldItem>;
 
 /** The most items in one message: a full window of jobs, and the other events that may occur meanwhile. */
-const ITEMS_MAX = JOBS_WINDOW + 4;
+const ITEMS_MAX = QUARANTINE_JOBS_WINDOW + 4;
 
 interface RecordsOptions {
   /** The other gateways. Undefined: this is the only one. */
   peers: Pick<Peers, "exchange"> | undefined;
   clock: Clock;
   /** Called when, with the report of another gateway, a node has failed too often. */
-  judged: (nodeId: string, verdict: Verdict) => void;
+  judged: (nodeId: string, verdict: QuarantineVerdict) => void;
 }
 
 export interface ReliabilityRecords {
@@ -61,7 +61,7 @@ export interface ReliabilityRecords {
    * Records the end of a job at this gateway. If the node has failed too often, returns the reason and evidence for a
    * quarantine.
    */
-  note(nodeId: string, end: JobEnd & { job: string }): Verdict | undefined;
+  note(nodeId: string, end: JobEnd & { job: string }): QuarantineVerdict | undefined;
   /** Clears the record of a node that was quarantined. */
   startAnew(nodeId: string): void;
   forgetMisses(nodeId: string): void;

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { failuresCarried } from "../base/node-thresholds.ts";
+import { countCarriedFailures } from "../base/node-thresholds.ts";
 import type { Failure } from "../dispatch/running-attempt.ts";
-import { ReliabilityRecord, type Verdict } from "./reliability.ts";
+import { type QuarantineVerdict, ReliabilityRecord } from "./reliability.ts";
 
 /** Records consecutive jobs of one second each. */
-function inTurn(failures: (Failure | null)[]): (Verdict | undefined)[] {
+function inTurn(failures: (Failure | null)[]): (QuarantineVerdict | undefined)[] {
   const record = new ReliabilityRecord();
   return failures.map((failure, i) => record.note({ failure, offeredAt: i * 1000, endedAt: i * 1000 + 999 }));
 }
@@ -69,7 +69,7 @@ describe("the reliability record of a node", () => {
       [90, 10, 2],
       [0, 3, 3],
     ] as const)
-      assert.equal(failuresCarried({ answers, failures }), carried);
+      assert.equal(countCarriedFailures({ answers, failures }), carried);
   });
 
   test("excuses a prompt that the engine refuses, unless refusals are frequent", () => {
@@ -89,7 +89,7 @@ describe("the reliability record of a node", () => {
 
   test("counts at most three refusals of one builder", () => {
     const record = new ReliabilityRecord();
-    const refuse = (accountId: string): Verdict | undefined =>
+    const refuse = (accountId: string): QuarantineVerdict | undefined =>
       record.note({ failure: "prompt", offeredAt: 0, endedAt: 0, origin: { accountId, contextPart: 0.5 } });
     for (let i = 0; i < 100; i++) assert.equal(refuse("one"), undefined);
     for (const builder of ["two", "three"]) for (let i = 0; i < 100; i++) assert.equal(refuse(builder), undefined);
@@ -98,7 +98,8 @@ describe("the reliability record of a node", () => {
 
   test("counts a miss (a job without output) as a failure, marks verdicts that depend on misses, and can drop misses", () => {
     const record = new ReliabilityRecord();
-    const note = (failure: Failure | null): Verdict | undefined => record.note({ failure, offeredAt: 0, endedAt: 0 });
+    const note = (failure: Failure | null): QuarantineVerdict | undefined =>
+      record.note({ failure, offeredAt: 0, endedAt: 0 });
     for (const failure of ["engine", "miss", null, "miss", "engine"] as const) assert.equal(note(failure), undefined);
     assert.deepEqual(note("miss")?.evidence, { jobs: 6, failures: 5, kinds: { engine: 2, miss: 3 } });
     assert.equal(record.restsOnMisses, true);

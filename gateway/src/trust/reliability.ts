@@ -8,7 +8,7 @@
  * one node and not on another, so a quarantine for misses must be confirmed first. Refused prompts or output formats:
  * near the model's limit they are the builder's doing, and elsewhere each account counts only a few times.
  */
-import { FAILURES_MAX, failuresCarried, JOBS_WINDOW } from "../base/node-thresholds.ts";
+import { countCarriedFailures, QUARANTINE_FAILURES_MIN, QUARANTINE_JOBS_WINDOW } from "../base/node-thresholds.ts";
 import type { QuarantineReason } from "../base/states.ts";
 import type { Failure } from "../dispatch/running-attempt.ts";
 
@@ -29,7 +29,7 @@ export interface JobEnd {
   origin?: { accountId: string; contextPart: number } | undefined;
 }
 
-export interface Verdict {
+export interface QuarantineVerdict {
   reason: QuarantineReason;
   evidence: Record<string, unknown>;
 }
@@ -63,28 +63,28 @@ export class ReliabilityRecord {
   readonly #excuses: ExcusedPeriod[] = [];
 
   /** Adds a job. If the node has failed too often with it, returns the reason and evidence for a quarantine. */
-  note(end: JobEnd): Verdict | undefined {
+  note(end: JobEnd): QuarantineVerdict | undefined {
     const { failure, origin } = end;
     if (this.#isOver(end) || this.#isKnown(end)) return undefined;
     if (failure === "lost") {
       if (this.#losses.some((loss) => wereUnderWayTogether(loss, end))) return undefined;
       this.#losses.push(end);
-      if (this.#losses.length > JOBS_WINDOW) this.#losses.shift();
+      if (this.#losses.length > QUARANTINE_JOBS_WINDOW) this.#losses.shift();
     }
     if (failure === "silent" && this.#fellSilentWith(end)) return undefined;
     if (failure === "prompt" && origin !== undefined && !this.#countsRefusal(origin)) return undefined;
     this.#jobs.splice(this.#jobs.findLastIndex(({ endedAt }) => endedAt <= end.endedAt) + 1, 0, end);
-    if (this.#jobs.length > JOBS_WINDOW) this.#jobs.shift();
+    if (this.#jobs.length > QUARANTINE_JOBS_WINDOW) this.#jobs.shift();
     // A successful job cannot add a failure.
     if (failure === null) return undefined;
-    if (this.count().failures >= FAILURES_MAX) return { reason: "failures", evidence: this.#evidence() };
+    if (this.count().failures >= QUARANTINE_FAILURES_MIN) return { reason: "failures", evidence: this.#evidence() };
     if (this.#of("prompt") >= REFUSED_PROMPTS_MAX) return { reason: "refused_prompts", evidence: this.#evidence() };
     return undefined;
   }
 
   /** The node joined: adds the last day's record of the node and of its host's retired nodes. */
   carry(lastDay: { answers: number; failures: number }): void {
-    this.#carried = failuresCarried(lastDay);
+    this.#carried = countCarriedFailures(lastDay);
   }
 
   /** The node was quarantined: clears the record, so that it is not quarantined again for the same failures. */
@@ -96,7 +96,7 @@ export class ReliabilityRecord {
 
   /** Whether the node would not have failed too often without its misses, which a builder can cause. */
   get restsOnMisses(): boolean {
-    return this.count().failures - this.#of("miss") < FAILURES_MAX;
+    return this.count().failures - this.#of("miss") < QUARANTINE_FAILURES_MIN;
   }
 
   forgetMisses(at: number): void {
@@ -118,7 +118,7 @@ export class ReliabilityRecord {
 
   count(): { jobs: number; failures: number } {
     const harmless = this.#of(null) + this.#of("prompt");
-    const carried = Math.min(this.#carried, JOBS_WINDOW - this.#jobs.length);
+    const carried = Math.min(this.#carried, QUARANTINE_JOBS_WINDOW - this.#jobs.length);
     return { jobs: this.#jobs.length + carried, failures: this.#jobs.length - harmless + carried };
   }
 
@@ -127,7 +127,7 @@ export class ReliabilityRecord {
     if (endedAt < this.#since || (failure === "miss" && endedAt <= this.#missesSince)) return true;
     const isSilence = failure === "silent" || failure === "lost";
     if (isSilence && this.#excuses.some(({ from, until }) => from <= endedAt && endedAt <= until)) return true;
-    return this.#jobs.length === JOBS_WINDOW && endedAt < (this.#jobs[0]?.endedAt ?? NEVER);
+    return this.#jobs.length === QUARANTINE_JOBS_WINDOW && endedAt < (this.#jobs[0]?.endedAt ?? NEVER);
   }
 
   /** Whether another attempt of the same request already fell silent on this node. */
@@ -147,7 +147,7 @@ export class ReliabilityRecord {
     return before < REFUSED_PROMPTS_PER_ACCOUNT_MAX;
   }
 
-  #evidence(): Verdict["evidence"] {
+  #evidence(): QuarantineVerdict["evidence"] {
     const kinds = new Map<string, number>();
     for (const { failure } of this.#jobs) {
       if (failure !== null) kinds.set(failure, (kinds.get(failure) ?? 0) + 1);

@@ -6,16 +6,16 @@ import { nodeSubject } from "@tollgate/protocol/subjects.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
-import { type ManualClock, manualClock, seeded, turn } from "../base/testing.ts";
+import { type ManualClock, manualClock, seededRandom, waitOneTurn } from "../base/testing.ts";
+import type { DispatchSink } from "../dispatch/dispatch-order.ts";
 import { type Dispatcher, openDispatcher } from "../dispatch/dispatcher.ts";
-import type { DispatchSink } from "../dispatch/order.ts";
 import { Roster } from "../dispatch/roster.ts";
 import { FakeNode, MemoryPlane } from "../dispatch/testing.ts";
-import { NOTHING_SEEN, type ObservedCounts } from "../fleet/record.ts";
+import { NO_OBSERVED_COUNTS, type ObservedCounts } from "../fleet/node-record.ts";
 import type { ActiveModel, Canary } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
 import { questionFromCanary } from "./canary.ts";
-import type { Verdict } from "./reliability.ts";
+import type { QuarantineVerdict } from "./reliability.ts";
 import { type Trust, watchNodes } from "./trust.ts";
 
 /** Counts one token per word. */
@@ -42,7 +42,7 @@ const NO_SINK = {
   finished: () => "answered" as const,
   reachedClient: false,
 };
-const drawn = seeded(2);
+const drawn = seededRandom(2);
 const coin = (): boolean => drawn.below(2) === 0;
 const canary: Canary = { prompt: "7 + 5?", expect: "12", max_tokens: 8 };
 
@@ -52,7 +52,7 @@ describe("trust in nodes", () => {
   let roster: Roster;
   let dispatcher: Dispatcher;
   let trust: Trust;
-  let barred: [string, Verdict][];
+  let barred: [string, QuarantineVerdict][];
   let recorded: [string, ObservedCounts][];
   let lastDay: Partial<ObservedCounts>;
   let model: ActiveModel;
@@ -74,7 +74,7 @@ describe("trust in nodes", () => {
       readingSpeedMax: 1_000_000,
       canaries: [canary],
     };
-    const [log, random] = [createLog("silent"), seeded(1)];
+    const [log, random] = [createLog("silent"), seededRandom(1)];
     const nodeRecord = async (id: string) => ({
       nodeId: id as Uuid,
       hostAccountId: `host of ${id}` as Uuid,
@@ -93,7 +93,7 @@ describe("trust in nodes", () => {
         return first === undefined ? undefined : questionFromCanary(first);
       },
       record: async (seen) => void recorded.push(...seen),
-      lastDay: async () => ({ ...NOTHING_SEEN, ...lastDay }),
+      lastDay: async () => ({ ...NO_OBSERVED_COUNTS, ...lastDay }),
       newId: newIds(clock, random),
       clock,
       random: { ...random, below: (bound) => below?.(bound) ?? random.below(bound) },
@@ -111,7 +111,7 @@ describe("trust in nodes", () => {
   const join = async (): Promise<FakeNode> => {
     const node = new FakeNode(plane, { id: "a", gatewayId: "gw1" });
     node.report({ models: ["tiny-3b"], slots: 4 });
-    await turn();
+    await waitOneTurn();
     return node;
   };
   const answer = async (node: FakeNode, nth: number, text: string): Promise<JobHeader | undefined> => {
@@ -121,8 +121,8 @@ describe("trust in nodes", () => {
     clock.advance(500);
     node.delta(job, 1, " end");
     node.say({ kind: "done", job, seq: 2, finish: "stop" });
-    await turn();
-    await turn();
+    await waitOneTurn();
+    await waitOneTurn();
     return node.heard.flatMap((frame) => (frame.kind === "job" ? [frame.header] : []))[nth - 1];
   };
   /** Advances the clock until the node gets an offer. */
@@ -131,7 +131,7 @@ describe("trust in nodes", () => {
     for (let left = ms; left > 0 && jobs(node) === before; left -= 5000) {
       clock.advance(Math.min(left, 5000));
       node.report({ models: ["tiny-3b"], slots: 4 });
-      await turn();
+      await waitOneTurn();
     }
   };
   const jobs = (node: FakeNode): number => node.heard.filter(({ kind }) => kind === "job").length;
@@ -154,7 +154,7 @@ describe("trust in nodes", () => {
     roster.told("another gateway", { a: 1 }, { whole: true });
     const node = await join();
     clock.advance(10_000);
-    await turn();
+    await waitOneTurn();
     assert.equal(jobs(node), 0);
   });
 
@@ -217,7 +217,7 @@ describe("trust in nodes", () => {
       node.say({ kind: "failed", job, seq: 0, cause: "engine", message: "" });
       await running;
     }
-    await turn();
+    await waitOneTurn();
     assert.deepEqual(barred, [
       ["a", { reason: "failures", evidence: { jobs: 11, failures: 5, kinds: { engine: 5 } } }],
     ]);
@@ -247,10 +247,10 @@ describe("trust in nodes", () => {
     test("gets one failure per request while it stays connected", async () => {
       const node = await stall(4);
       node.report({ models: ["tiny-3b"], slots: 4 });
-      await turn();
+      await waitOneTurn();
       assert.equal(trust.reliability("a").failures, 4);
       await trust.stop();
-      assert.deepEqual(recorded, [["a", { ...NOTHING_SEEN, silences: 4 }]]);
+      assert.deepEqual(recorded, [["a", { ...NO_OBSERVED_COUNTS, silences: 4 }]]);
     });
 
     test("gets one failure for all requests if its connection turns out to be lost", async () => {
@@ -272,7 +272,7 @@ describe("trust in nodes", () => {
     node.say({ kind: "accepted", job });
     node.say({ kind: "failed", job, seq: 0, cause: "engine", message: "" });
     await running;
-    await turn();
+    await waitOneTurn();
     assert.equal(barred[0]?.[1].reason, "failures");
   });
 
@@ -296,7 +296,7 @@ describe("trust in nodes", () => {
       assert.equal((await running).end, "cut");
       plane.comeBack();
       node.report({ models: ["tiny-3b"], slots: 4 });
-      await turn();
+      await waitOneTurn();
     }
     assert.deepEqual(trust.reliability("a"), before);
     assert.deepEqual(barred, []);
@@ -338,9 +338,9 @@ describe("trust in nodes", () => {
     test("report a node whose answers differ in length, without quarantining it", async () => {
       for (const id of ["a", "b", "c", "d"]) {
         new FakeNode(plane, { id, gatewayId: "gw1" }).report({ models: ["tiny-3b"], slots: 4, busy: 1 });
-        await turn();
+        await waitOneTurn();
       }
-      const random = seeded(1);
+      const random = seededRandom(1);
       for (let i = 0; i < 4_000; i++) {
         const id = ["a", "b", "c", "d"][random.below(4)] as string;
         measured(id, `account ${random.below(12)}`, id === "a" ? 7 : 20 + random.below(200));
@@ -409,7 +409,7 @@ describe("trust in nodes", () => {
       return node;
     };
     const settled = async (): Promise<void> => {
-      for (let i = 0; i < 8; i++) await turn();
+      for (let i = 0; i < 8; i++) await waitOneTurn();
     };
     let asked = 0;
     const ask = async (prompt: string, signal = new AbortController().signal) => {
@@ -430,12 +430,12 @@ describe("trust in nodes", () => {
       for (let i = 0; i < 60 && barred.length === 0; i++) {
         // The other node has no measured speed, so it is chosen only if this one has more work.
         honest.report({ models: ["tiny-3b"], slots: 4, busy: 1 });
-        await turn();
+        await waitOneTurn();
         const result = await ask("builder: hello");
         assert.notEqual(result.server?.nodeId, "idle", "it is never the one to be paid");
       }
       assert.equal(barred.length, 1);
-      const [id, { reason, evidence }] = barred[0] as [string, Verdict];
+      const [id, { reason, evidence }] = barred[0] as [string, QuarantineVerdict];
       assert.deepEqual([id, reason, evidence.probe, evidence.kinds], ["idle", "failures", "empty", { miss: 5 }]);
     });
 
@@ -497,7 +497,7 @@ describe("trust in nodes", () => {
       node.say({ kind: "accepted", job });
       node.say({ kind: "failed", job, seq: 0, cause: "prompt", message: "too long" });
       await running;
-      await turn();
+      await waitOneTurn();
     };
     for (let i = 0; i < 15; i++) await refuse(`builder ${i}`, 75);
     for (let i = 0; i < 15; i++) await refuse("one builder", 10);

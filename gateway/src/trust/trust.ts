@@ -6,23 +6,23 @@
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import { FAILURES_MAX, JOBS_WINDOW } from "../base/node-thresholds.ts";
+import { QUARANTINE_FAILURES_MIN, QUARANTINE_JOBS_WINDOW } from "../base/node-thresholds.ts";
 import type { Random } from "../base/random.ts";
 import type { AnsweredRequest, MeasuredAnswer } from "../dispatch/dispatcher.ts";
 import type { Peers } from "../dispatch/exchange/peers.ts";
 import type { Roster } from "../dispatch/roster.ts";
 import type { Attempt } from "../dispatch/running-attempt.ts";
-import type { ObservedCounts } from "../fleet/record.ts";
+import type { ObservedCounts } from "../fleet/node-record.ts";
 import type { Gateway } from "../inference/gateway.ts";
-import { runUnpaidJob } from "../inference/private-job.ts";
+import { runUnpaidJob } from "../inference/unpaid-job.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import { AnswerLengthStatistics, type LengthEvidence } from "./answer-lengths.ts";
 import type { DrawCanary } from "./canaries.ts";
+import { keepNodeTally } from "./node-tally.ts";
 import { startProbes } from "./probes.ts";
 import { RecentRequestShapes } from "./questions/request-shapes.ts";
-import type { JobEnd, Verdict } from "./reliability.ts";
+import type { JobEnd, QuarantineVerdict } from "./reliability.ts";
 import { openReliabilityRecords } from "./reliability-records.ts";
-import { keepTally } from "./tally.ts";
 
 /** The least number of output tokens for a judgement of speed. */
 const SPEED_TOKENS_MIN = 128;
@@ -31,7 +31,7 @@ interface TrustOptions {
   gateway: Pick<Gateway, "dispatcher" | "meter" | "catalogue">;
   roster: Roster;
   /** Quarantines the node, given its public ID (`node_…`). */
-  quarantine: (nodeId: string, verdict: Verdict) => Promise<void>;
+  quarantine: (nodeId: string, verdict: QuarantineVerdict) => Promise<void>;
   /** Whether nodes are quarantined. When false, reasons are only logged and no canaries are sent. */
   automatic: boolean;
   /** Draws canaries. */
@@ -71,7 +71,7 @@ export function watchNodes(options: TrustOptions): Trust {
   const tolerated = new Set<string>();
   const activeModel = (id: string): ActiveModel | undefined => gateway.catalogue().active.get(id);
 
-  const suspect = (nodeId: string, verdict: Verdict): void => {
+  const suspect = (nodeId: string, verdict: QuarantineVerdict): void => {
     if (!automatic) {
       // Each verdict is logged once, because every further request would repeat it.
       const told = `${nodeId} ${verdict.reason}`;
@@ -91,7 +91,7 @@ export function watchNodes(options: TrustOptions): Trust {
       .finally(() => barring.delete(nodeId));
   };
 
-  const isDoubtful = (nodeId: string, { reason }: Verdict): boolean =>
+  const isDoubtful = (nodeId: string, { reason }: QuarantineVerdict): boolean =>
     reason === "failures" && records.of(nodeId).restsOnMisses;
 
   const records = openReliabilityRecords({
@@ -108,7 +108,7 @@ export function watchNodes(options: TrustOptions): Trust {
    * A builder can cause misses. So the node gets a probe first, and is quarantined for misses only if it does not
    * answer the probe.
    */
-  const confirm = async (nodeId: string, model: string, verdict: Verdict): Promise<void> => {
+  const confirm = async (nodeId: string, model: string, verdict: QuarantineVerdict): Promise<void> => {
     const probe = await probes.ask(nodeId, model);
     if (probe === "answered") records.forgetMisses(nodeId);
     // If the node could not be probed, the next miss triggers another probe.
@@ -127,7 +127,7 @@ export function watchNodes(options: TrustOptions): Trust {
       log.warn({ node: nodeId, evidence }, "a node's answers differ in length from those of other nodes");
   };
 
-  const tally = keepTally({ ...options, dispatcher, activeModel, write: options.record });
+  const tally = keepNodeTally({ ...options, dispatcher, activeModel, write: options.record });
   const note = (nodeId: string, modelId: string, end: JobEnd & { job: string }): void => {
     const { failure } = end;
     if (failure !== null && failure !== "prompt") tally.saw(nodeId, failure === "silent" ? "silences" : "failures");
@@ -194,8 +194,8 @@ export function watchNodes(options: TrustOptions): Trust {
   return {
     reliability: (nodeId) => ({
       ...records.of(nodeId).count(),
-      jobsWindow: JOBS_WINDOW,
-      failuresMax: FAILURES_MAX,
+      jobsWindow: QUARANTINE_JOBS_WINDOW,
+      failuresMax: QUARANTINE_FAILURES_MIN,
     }),
     lengthSuspicion: (nodeId) => lengths.isSuspicious(nodeId),
     lengthEvidence: (nodeId) => lengths.evidenceOf(nodeId),
@@ -213,7 +213,7 @@ function originOf(origin: Attempt["origin"], model: ActiveModel | undefined): Jo
 }
 
 /** Measured from the offer to the last output, so that delays cannot make an honest node look fast. */
-function tooFast(model: ActiveModel, { tokens, spanMs }: MeasuredAnswer): Verdict["evidence"] | undefined {
+function tooFast(model: ActiveModel, { tokens, spanMs }: MeasuredAnswer): QuarantineVerdict["evidence"] | undefined {
   const counted = model.kind === "embedding" ? tokens.prompt : tokens.output;
   if (counted < SPEED_TOKENS_MIN) return undefined;
   const tokensPerSecond = Math.round((counted * 1000) / Math.max(spanMs, 1));

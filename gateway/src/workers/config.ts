@@ -1,7 +1,7 @@
 /** The setting for the number of worker processes. */
 import { availableParallelism } from "node:os";
 import { z } from "zod";
-import { domain, parsed } from "../base/settings.ts";
+import { declareSettings, parsedSetting } from "../base/settings.ts";
 
 const WORKERS_MAX = 128;
 const RULE = `be auto, or a whole number from 1 to ${WORKERS_MAX}`;
@@ -13,11 +13,11 @@ interface WorkersConfig {
   workers: number;
 }
 
-export const workers = domain({
+export const workerSettings = declareSettings({
   title: "Processes",
   note: `The workers share \`DATABASE_POOL_MAX\` (at least 4 each), \`DATABASE_POOL_MIN\` and \`BODY_BUDGET_MB\`. \`tollgate dev\` uses one process.`,
   settings: {
-    WORKERS: parsed(
+    WORKERS: parsedSetting(
       Workers,
       {
         default: 1 as const,

@@ -2,8 +2,8 @@
 import type { Channel } from "../base/channel.ts";
 import { type Clock, sleep } from "../base/clock.ts";
 import { watchLoopDelay } from "../base/loop-delay.ts";
+import { addEndedCounters, combinedMetricsPage } from "../http/metrics/combine-worker-metrics.ts";
 import { type MetricFigures, openMetricsPage } from "../http/metrics/page.ts";
-import { addEndedCounters, combinedMetricsPage } from "../http/metrics/workers.ts";
 import type { Health, Readiness } from "../http/server.ts";
 import type { Supervisor, Worker } from "./supervisor.ts";
 import { MESSAGE_KINDS } from "./worker-settings.ts";

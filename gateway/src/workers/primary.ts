@@ -7,20 +7,20 @@ import cluster, { type Worker as ClusterWorker } from "node:cluster";
 import type { Socket } from "node:net";
 import { Channel } from "../base/channel.ts";
 import { systemClock as clock } from "../base/clock.ts";
-import { newIds, suffixOf } from "../base/ids.ts";
+import { newIds, publicIdSuffix } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
-import { openHubOf } from "../build/plane.ts";
+import { openEmbeddedHub } from "../build/plane.ts";
 import type { Config } from "../config.ts";
 import { startPrivatePostgres } from "../db/embedded.ts";
 import { internalServer, listen } from "../http/server.ts";
-import { serveLimits } from "../limits/for-workers.ts";
+import { serveLimitsToWorker } from "../limits/limits-for-workers.ts";
 import { LimitCounts } from "../limits/memory.ts";
-import { openToWorkers } from "../plane/hub/worker-plane.ts";
+import { openHubToWorkers } from "../plane/hub/worker-plane.ts";
 import { serverSecrets } from "../server-secrets.ts";
 import { openCombinedHealth } from "./health.ts";
 import { openSupervisor, type WorkerProcess } from "./supervisor.ts";
-import { environmentOf, MESSAGE_KINDS, WORKER_STDIO, type WorkerSettings } from "./worker-settings.ts";
+import { MESSAGE_KINDS, WORKER_STDIO, type WorkerSettings, workerEnvironment } from "./worker-settings.ts";
 
 /** Connections reserved for commands, and for a worker that is being replaced. */
 const CONNECTIONS_BESIDE = 50;
@@ -59,7 +59,7 @@ export async function runPrimary({ config, log, stopped, onLost, onReplace }: Op
       clock,
       log,
       fork({ number, hasUpkeep }) {
-        const worker = cluster.fork(environmentOf({ ...workerSettings, number, hasUpkeep }));
+        const worker = cluster.fork(workerEnvironment({ ...workerSettings, number, hasUpkeep }));
         const channel = channelOf(worker);
         serveWorker(channel);
         channels.set(number, channel);
@@ -75,7 +75,7 @@ export async function runPrimary({ config, log, stopped, onLost, onReplace }: Op
     const at = { host: config.internalHost, port: config.internalPort };
     const internalPort = await listen(server, at, { host: "INTERNAL_HOST", port: "INTERNAL_PORT" });
     const databaseUrl = await openDatabase({ config, log, onLost, onClose: (stop) => stack.push(stop) });
-    const gateway = suffixOf(newIds(clock, systemRandom())());
+    const gateway = publicIdSuffix(newIds(clock, systemRandom())());
     workerSettings = { gateway, workers: count, internalPort, databaseUrl };
 
     const refused = await Promise.race([supervisor.start(), stopped.then(() => undefined)]);
@@ -115,11 +115,11 @@ async function openShared({ config, log, onClose }: Needs): Promise<(channel: Ch
   const serving: ((channel: Channel) => void)[] = [];
   if (config.valkeyUrl === undefined) {
     const board = new LimitCounts();
-    serving.push((channel) => serveLimits(channel, { clock, board }));
+    serving.push((channel) => serveLimitsToWorker(channel, { clock, board }));
   }
   if (!config.plane.absent && config.plane.nats === undefined) {
-    const hub = await openHubOf({ config, clock, random: systemRandom(), log, onClose }, secrets);
-    serving.push(openToWorkers(hub));
+    const hub = await openEmbeddedHub({ config, clock, random: systemRandom(), log, onClose }, secrets);
+    serving.push(openHubToWorkers(hub));
   }
   return (channel) => {
     for (const serve of serving) serve(channel);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import type { DrainTimes } from "../assemble/drain.ts";
 import { createLog } from "../base/log.ts";
-import { type ManualClock, manualClock, turn } from "../base/testing.ts";
+import { type ManualClock, manualClock, waitOneTurn } from "../base/testing.ts";
 import { openSupervisor, type Supervisor, type WorkerEnd, type WorkerProcess } from "./supervisor.ts";
 
 interface FakeProcess extends WorkerProcess {
@@ -48,11 +48,11 @@ describe("the supervisor", () => {
       },
       serve: () => {
         serving.resolve();
-        return turn();
+        return waitOneTurn();
       },
       end: (how) => {
         ended.resolve({ code: 0, signal: null, ...how });
-        return turn();
+        return waitOneTurn();
       },
     };
     forked.push(process);
@@ -62,7 +62,7 @@ describe("the supervisor", () => {
   const pass = async (ms: number): Promise<void> => {
     for (let left = ms; left > 0; left -= 5_000) {
       clock.advance(Math.min(left, 5_000));
-      await turn();
+      await waitOneTurn();
     }
   };
   const died = { code: null, signal: "SIGKILL" };
@@ -152,7 +152,7 @@ describe("the supervisor", () => {
     await at(2).end({ code: 1 });
     assert.equal(await replaced, false);
     await pass(60_000);
-    await turn();
+    await waitOneTurn();
     assert.deepEqual([forked.length, at(0).stopped, supervisor.workers().length], [3, undefined, 2]);
   });
 
@@ -185,11 +185,11 @@ describe("the supervisor", () => {
     at(1).answers = false;
     for (let look = 0; look < 6; look++) {
       clock.advance(5_000);
-      await turn();
+      await waitOneTurn();
     }
     assert.equal(at(1).isKilled, false);
     clock.advance(5_000);
-    await turn();
+    await waitOneTurn();
     assert.deepEqual([at(0).isKilled, at(1).isKilled], [false, true]);
     clock.advance(500);
     assert.deepEqual(numbers(), [1, 2, 2]);

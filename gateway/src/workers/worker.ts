@@ -5,12 +5,12 @@ import type { DrainTimes } from "../assemble/drain.ts";
 import { Channel } from "../base/channel.ts";
 import { systemClock as clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { StoppedWhileWaiting } from "../build/waiting.ts";
+import { StoppedWhileWaiting } from "../build/wait-for-dependencies.ts";
 import { build } from "../build.ts";
 import type { Config } from "../config.ts";
 import { startingHealth } from "../http/health.ts";
 import type { Health } from "../http/server.ts";
-import { limitsOfPrimary } from "../limits/for-workers.ts";
+import { openLimitsOfPrimary } from "../limits/limits-for-workers.ts";
 import { openPlaneInWorker } from "../plane/hub/worker-plane.ts";
 import { CHANNEL_FD, MESSAGE_KINDS, type WorkerSettings, workerConfigOf } from "./worker-settings.ts";
 
@@ -55,7 +55,7 @@ export async function runWorker({ workerSettings, config, log: parentLog, served
         health = now;
       },
       ...(config.plane.nats === undefined && { plane: openPlaneInWorker(channel, { clock, log }) }),
-      ...(config.valkeyUrl === undefined && { limits: limitsOfPrimary(channel) }),
+      ...(config.valkeyUrl === undefined && { limits: openLimitsOfPrimary(channel) }),
     },
   }).catch((error) => {
     if (error instanceof StoppedWhileWaiting) return undefined;

@@ -2,19 +2,19 @@
  * Unicode properties for tokenizers, taken from the running Node and stored in each asset, so that an update of Node cannot change counts.
  */
 import {
-  CHANGES,
-  CLASSES_END,
-  CONTROL,
-  EXTENDS,
-  JOINS,
-  LETTER,
-  NEWLINE,
-  NUMBER,
-  OTHER,
-  PREPENDS,
-  SPACE,
-  WHITESPACE,
-} from "../../src/metering/classes.ts";
+  CLASSIFIED_CODE_POINTS_END,
+  CONTROL_BIT,
+  GRAPHEME_EXTENDS_BIT,
+  GRAPHEME_PREPENDS_BIT,
+  LETTER_CLASS,
+  NEWLINE_CLASS,
+  NFC_CHANGES_BIT,
+  NFC_JOINS_BIT,
+  NUMBER_CLASS,
+  OTHER_CLASS,
+  SPACE_CLASS,
+  WHITESPACE_BIT,
+} from "../../src/metering/character-classes.ts";
 import { splitBytePlanes } from "./write.ts";
 
 const CODE_POINTS_END = 0x110000;
@@ -27,8 +27,9 @@ function ranges(classOf: (codePoint: number) => number): Uint8Array {
   const values: number[] = [];
   for (let codePoint = 0; codePoint < CODE_POINTS_END; codePoint++) {
     const value = isSurrogate(codePoint) ? 0 : classOf(codePoint);
-    if (codePoint >= CLASSES_END && value !== 0) throw new Error(`U+${codePoint.toString(16)} lies outside the table`);
-    if (codePoint < CLASSES_END && value !== values.at(-1)) {
+    if (codePoint >= CLASSIFIED_CODE_POINTS_END && value !== 0)
+      throw new Error(`U+${codePoint.toString(16)} lies outside the table`);
+    if (codePoint < CLASSIFIED_CODE_POINTS_END && value !== values.at(-1)) {
       starts.push(codePoint);
       values.push(value);
     }
@@ -42,15 +43,15 @@ export function pieceClasses(): Uint8Array {
   return ranges((codePoint) => {
     const char = String.fromCodePoint(codePoint);
     const changes = char.normalize("NFC") !== char;
-    return pieceClass(char) | (joins(char) ? JOINS : 0) | (changes ? CHANGES : 0);
+    return pieceClass(char) | (joins(char) ? NFC_JOINS_BIT : 0) | (changes ? NFC_CHANGES_BIT : 0);
   });
 }
 
 function pieceClass(char: string): number {
-  if (char === "\n" || char === "\r") return NEWLINE;
-  if (/\p{White_Space}/u.test(char)) return SPACE;
-  if (/\p{L}/u.test(char)) return LETTER;
-  return /\p{N}/u.test(char) ? NUMBER : OTHER;
+  if (char === "\n" || char === "\r") return NEWLINE_CLASS;
+  if (/\p{White_Space}/u.test(char)) return SPACE_CLASS;
+  if (/\p{L}/u.test(char)) return LETTER_CLASS;
+  return /\p{N}/u.test(char) ? NUMBER_CLASS : OTHER_CLASS;
 }
 
 /**
@@ -80,13 +81,13 @@ export function graphemeClasses(): Uint8Array {
   const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
   const together = (text: string): boolean => segmenter.segment(text).containing(0)?.segment === text;
   return ranges((codePoint) => {
-    if (codePoint >= CLASSES_END) return 0;
+    if (codePoint >= CLASSIFIED_CODE_POINTS_END) return 0;
     const char = String.fromCodePoint(codePoint);
     return (
-      (/\p{White_Space}/u.test(char) ? WHITESPACE : 0) |
-      (together(`a${char}`) ? EXTENDS : 0) |
-      (together(`${char}a`) ? PREPENDS : 0) |
-      (together(`${char}\u0301`) ? 0 : CONTROL)
+      (/\p{White_Space}/u.test(char) ? WHITESPACE_BIT : 0) |
+      (together(`a${char}`) ? GRAPHEME_EXTENDS_BIT : 0) |
+      (together(`${char}a`) ? GRAPHEME_PREPENDS_BIT : 0) |
+      (together(`${char}\u0301`) ? 0 : CONTROL_BIT)
     );
   });
 }

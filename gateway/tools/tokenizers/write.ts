@@ -1,8 +1,8 @@
-/** Writes an asset in the format that `src/metering/asset.ts` describes. */
+/** Writes an asset in the format that `src/metering/tokenizer-asset.ts` describes. */
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { constants, zstdCompressSync } from "node:zlib";
-import { ASSET_MAGIC, type AssetHeader } from "../../src/metering/asset.ts";
+import { ASSET_MAGIC, type AssetHeader } from "../../src/metering/tokenizer-asset.ts";
 
 /** Splits whole numbers into byte planes: all lowest bytes first, then the next ones. */
 export function splitBytePlanes(numbers: ArrayLike<number>, bytesPerNumber: number): Uint8Array {

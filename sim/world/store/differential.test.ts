@@ -14,13 +14,13 @@ import { pico } from "../../../gateway/src/base/money.ts";
 import { systemRandom } from "../../../gateway/src/base/random.ts";
 import { WITHHELD_REASONS } from "../../../gateway/src/base/states.ts";
 import { openTestDatabase, type TestDatabase } from "../../../gateway/src/db/testing.ts";
-import { pastMidnight } from "../../../gateway/src/history/testing.ts";
+import { waitPastMidnight } from "../../../gateway/src/history/testing.ts";
 import type { HoldOrder } from "../../../gateway/src/ledger/hold.ts";
 import { type Ledger, openLedger } from "../../../gateway/src/ledger/ledger.ts";
 import type { Settlement } from "../../../gateway/src/ledger/settlement.ts";
-import { holdOf, settlementOf } from "../../../gateway/src/ledger/testing.ts";
+import { createTestHold, createTestSettlement } from "../../../gateway/src/ledger/testing.ts";
 import { openPayouts } from "../../../gateway/src/operators/payouts.ts";
-import type { PaymentNews, ProviderEvent } from "../../../gateway/src/payments/provider.ts";
+import type { PaymentEventContent, ProviderEvent } from "../../../gateway/src/payments/provider.ts";
 import { processEvent } from "../../../gateway/src/payments/receive.ts";
 import { ProcessLife } from "../process-life.ts";
 import { type LedgerEntry, LedgerModel } from "./ledger-model.ts";
@@ -63,7 +63,7 @@ describe("the simulated database compared with PostgreSQL", () => {
 
   const play = async (chance: Chance, name: string): Promise<void> => {
     // Budgets count per day in both databases, so the test must not run across midnight.
-    await pastMidnight();
+    await waitPastMidnight();
     const ledgerModel = new LedgerModel(() => systemClock.now());
     const payouts = new PayoutModel({ ledgerModel, newId, now: () => systemClock.now() });
     const nodes = new NodeTable(() => 0);
@@ -273,7 +273,7 @@ class History {
       if (this.#orders.length > 0 && chance.oneIn(6)) return chance.pick(this.#orders);
       const { id, key } = chance.pick(this.#parties.builders);
       const accountId = chance.oneIn(12) ? newId() : id;
-      const order = { ...holdOf(accountId, BigInt(chance.below(300))), keyId: chance.oneIn(2) ? key : newId() };
+      const order = { ...createTestHold(accountId, BigInt(chance.below(300))), keyId: chance.oneIn(2) ? key : newId() };
       if (chance.oneIn(8)) order.id = dayBefore(order.id);
       this.#orders.push(order);
       return order;
@@ -293,7 +293,7 @@ class History {
       const withheld = { hostId: chance.pick(this.#parties.hosts), reason: chance.pick(WITHHELD_REASONS) };
       const most = Number(order.amount);
       const charge = pico(BigInt(chance.oneIn(10) ? most + 1 : chance.below(most + 1)));
-      const settlement = { ...settlementOf(order, host), nodeId: newId(), charge };
+      const settlement = { ...createTestSettlement(order, host), nodeId: newId(), charge };
       return host === null && chance.oneIn(2) ? { ...settlement, withheld } : settlement;
     });
     return act(`settle ${endings.length}`, async ({ ledger }) => {
@@ -334,7 +334,7 @@ class History {
     const reversal = { kind: "reversal", payment, amount: money } as const;
     const refund = { ...reversal, reversal: "refund", id: `re_${id}`, status: "" } as const;
     const dispute = { ...reversal, reversal: "dispute", id: `dp_${id}`, status: "" } as const;
-    const told: PaymentNews = chance.pick<PaymentNews>([
+    const told: PaymentEventContent = chance.pick<PaymentEventContent>([
       paid,
       paid,
       { kind: "refunded", payment, total: money },
@@ -374,7 +374,7 @@ class History {
     const { builders } = this.#parties;
     const known = new Set(this.#orders.filter(({ accountId }) => builders.some(({ id }) => id === accountId)));
     const some = [...known].filter(() => chance.oneIn(4)).slice(-6);
-    return chance.oneIn(8) ? [...some, holdOf(chance.pick(builders).id, 10n)] : some;
+    return chance.oneIn(8) ? [...some, createTestHold(chance.pick(builders).id, 10n)] : some;
   }
 }
 

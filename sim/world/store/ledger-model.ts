@@ -2,7 +2,7 @@
  * The ledger's semantics in memory, following the SQL functions (gateway/sql/functions/ledger_*.sql);
  * differential.test.ts compares both. Sums that the database stores (used budgets, held credit) are computed each time.
  */
-import { timeOf, type Uuid } from "../../../gateway/src/base/ids.ts";
+import { creationTimeMsOf, type Uuid } from "../../../gateway/src/base/ids.ts";
 
 const PLATFORM = "00000000-0000-0000-0000-000000000001" as Uuid;
 const OUTSIDE = "00000000-0000-0000-0000-000000000002" as Uuid;
@@ -331,4 +331,4 @@ export class LedgerModel {
 const least = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 const most = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
-const dateOf = (id: Uuid): string => new Date(timeOf(id)).toISOString();
+const dateOf = (id: Uuid): string => new Date(creationTimeMsOf(id)).toISOString();

@@ -7,7 +7,7 @@ import { newIds, type Uuid } from "../../../gateway/src/base/ids.ts";
 import { systemRandom } from "../../../gateway/src/base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../../../gateway/src/db/testing.ts";
 import { type Fleet, type Node, openFleet } from "../../../gateway/src/fleet/fleet.ts";
-import { NOTHING_SEEN } from "../../../gateway/src/fleet/record.ts";
+import { NO_OBSERVED_COUNTS } from "../../../gateway/src/fleet/node-record.ts";
 import { NODE_RULES } from "../../../gateway/src/fleet/rules.ts";
 import { LedgerModel } from "./ledger-model.ts";
 import { NodeTable } from "./nodes.ts";
@@ -56,7 +56,7 @@ describe("the simulated nodes table compared with PostgreSQL", () => {
   const look = (what: string) => same(what, async (fleet) => known(await fleet.find(null, id)));
   const quarantine = (fleet: Fleet) => fleet.quarantine(id, WHY).then(({ kind }) => kind);
   const answered = async (fleet: Fleet, answers: number): Promise<boolean> =>
-    (await fleet.record.add(new Map([[id, { ...NOTHING_SEEN, answers }]]))).length > 0;
+    (await fleet.record.add(new Map([[id, { ...NO_OBSERVED_COUNTS, answers }]]))).length > 0;
   const sinceLongAgo = (fleet: Fleet) => fleet.barredSince(new Date(0));
 
   test("counts answers until probation ends; a quarantine resets the count and bars the node", async () => {

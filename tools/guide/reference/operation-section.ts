@@ -12,8 +12,8 @@ import {
   type Schema,
 } from "@tollgate/api/openapi/openapi.ts";
 import type { CallExamples } from "../../../gateway/src/site/reference/documents.ts";
-import { codeFigure, type Sample, samplesBlock } from "../../../gateway/src/site/reference/frame.ts";
 import { type Html, html, inlineMarkdown, markdownHtml } from "../../../gateway/src/site/reference/html.ts";
+import { codeFigure, type Sample, samplesBlock } from "../../../gateway/src/site/reference/page-frame.ts";
 import { captionOf, highlight } from "../highlight.ts";
 import { describeType, fieldsOf } from "./fields-list.ts";
 import { createSamples } from "./samples.ts";

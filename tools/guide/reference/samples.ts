@@ -4,7 +4,7 @@
  */
 import type { Endpoint } from "@tollgate/api/openapi/openapi.ts";
 import type { CallExamples } from "../../../gateway/src/site/reference/documents.ts";
-import type { Sample } from "../../../gateway/src/site/reference/frame.ts";
+import type { Sample } from "../../../gateway/src/site/reference/page-frame.ts";
 import { curlCommand, exampleBody } from "./curl.ts";
 import { pythonLiteral, scriptLiteral } from "./literals.ts";
 

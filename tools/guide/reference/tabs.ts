@@ -1,7 +1,7 @@
 /** Renders the links between the guide and the API reference, and to the internal APIs. */
 import { DOCUMENTS } from "../../../gateway/src/site/reference/documents.ts";
-import { GUIDE_URL } from "../../../gateway/src/site/reference/frame.ts";
 import { type Html, html } from "../../../gateway/src/site/reference/html.ts";
+import { GUIDE_URL } from "../../../gateway/src/site/reference/page-frame.ts";
 
 const [PUBLIC, ...INTERNAL] = DOCUMENTS;
 export const REFERENCE_URL = PUBLIC?.pageUrl ?? "";

@@ -1,8 +1,8 @@
 /** Builds the search index: an entry for each heading of the guide, and one for every API operation. */
 import { type Document, operationsOf, type Schema } from "@tollgate/api/openapi/openapi.ts";
 import { type ApiDocument, DOCUMENTS } from "../../../gateway/src/site/reference/documents.ts";
-import { ADDRESS_PLACEHOLDER } from "../../../gateway/src/site/reference/frame.ts";
 import type { Html } from "../../../gateway/src/site/reference/html.ts";
+import { ADDRESS_PLACEHOLDER } from "../../../gateway/src/site/reference/page-frame.ts";
 import { LOCAL_ADDRESS } from "../highlight.ts";
 import { urlOf } from "../navigation.ts";
 import type { GuidePage } from "../pages.ts";

@@ -3,9 +3,9 @@ import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import type { NewId, Uuid } from "../../base/ids.ts";
 import { COOKIE_PREFIX } from "../auth-names.ts";
-import { signedValue } from "../signed-cookie.ts";
+import { signCookieValue } from "../signed-cookie.ts";
 
-export interface SessionPlace {
+export interface SessionContext {
   pool: pg.Pool;
   newId: NewId;
   /** The gateway's secret for signing cookies. */
@@ -19,7 +19,7 @@ interface SessionCookie {
 
 /** Inserts a session of one week, like a sign-in over plain HTTP, and returns its cookie. */
 export async function beginSession(
-  { pool, newId, secret }: SessionPlace,
+  { pool, newId, secret }: SessionContext,
   { identityId, address = null }: { identityId: Uuid; address?: string | null },
 ): Promise<SessionCookie> {
   const token = randomBytes(16).toString("hex");
@@ -28,5 +28,5 @@ export async function beginSession(
      values ($1, $2, $3, $4, '', now() + interval '7 days')`,
     [newId(), identityId, token, address],
   );
-  return { name: `${COOKIE_PREFIX}.session_token`, value: signedValue(token, secret) };
+  return { name: `${COOKIE_PREFIX}.session_token`, value: signCookieValue(token, secret) };
 }

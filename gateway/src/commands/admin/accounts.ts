@@ -7,14 +7,14 @@ import { type Column, propertyList, table } from "@tollgate/terminal/columns.ts"
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { openAccounts } from "../../accounts/accounts.ts";
 import { parseId, publicId } from "../../base/ids.ts";
-import { exactMicro, PICO_PER_DOLLAR, PICO_PER_MICRO, type Pico, pico } from "../../base/money.ts";
+import { formatExactMicrodollars, PICO_PER_DOLLAR, PICO_PER_MICRO, type Pico, pico } from "../../base/money.ts";
 import { ACCOUNT_KINDS, type AccountKind } from "../../base/states.ts";
 import { openLedger } from "../../ledger/ledger.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { type AccountEntry, openDirectory } from "../../operators/directory.ts";
 import { BALANCE_MAX, GRANT_MAX, grantCredit } from "../../operators/grants.ts";
 import { setAlert } from "../../payments/alerts.ts";
-import { stopTopUp } from "../../payments/top-up-settings.ts";
+import { disableTopUp } from "../../payments/top-up-settings.ts";
 import {
   ACCOUNT_ARGUMENT,
   type AdminCommand,
@@ -25,7 +25,7 @@ import {
   REASON_FLAG,
   SHELL_OPERATOR,
 } from "./admin-run.ts";
-import { creditLines, creditObject, creditSettingsOf, thresholdOf } from "./credit-settings.ts";
+import { creditSettingsJson, creditSettingsOf, creditSettingsText, parseThreshold } from "./credit-settings.ts";
 import { dollarsText } from "./dollars.ts";
 
 export const accountCommands: Record<string, AdminCommand> = {
@@ -168,7 +168,7 @@ async function grant(run: AdminRun): Promise<number> {
   if (kind !== "builder") throw new Error("credit is granted to builder accounts only");
   const [subject, reason, amount] = [publicId("acc", id), parseReason(run), parseDollars("usd", run.flags.usd)];
   const ledger = openLedger({ pool: run.pool, clock: run.clock, gatewayId: "admin" });
-  const details = { amount_micro: exactMicro(amount), reason };
+  const details = { amount_micro: formatExactMicrodollars(amount), reason };
   const act = { operator: SHELL_OPERATOR, action: "account.grant", subject, details };
   await openAudit(run).record(act, async () => {
     const granted = await grantCredit(ledger, { id: run.newId(), accountId: id, amount, reason });
@@ -182,8 +182,8 @@ async function grant(run: AdminRun): Promise<number> {
 async function alert(run: AdminRun): Promise<number> {
   const { id, kind } = await findAccount(run);
   if (kind !== "builder") throw new Error("this is a host account, and only builder accounts have credit");
-  const [subject, reason, mark] = [publicId("acc", id), parseReason(run), thresholdOf(run.flags.below)];
-  const details = { mark_micro: mark === null ? null : exactMicro(mark), reason };
+  const [subject, reason, mark] = [publicId("acc", id), parseReason(run), parseThreshold(run.flags.below)];
+  const details = { mark_micro: mark === null ? null : formatExactMicrodollars(mark), reason };
   const act = { operator: SHELL_OPERATOR, action: "account.alert", subject, details };
   await openAudit(run).record(act, () => setAlert(run.pool, id, mark));
   return report(run, subject);
@@ -194,7 +194,7 @@ async function topUpOff(run: AdminRun): Promise<number> {
   const [subject, reason] = [publicId("acc", id), parseReason(run)];
   const act = { operator: SHELL_OPERATOR, action: "account.top_up_off", subject, details: { reason } };
   await openAudit(run).record(act, async () => {
-    if (!(await stopTopUp(run.pool, id)))
+    if (!(await disableTopUp(run.pool, id)))
       throw new CommandError("this account has no automatic top-up", {
         next: "tollgate admin account show ACCOUNT shows its settings",
       });
@@ -232,8 +232,8 @@ export function parseReason({ flags }: AdminRun): string {
 async function report(run: AdminRun, account: string): Promise<number> {
   const entry = await findAccount({ ...run, args: [account] });
   const credit = entry.kind === "builder" ? await creditSettingsOf(run, entry.id) : undefined;
-  const json = { ...shown(entry), ...(credit !== undefined && creditLines(credit)) };
-  const text = { ...told(entry), ...(credit !== undefined && creditObject(credit, entry.balance)) };
+  const json = { ...shown(entry), ...(credit !== undefined && creditSettingsJson(credit)) };
+  const text = { ...told(entry), ...(credit !== undefined && creditSettingsText(credit, entry.balance)) };
   run.print(run.json ? JSON.stringify(json, null, 2) : propertyList(text, run.terminal));
   return 0;
 }
@@ -270,5 +270,10 @@ function told(entry: AccountEntry): Record<string, string> {
 }
 
 function shown({ id, balance, held, ...rest }: AccountEntry): object {
-  return { id: publicId("acc", id), balance_micro: exactMicro(balance), held_micro: exactMicro(held), ...rest };
+  return {
+    id: publicId("acc", id),
+    balance_micro: formatExactMicrodollars(balance),
+    held_micro: formatExactMicrodollars(held),
+    ...rest,
+  };
 }

@@ -23,7 +23,7 @@ import { keyCommands } from "./keys.ts";
 import { ledgerCheck } from "./ledger-check.ts";
 import { nodeCommands } from "./nodes.ts";
 import { operatorCommands } from "./operators.ts";
-import { DAYS_MAX, overview } from "./overview.ts";
+import { OVERVIEW_DAYS_MAX, overview } from "./overview.ts";
 import { payoutCommands } from "./payouts.ts";
 import { planeInit } from "./plane-init.ts";
 import { planeNewKey, planeRetireKeys } from "./plane-keys.ts";
@@ -35,7 +35,7 @@ import { withheldCommands } from "./withheld.ts";
 const COMMANDS: Record<string, AdminCommand> = {
   overview: {
     help: "show the platform in numbers: money, accounts, nodes and traffic",
-    flags: { days: { value: "N", help: `days of traffic, 1 to ${DAYS_MAX} (default: 1)` } },
+    flags: { days: { value: "N", help: `days of traffic, 1 to ${OVERVIEW_DAYS_MAX} (default: 1)` } },
     example: "--days 7",
     run: overview,
   },

@@ -2,8 +2,8 @@
 import { type Column, table } from "@tollgate/terminal/columns.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { parseId, publicId } from "../../base/ids.ts";
-import { exactMicro } from "../../base/money.ts";
-import { type NodeCheckSums, openCheckReader } from "../../trust/spot-checks/reader.ts";
+import { formatExactMicrodollars } from "../../base/money.ts";
+import { type NodeCheckSums, openCheckReader } from "../../trust/spot-checks/check-reader.ts";
 import type { AdminCommand, AdminRun } from "./admin-run.ts";
 import { dollarsText } from "./dollars.ts";
 
@@ -45,6 +45,6 @@ const shown = ({ nodeId, nodeName, hostId, hostName, cost, lastAt, ...rest }: No
   account: publicId("acc", hostId),
   account_name: hostName,
   ...rest,
-  cost_micro: exactMicro(cost),
+  cost_micro: formatExactMicrodollars(cost),
   last_at: lastAt.toISOString(),
 });

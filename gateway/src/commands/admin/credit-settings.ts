@@ -2,7 +2,7 @@
 import { AlertFields } from "@tollgate/api/console/credits.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import type { Uuid } from "../../base/ids.ts";
-import { exactMicro, PICO_PER_MICRO, type Pico, pico } from "../../base/money.ts";
+import { formatExactMicrodollars, PICO_PER_MICRO, type Pico, pico } from "../../base/money.ts";
 import { alertOf } from "../../payments/alerts.ts";
 import { type TopUp, topUpOf } from "../../payments/top-up-settings.ts";
 import { topUpObject } from "../../routes/console/statement.ts";
@@ -23,12 +23,12 @@ export async function creditSettingsOf(
   return { mark: alert?.mark ?? null, topUp };
 }
 
-export const creditLines = ({ mark, topUp }: CreditSettings): object => ({
-  alert_mark_micro: mark === null ? null : exactMicro(mark),
+export const creditSettingsJson = ({ mark, topUp }: CreditSettings): object => ({
+  alert_mark_micro: mark === null ? null : formatExactMicrodollars(mark),
   top_up: topUp === undefined ? null : topUpObject(topUp),
 });
 
-export const creditObject = ({ mark, topUp }: CreditSettings, balance: Pico): Record<string, string> => ({
+export const creditSettingsText = ({ mark, topUp }: CreditSettings, balance: Pico): Record<string, string> => ({
   Alert: mark === null ? "none" : `below ${dollarsText(mark)}${balance < mark ? ", which it is" : ""}`,
   "Top-up": topUp === undefined ? "never set" : topUpText(topUp),
 });
@@ -41,7 +41,7 @@ function topUpText({ enabled, amount, mark, monthMax, monthSpent, failure, faile
 }
 
 /** Parses the value of `--below`; null for `none`. */
-export function thresholdOf(text = ""): Pico | null {
+export function parseThreshold(text = ""): Pico | null {
   if (text === "none") return null;
   const [, whole = "", part = ""] = /^(\d{1,7})(?:\.(\d{1,6}))?$/.exec(text) ?? [];
   const micro = BigInt(whole + part.padEnd(6, "0"));

@@ -6,13 +6,13 @@
 
 import { propertyList } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
-import { forgetShared } from "../../db/deployment/record.ts";
+import { deleteSharedSettings } from "../../db/deployment/shared-settings-record.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { askRunningGateways } from "../../plane/deployment/inquiry.ts";
 import { type Deployment, type DeploymentRecord, openDeploymentRecord } from "../../plane/deployment/record.ts";
 import { withPlane } from "../nats-plane.ts";
 import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
-import { settingTable, sharedSettingCommands, sharedSettings, shownSetting } from "./shared-settings.ts";
+import { listSharedSettings, settingTable, sharedSettingCommands, sharedSettingObject } from "./shared-settings.ts";
 
 const SHOW: AdminCommand = {
   help: "show the deployment of this database, the owner of the NATS plane, and the settings that gateways share",
@@ -43,10 +43,10 @@ async function show(run: AdminRun): Promise<number> {
   const { gateways } = await record.inUse();
   const plane = await planeOf(run, deployment);
   const { id, createdAt, forkedFrom, forkedAt } = deployment;
-  const settings = await sharedSettings(run);
+  const settings = await listSharedSettings(run);
   if (run.json) {
     const about = { id, created_at: createdAt, forked_from: forkedFrom, forked_at: forkedAt, gateways, plane };
-    const shown = { ...about, settings: settings.map(shownSetting) };
+    const shown = { ...about, settings: settings.map(sharedSettingObject) };
     run.print(JSON.stringify(shown, null, 2));
     return 0;
   }
@@ -104,7 +104,7 @@ async function fork(run: AdminRun): Promise<number> {
   const act = { operator: SHELL_OPERATOR, action: "deployment.fork", subject: from };
   const { id } = await openAudit(run).record(act, async () => {
     const forked = await record.fork();
-    await forgetShared(run.pool);
+    await deleteSharedSettings(run.pool);
     return forked;
   });
   const next =

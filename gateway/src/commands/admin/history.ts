@@ -2,7 +2,7 @@
 
 import { type Column, table } from "@tollgate/terminal/columns.ts";
 import { CommandError } from "@tollgate/terminal/errors.ts";
-import { exactMicro, type Pico, pico } from "../../base/money.ts";
+import { formatExactMicrodollars, type Pico, pico } from "../../base/money.ts";
 import { type ClosedMonth, openRetention, type Retention, type RetentionResult } from "../../history/retention.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
@@ -115,7 +115,7 @@ const shown = ({ month, state, rows, charged, note }: Month) => ({
   month,
   state,
   records: Number(rows),
-  charged_micro: charged === null ? null : exactMicro(pico(charged)),
+  charged_micro: charged === null ? null : formatExactMicrodollars(pico(charged)),
   note,
 });
 

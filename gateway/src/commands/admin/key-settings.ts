@@ -24,7 +24,7 @@ export const SETTING_FLAGS: Record<string, Flag> = {
 };
 
 /** Returns only the given settings. Reports all mistakes at once. */
-export async function settingsOf(run: AdminRun, nowMs: number): Promise<Partial<KeySettings>> {
+export async function parseKeySettings(run: AdminRun, nowMs: number): Promise<Partial<KeySettings>> {
   const { flags, config } = run;
   const mistakes: string[] = [];
   const read = <Value>(flag: string, parse: (text: string) => Value | undefined, rule: string): Value | undefined => {

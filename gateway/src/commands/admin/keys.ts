@@ -23,8 +23,8 @@ import {
   parseName,
   SHELL_OPERATOR,
 } from "./admin-run.ts";
-import { checkOwnLimits, parseKeepOldMs, SETTING_FLAGS, settingsOf } from "./key-settings.ts";
-import { auditDetails, keyColumns, keyProperties, keyRow, limitsLine } from "./key-shown.ts";
+import { auditDetails, keyColumns, keyProperties, keyRow, limitsLine } from "./key-output.ts";
+import { checkOwnLimits, parseKeepOldMs, parseKeySettings, SETTING_FLAGS } from "./key-settings.ts";
 
 const PAGE_ROWS = 1000;
 
@@ -135,7 +135,7 @@ async function told(run: AdminRun, record: ApiKeyRecord): Promise<string> {
 }
 
 async function create(run: AdminRun): Promise<number> {
-  const settings = await settingsOf(run, run.clock.now());
+  const settings = await parseKeySettings(run, run.clock.now());
   checkOwnLimits(settings, highestOwnLimits(null));
   return issue(
     run,
@@ -148,7 +148,7 @@ async function create(run: AdminRun): Promise<number> {
 
 async function set(run: AdminRun): Promise<number> {
   const id = keyId(run);
-  const settings = await settingsOf(run, run.clock.now());
+  const settings = await parseKeySettings(run, run.clock.now());
   const name = run.flags.name === undefined ? {} : { name: parseName(run.flags.name) };
   const change = { ...name, ...settings };
   if (Object.keys(change).length === 0) throw new UsageError("name at least one setting to change");

@@ -1,10 +1,10 @@
 /** `tollgate admin ledger check`: runs the ledger check and prints it as a table or JSON. */
 
 import { type Column, table } from "@tollgate/terminal/columns.ts";
-import { openLedgerChecks, type Verdict } from "../../operators/ledger-checks.ts";
+import { type LedgerVerdict, openLedgerChecks } from "../../operators/ledger-checks.ts";
 import { type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
 
-const COLUMNS: Column<Verdict["checks"][number]>[] = [
+const COLUMNS: Column<LedgerVerdict["checks"][number]>[] = [
   { title: "CHECK", cell: ({ name }) => name },
   { title: "CHECKED", align: "right", cell: ({ checked }) => String(checked) },
   {

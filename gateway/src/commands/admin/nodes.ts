@@ -9,7 +9,7 @@ import { NODE_STANDINGS } from "../../base/states.ts";
 import { NODE_TOPIC, sendBroadcast } from "../../db/broadcast.ts";
 import { type MoveOutcome, openFleet } from "../../fleet/fleet.ts";
 import { openAudit } from "../../operators/audit.ts";
-import { type ListedEntry, type NodeEntry, openNodeDirectory } from "../../operators/nodes.ts";
+import { type ListedNodeEntry, type NodeEntry, openNodeDirectory } from "../../operators/nodes.ts";
 import { parseReason } from "./accounts.ts";
 import { type AdminCommand, type AdminRun, everyPage, REASON_FLAG, SHELL_OPERATOR } from "./admin-run.ts";
 
@@ -133,7 +133,7 @@ async function report(run: AdminRun, id: Uuid): Promise<number> {
   return 0;
 }
 
-const COLUMNS: Column<ListedEntry>[] = [
+const COLUMNS: Column<ListedNodeEntry>[] = [
   { title: "NODE", cell: ({ id }) => publicId("node", id) },
   { title: "STATE", cell: ({ standing }) => standing },
   { title: "NAME", cell: ({ name }) => name },
@@ -173,6 +173,6 @@ function told(node: NodeEntry): Record<string, string | undefined> {
   };
 }
 
-function shown({ id, accountId, hostName, ...rest }: ListedEntry): object {
+function shown({ id, accountId, hostName, ...rest }: ListedNodeEntry): object {
   return { id: publicId("node", id), account: publicId("acc", accountId), account_name: hostName, ...rest };
 }

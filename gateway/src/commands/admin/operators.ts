@@ -10,7 +10,7 @@ import { z } from "zod";
 import { createOperator } from "../../accounts/enrolment.ts";
 import { listOperators, type Operator, removeOperator, resetSecondFactor } from "../../accounts/operators.ts";
 import { publicId } from "../../base/ids.ts";
-import { seconds } from "../../base/time.ts";
+import { toUnixSeconds } from "../../base/time.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
 
@@ -64,7 +64,7 @@ async function list(run: AdminRun): Promise<number> {
     email,
     name,
     second_factor: hasSecondFactor,
-    last_seen_at: lastSeenAt === null ? null : seconds(lastSeenAt),
+    last_seen_at: lastSeenAt === null ? null : toUnixSeconds(lastSeenAt),
   }));
   const none = "There is no operator yet. Create one: tollgate admin operator create";
   if (run.json) run.print(JSON.stringify(shown, null, 2));

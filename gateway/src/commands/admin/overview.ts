@@ -9,7 +9,7 @@ import type { AdminRun } from "./admin-run.ts";
 import { dollarsText } from "./dollars.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-export const DAYS_MAX = 31;
+export const OVERVIEW_DAYS_MAX = 31;
 
 export async function overview({ pool, clock, json, print, flags, terminal }: AdminRun): Promise<number> {
   const days = daysOf(flags.days);
@@ -90,6 +90,7 @@ function byOutcome(hours: Traffic[]): Traffic[] {
 
 function daysOf(text = "1"): number {
   const days = /^\d{1,2}$/.test(text) ? Number(text) : 0;
-  if (days < 1 || days > DAYS_MAX) throw new UsageError(`--days must be a whole number from 1 to ${DAYS_MAX}`);
+  if (days < 1 || days > OVERVIEW_DAYS_MAX)
+    throw new UsageError(`--days must be a whole number from 1 to ${OVERVIEW_DAYS_MAX}`);
   return days;
 }

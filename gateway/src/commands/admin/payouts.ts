@@ -5,7 +5,7 @@ import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { openPayoutMethods, type PayoutMethod } from "../../accounts/payout-methods.ts";
 import { csvCell } from "../../base/csv.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
-import { exactMicro, ZERO } from "../../base/money.ts";
+import { formatExactMicrodollars, ZERO } from "../../base/money.ts";
 import { column, queryOne, row } from "../../db/rows.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { openPayouts, type PayoutBatch, type PayoutLine, type Payouts } from "../../operators/payouts.ts";
@@ -51,7 +51,7 @@ async function create(run: AdminRun): Promise<number> {
   }
   const least = run.flags["minimum-usd"];
   const minimum = least === undefined ? ZERO : parseDollars("minimum-usd", least);
-  const details = { note, minimum_micro: exactMicro(minimum) };
+  const details = { note, minimum_micro: formatExactMicrodollars(minimum) };
   const act = { operator: SHELL_OPERATOR, action: "payout.create", subject: "hosts", details };
   const batch = await openAudit(run).record(act, async () => {
     const made = await payoutsOf(run).create({ note, by: SHELL_OPERATOR, minimum });
@@ -82,10 +82,10 @@ async function show(run: AdminRun): Promise<number> {
     account: publicId("acc", line.accountId),
     name: line.accountName,
     owners: line.owners,
-    amount_micro: exactMicro(line.amount),
-    held_back_micro: exactMicro(line.heldBack),
-    set_off_micro: exactMicro(line.setOff),
-    withheld_micro: exactMicro(line.withheld),
+    amount_micro: formatExactMicrodollars(line.amount),
+    held_back_micro: formatExactMicrodollars(line.heldBack),
+    set_off_micro: formatExactMicrodollars(line.setOff),
+    withheld_micro: formatExactMicrodollars(line.withheld),
     method: line.method && {
       kind: line.method.kind,
       holder: line.method.holder,
@@ -174,10 +174,10 @@ const BATCHES: Column<PayoutBatch>[] = [
 function print({ json, print: out, terminal }: AdminRun, batches: PayoutBatch[]): number {
   const shown = batches.map(({ id, total, heldBack, setOff, withheld, ...rest }) => ({
     id: publicId("pay", id),
-    total_micro: exactMicro(total),
-    held_back_micro: exactMicro(heldBack),
-    set_off_micro: exactMicro(setOff),
-    withheld_micro: exactMicro(withheld),
+    total_micro: formatExactMicrodollars(total),
+    held_back_micro: formatExactMicrodollars(heldBack),
+    set_off_micro: formatExactMicrodollars(setOff),
+    withheld_micro: formatExactMicrodollars(withheld),
     ...rest,
   }));
   if (json) out(JSON.stringify(shown, null, 2));

@@ -24,11 +24,11 @@ import { connectClient } from "../../plane/hub/testing.ts";
 import { openNatsPlane } from "../../plane/nats/plane.ts";
 import { type NatsProcess, runNatsServer, skipWithoutNats } from "../../plane/nats/testing.ts";
 import type { Plane } from "../../plane/plane.ts";
-import { TOLLGATE } from "../tollgate.ts";
+import { TOLLGATE_COMMANDS } from "../tollgate.ts";
 import { parseServers } from "./plane-cluster.ts";
 
 const planeInit = (args: string[], terminal = new FakeTerminal()): Promise<number> =>
-  runCommand(TOLLGATE, ["admin", "plane", "init", ...args], { terminal, env: {} });
+  runCommand(TOLLGATE_COMMANDS, ["admin", "plane", "init", ...args], { terminal, env: {} });
 
 const NAMES = ["a", "b", "c"] as const;
 const REFUSED = /Authorization Violation/;

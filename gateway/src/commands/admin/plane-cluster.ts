@@ -8,14 +8,14 @@ import { UsageError } from "@tollgate/terminal/errors.ts";
 import type { Random } from "../../base/random.ts";
 import { newAuthority } from "../../plane/credentials/x509.ts";
 import {
-  type Accounts,
   AUTHORITY_FILE,
-  addressOf,
   type ClusterServer,
   certificateFile,
   clusterConfiguration,
   configurationFile,
+  formatHostAndPort,
   keyFile,
+  type PlaneAccounts,
 } from "../../plane/nats/server-configuration.ts";
 
 /** A file to write, with its purpose. */
@@ -37,7 +37,9 @@ export function parseServers(text: string): ClusterServer[] {
   const servers = text.split(",").map((part) => parseServer(part.trim()));
   if (servers.length < 2) throw new UsageError("--servers must name at least two servers; for one server use --url");
   const names = servers.map(({ name }) => name.toLowerCase());
-  const addresses = servers.flatMap(({ client, route }) => [client, route].map((address) => addressOf(address)));
+  const addresses = servers.flatMap(({ client, route }) =>
+    [client, route].map((address) => formatHostAndPort(address)),
+  );
   for (const all of [names, addresses.map((address) => address.toLowerCase())]) {
     const twice = all.find((one, index) => all.indexOf(one) !== index);
     if (twice !== undefined) throw new UsageError(`--servers: ${twice} is named twice`);
@@ -59,11 +61,11 @@ function parseServer(text: string): ClusterServer {
 const bare = (host: string): string => host.replace(/^\[|\]$/g, "");
 
 /** The URL at which gateways and nodes connect to the server. */
-export const urlOf = ({ client }: ClusterServer): string => `tls://${addressOf(client)}`;
+export const urlOf = ({ client }: ClusterServer): string => `tls://${formatHostAndPort(client)}`;
 
 export function clusterFiles(
   servers: readonly ClusterServer[],
-  { accounts, random, nowMs }: { accounts: Accounts; random: Random; nowMs: number },
+  { accounts, random, nowMs }: { accounts: PlaneAccounts; random: Random; nowMs: number },
 ): PlaneFile[] {
   const password = Buffer.alloc(PASSWORD_BYTES);
   random.fill(password);
@@ -87,7 +89,7 @@ export function clusterFiles(
 }
 
 /** The names of the files that one server needs. */
-export const filesFor = ({ name }: ClusterServer): string[] => [
+export const listServerFiles = ({ name }: ClusterServer): string[] => [
   configurationFile(name),
   certificateFile(name),
   keyFile(name),

@@ -8,10 +8,10 @@ import { runCommand } from "@tollgate/terminal/run-command-line.ts";
 import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
 import { parseConfig } from "../../config.ts";
 import { findNatsServer, skipWithoutNats } from "../../plane/nats/testing.ts";
-import { TOLLGATE } from "../tollgate.ts";
+import { TOLLGATE_COMMANDS } from "../tollgate.ts";
 
 const planeInit = (args: string[], terminal = new FakeTerminal()): Promise<number> =>
-  runCommand(TOLLGATE, ["admin", "plane", "init", ...args], { terminal, env: {} });
+  runCommand(TOLLGATE_COMMANDS, ["admin", "plane", "init", ...args], { terminal, env: {} });
 
 async function newPlace(t: TestContext): Promise<string> {
   const parent = await mkdtemp(join(tmpdir(), "tollgate-init-"));

@@ -11,13 +11,13 @@ import { systemClock } from "../../base/clock.ts";
 import { systemRandom } from "../../base/random.ts";
 import {
   AUTHORITY_FILE,
-  addressOf,
   type ClusterServer,
   configurationFile,
+  formatHostAndPort,
 } from "../../plane/nats/server-configuration.ts";
 import { newPlaneSetup, type PlaneSetup } from "../../plane/nats/setup.ts";
 import type { SystemUser } from "../../plane/nats/system-account.ts";
-import { clusterFiles, filesFor, type PlaneFile, parseServers, urlOf } from "./plane-cluster.ts";
+import { clusterFiles, listServerFiles, type PlaneFile, parseServers, urlOf } from "./plane-cluster.ts";
 
 const DEFAULT_URL = "nats://127.0.0.1:4222";
 const URL_RULE = "must be nats://HOST:PORT or tls://HOST:PORT, several separated by commas";
@@ -137,7 +137,7 @@ function nextSteps(place: string, servers: ClusterServer[] | undefined): string[
   if (servers === undefined) return [`cd ${quoted(place)} && nats-server -c nats-server.conf`, gateway];
   const starts = servers.map(
     (server) =>
-      `nats-server -c ${configurationFile(server.name)}  # on ${server.client.host}, beside ${filesFor(server).slice(1).join(", ")}`,
+      `nats-server -c ${configurationFile(server.name)}  # on ${server.client.host}, beside ${listServerFiles(server).slice(1).join(", ")}`,
   );
   return [...starts, gateway];
 }
@@ -157,8 +157,8 @@ function report({ operator, systemAccount, account }: PlaneSetup, { place, url, 
       servers: servers.map((server) => ({
         name: server.name,
         url: urlOf(server),
-        route: addressOf(server.route),
-        files: filesFor(server),
+        route: formatHostAndPort(server.route),
+        files: listServerFiles(server),
       })),
     }),
   });

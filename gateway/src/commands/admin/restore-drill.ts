@@ -13,7 +13,7 @@ import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import type pg from "pg";
 import { openSecretReencryption } from "../../accounts/secret-reencryption.ts";
 import { type Clock, systemClock } from "../../base/clock.ts";
-import { type NewId, newIds, suffixOf } from "../../base/ids.ts";
+import { type NewId, newIds, publicIdSuffix } from "../../base/ids.ts";
 import { createErrorLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
 import { otherSecretsOf } from "../../base/rotating-secret.ts";
@@ -21,7 +21,7 @@ import { sessionSecrets } from "../../build/context.ts";
 import { type Config, databaseUrlOf, parseConfig } from "../../config.ts";
 import { openDatabaseClock, readClock } from "../../db/database-clock.ts";
 import { openPool } from "../../db/pool.ts";
-import { readProgram } from "../../db/program.ts";
+import { readProgramSql } from "../../db/program-sql.ts";
 import { column, queryRow, row } from "../../db/rows.ts";
 import { readSchemaStatus } from "../../db/schema-status.ts";
 import { openHistory } from "../../history/history.ts";
@@ -211,7 +211,7 @@ function whole({ backup }: Drill): Result[] {
 }
 
 async function schema({ pool }: Drill): Promise<Result> {
-  const { migrations } = await readProgram({});
+  const { migrations } = await readProgramSql({});
   const { schema: number, pending } = await readSchemaStatus(pool, migrations);
   const words = pending.length === 0 ? "up to date" : `${pending.length} migrations to run: tollgate migrate`;
   return result("the schema", number > 0, `${number}, ${words}`);
@@ -237,7 +237,7 @@ async function books({ pool }: Drill, name: string): Promise<Result> {
 
 /** Settles spooled requests as the next gateway would. The backup's files stay unchanged. */
 async function spools({ pool, newId, clock, backup }: Drill, place: string): Promise<Result> {
-  const [gatewayId, log] = [suffixOf(newId()), createErrorLog("silent")];
+  const [gatewayId, log] = [publicIdSuffix(newId()), createErrorLog("silent")];
   const spool = await openSpool({ directory: join(place, SPOOL_FOLDER), gatewayId, clock, log });
   const ledger = openLedger({ pool, clock, gatewayId, spool, log });
   const counts = { entered: 0, known: 0, givenUp: 0, damaged: 0 };

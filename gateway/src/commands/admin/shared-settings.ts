@@ -8,25 +8,25 @@ import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { type OwnSettingsContext, openOwnSettings } from "../../build/deployment.ts";
 import type { GatewaySettings } from "../../db/deployment/compare.ts";
 import {
-  changeShared,
-  hasSharedSettings,
-  readShared,
-  type StoredSetting,
-  type StoredSettings,
-} from "../../db/deployment/record.ts";
-import {
   displayedValue,
   type GatewaySetting,
   judgeSetting,
-  SHARED_NAMES,
-  type SharedName,
-  VARIABLES,
+  SHARED_SETTING_NAMES,
+  SHARED_SETTING_VARIABLES,
+  type SharedSettingName,
 } from "../../db/deployment/rules.ts";
+import {
+  changeSharedSetting,
+  hasSharedSettings,
+  readSharedSettings,
+  type StoredSetting,
+  type StoredSettings,
+} from "../../db/deployment/shared-settings-record.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { serverSecrets } from "../../server-secrets.ts";
 import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
 
-const NAMES = [...SHARED_NAMES, "all"] as const;
+const NAMES = [...SHARED_SETTING_NAMES, "all"] as const;
 const SETTING = { SETTING: { help: NAMES.join(", "), oneOf: NAMES } };
 
 export const sharedSettingCommands: Record<string, AdminCommand> = {
@@ -50,7 +50,7 @@ export const sharedSettingCommands: Record<string, AdminCommand> = {
 };
 
 interface ShownSetting extends StoredSetting {
-  name: SharedName;
+  name: SharedSettingName;
   /** Whether this command's environment contains the same value; undefined if the environment has none. */
   isOurs: boolean | undefined;
 }
@@ -66,9 +66,9 @@ const COLUMNS: Column<ShownSetting>[] = [
 export const settingTable = (settings: ShownSetting[], { terminal }: Pick<AdminRun, "terminal">): string =>
   table(COLUMNS, settings, terminal);
 
-export const shownSetting = ({ name, value, previous, changedAt, isOurs }: ShownSetting) => ({
+export const sharedSettingObject = ({ name, value, previous, changedAt, isOurs }: ShownSetting) => ({
   name,
-  variable: VARIABLES[name],
+  variable: SHARED_SETTING_VARIABLES[name],
   // The pepper is stored only as a check value, which readers cannot use, so it is not printed.
   ...(name !== "pepper" && { value, previous }),
   changing: previous !== null,
@@ -77,11 +77,11 @@ export const shownSetting = ({ name, value, previous, changedAt, isOurs }: Shown
 });
 
 /** Empty until a gateway of this version or later has recorded its settings. */
-export async function sharedSettings(run: AdminRun): Promise<ShownSetting[]> {
+export async function listSharedSettings(run: AdminRun): Promise<ShownSetting[]> {
   if (!(await hasSharedSettings(run.pool))) return [];
-  const stored = await readShared(run.pool);
+  const stored = await readSharedSettings(run.pool);
   const own = await withOwn({ ...run, newId: undefined }, ({ tell }) => tell(stored));
-  return SHARED_NAMES.flatMap((name) => {
+  return SHARED_SETTING_NAMES.flatMap((name) => {
     const [setting, its] = [stored[name], own[name]];
     if (setting === undefined) return [];
     const isOurs = its === undefined ? undefined : judgeSetting(setting, its) !== "differs";
@@ -102,8 +102,8 @@ async function withOwn<T>(
 }
 
 /** The requested settings for which this command's environment has a value. */
-const namesIn = ({ args }: AdminRun, known: Partial<Record<SharedName, unknown>>): SharedName[] =>
-  args[0] === "all" ? SHARED_NAMES.filter((name) => known[name] !== undefined) : [args[0] as SharedName];
+const namesIn = ({ args }: AdminRun, known: Partial<Record<SharedSettingName, unknown>>): SharedSettingName[] =>
+  args[0] === "all" ? SHARED_SETTING_NAMES.filter((name) => known[name] !== undefined) : [args[0] as SharedSettingName];
 
 async function set(run: AdminRun): Promise<number> {
   const stored = await storedIn(run);
@@ -132,7 +132,7 @@ async function set(run: AdminRun): Promise<number> {
       to: displayedValue(name, to.value),
     };
     const act = { operator: SHELL_OPERATOR, action: "deployment.set", subject: name, details };
-    await openAudit(run).record(act, () => changeShared(run.pool, name, { from, to }));
+    await openAudit(run).record(act, () => changeSharedSetting(run.pool, name, { from, to }));
   }
   const [which] = run.args;
   const next = `restart the gateways one by one with the new settings, then: tollgate admin deployment finish ${which}`;
@@ -157,14 +157,14 @@ const keepsKeys = ({ value, previous }: StoredSetting, own: GatewaySetting): boo
  */
 const withoutLimits = ({ limits: _, ...others }: StoredSettings): StoredSettings => others;
 
-function ownIn(own: GatewaySettings, name: SharedName, { config }: AdminRun): GatewaySetting {
+function ownIn(own: GatewaySettings, name: SharedSettingName, { config }: AdminRun): GatewaySetting {
   const its = own[name];
   if (its !== undefined) return its;
   const next =
     name === "limits" && config.valkeyUrl !== undefined
       ? "check VALKEY_URL, and that the server runs"
-      : `set ${VARIABLES[name]} in this command's environment`;
-  throw new CommandError(`this command does not have the new value of ${VARIABLES[name]}`, { next });
+      : `set ${SHARED_SETTING_VARIABLES[name]} in this command's environment`;
+  throw new CommandError(`this command does not have the new value of ${SHARED_SETTING_VARIABLES[name]}`, { next });
 }
 
 async function finish(run: AdminRun): Promise<number> {
@@ -179,20 +179,20 @@ async function finish(run: AdminRun): Promise<number> {
     const details = { ended: displayedValue(name, from.previous ?? "") };
     const act = { operator: SHELL_OPERATOR, action: "deployment.finish", subject: name, details };
     await openAudit(run).record(act, () =>
-      changeShared(run.pool, name, { from, to: { value: from.value, previous: null } }),
+      changeSharedSetting(run.pool, name, { from, to: { value: from.value, previous: null } }),
     );
   }
   return told(run, names, "Gateways with the old value no longer serve.");
 }
 
 async function storedIn({ pool }: AdminRun): Promise<StoredSettings> {
-  if (await hasSharedSettings(pool)) return await readShared(pool);
+  if (await hasSharedSettings(pool)) return await readSharedSettings(pool);
   throw new CommandError("this database was migrated by an older version, which records no shared settings", {
     next: "tollgate migrate --finish",
   });
 }
 
-function told({ json, print }: AdminRun, changed: SharedName[], text: string): number {
+function told({ json, print }: AdminRun, changed: SharedSettingName[], text: string): number {
   print(json ? JSON.stringify({ changed }) : text);
   return 0;
 }

@@ -7,13 +7,13 @@ import { test } from "node:test";
 import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
 import { systemClock } from "../../base/clock.ts";
 import { createLog } from "../../base/log.ts";
-import { exactMicro, pico } from "../../base/money.ts";
+import { formatExactMicrodollars, pico } from "../../base/money.ts";
 import { patientClock } from "../../base/testing.ts";
 import { parseConfig } from "../../config.ts";
 import { openTestDatabase } from "../../db/testing.ts";
 import { openLedger } from "../../ledger/ledger.ts";
 import { formatSettlementLine } from "../../ledger/spool-lines.ts";
-import { COST, holdOf, newDirectory, newId, settlementOf } from "../../ledger/testing.ts";
+import { createTestHold, createTestSettlement, newDirectory, newId, TEST_CHARGE } from "../../ledger/testing.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { spoolCommands } from "./spool.ts";
 
@@ -28,12 +28,12 @@ test("tollgate admin spool lists a lost gateway's spool, and enters its charges 
   await pool.query("select ledger_transfer($1, 'grant', $2, 100000000000, 'test')", [newId(), builder]);
   const ledger = openLedger({ pool, clock: patientClock, gatewayId: "left", log: createLog("silent") });
   t.after(() => ledger.close());
-  const holds = [holdOf(builder), holdOf(builder)];
+  const holds = [createTestHold(builder), createTestHold(builder)];
   for (const hold of holds) await ledger.hold(hold);
   await ledger.expire();
   await pool.query("update hold set expires_at = now() - interval '1 minute'");
   assert.equal(await ledger.expire(), 2);
-  const lines = holds.map((hold) => formatSettlementLine(settlementOf(hold, host)));
+  const lines = holds.map((hold) => formatSettlementLine(createTestSettlement(hold, host)));
   await writeFile(join(directory, "elsewhere~1~left~1.spool"), lines.join(""));
 
   const command = async (name: "spool list" | "spool enter"): Promise<{ code: number; told: unknown }> => {
@@ -47,7 +47,7 @@ test("tollgate admin spool lists a lost gateway's spool, and enters its charges 
     const [file] = (await command("spool list")).told as Record<string, unknown>[];
     return [file?.host, file?.settlements, file?.waiting, file?.charge_micro];
   };
-  assert.deepEqual(await waiting(), ["elsewhere", 2, 2, exactMicro(pico(2n * COST))]);
+  assert.deepEqual(await waiting(), ["elsewhere", 2, 2, formatExactMicrodollars(pico(2n * TEST_CHARGE))]);
   for (const [entered, known] of [
     [2, 0],
     [0, 2],
@@ -55,9 +55,9 @@ test("tollgate admin spool lists a lost gateway's spool, and enters its charges 
     const told = { entered, known, given_up: 0, unreadable: 0 };
     assert.deepEqual(await command("spool enter"), { code: 0, told });
   }
-  assert.deepEqual(await waiting(), ["elsewhere", 2, 0, exactMicro(pico(0n))]);
+  assert.deepEqual(await waiting(), ["elsewhere", 2, 0, formatExactMicrodollars(pico(0n))]);
   const { rows } = await pool.query("select sum(charge_pico)::bigint as charged from request");
-  assert.equal(rows[0].charged, 2n * COST);
+  assert.equal(rows[0].charged, 2n * TEST_CHARGE);
   const [{ operator, action, outcome } = {}] = await openAudit({ pool, newId }).list({ limit: 1 });
   assert.deepEqual([operator, action, outcome], ["command line", "spool.enter", "done"]);
 });

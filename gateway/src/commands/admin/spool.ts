@@ -5,9 +5,9 @@
 import { resolve } from "node:path";
 import { type Column, table } from "@tollgate/terminal/columns.ts";
 import { CommandError } from "@tollgate/terminal/errors.ts";
-import { suffixOf } from "../../base/ids.ts";
+import { publicIdSuffix } from "../../base/ids.ts";
 import { createErrorLog } from "../../base/log.ts";
-import { exactMicro, type Pico } from "../../base/money.ts";
+import { formatExactMicrodollars, type Pico } from "../../base/money.ts";
 import { openLedger } from "../../ledger/ledger.ts";
 import { openSpool } from "../../ledger/spool.ts";
 import { enterSettlements, findUnsettled, readSpools, type SpoolFile } from "../../ledger/spool-folder.ts";
@@ -61,7 +61,7 @@ async function list(run: AdminRun): Promise<number> {
     const shown = files.map(({ name, owner, writtenAt, charge, ...counts }) => ({
       ...{ file: name, host: owner.host, gateway: owner.gatewayId, written_at: writtenAt.toISOString() },
       ...counts,
-      charge_micro: exactMicro(charge),
+      charge_micro: formatExactMicrodollars(charge),
     }));
     run.print(JSON.stringify(shown, null, 2));
   } else run.print(files.length === 0 ? "No spool files." : table(COLUMNS, files, run.terminal));
@@ -75,7 +75,7 @@ async function enter(run: AdminRun): Promise<number> {
   const details = { directory, files: files.length };
   const act = { operator: SHELL_OPERATOR, action: "spool.enter", subject: "ledger", details };
   const counts = await openAudit(run).record(act, async () => {
-    const [gatewayId, log, { clock }] = [suffixOf(run.newId()), createErrorLog("warn"), run];
+    const [gatewayId, log, { clock }] = [publicIdSuffix(run.newId()), createErrorLog("warn"), run];
     // Charges that can never be entered are recorded in a file beside the spool's files.
     const spool = await openSpool({ directory, gatewayId, clock, log });
     const ledger = openLedger({ pool: run.pool, clock, gatewayId, spool, log });

@@ -3,7 +3,7 @@ import { isPlain } from "@tollgate/api/plain-text.ts";
 import { type Column, table } from "@tollgate/terminal/columns.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
-import { exactMicro } from "../../base/money.ts";
+import { formatExactMicrodollars } from "../../base/money.ts";
 import { openReserve, type WithheldShare } from "../../ledger/reserve.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
@@ -64,7 +64,7 @@ async function list({ flags, switches, json, pool, print, terminal }: AdminRun):
     account_name: hostName,
     node: publicId("node", nodeId),
     node_name: nodeName,
-    amount_micro: exactMicro(amount),
+    amount_micro: formatExactMicrodollars(amount),
     taken_back: takenBack,
     ...rest,
   }));
@@ -91,7 +91,7 @@ async function release({ flags, json, pool, newId, print }: AdminRun): Promise<n
   const { shares, amount } = await openAudit({ pool, newId }).record(act, () =>
     openReserve({ pool }).release(of, { by: SHELL_OPERATOR, note }),
   );
-  if (json) print(JSON.stringify({ shares, amount_micro: exactMicro(amount) }, null, 2));
+  if (json) print(JSON.stringify({ shares, amount_micro: formatExactMicrodollars(amount) }, null, 2));
   else print(`${shares} ${shares === 1 ? "share" : "shares"} released, ${dollarsText(amount)}`);
   return 0;
 }

@@ -32,7 +32,7 @@ export function reasonOf(error: unknown): string {
 }
 
 /** Splits an error message of the form `problem: remedy` into a failed check. */
-export function withRemedy(name: string, message: string, usual: string): Check {
+export function failedCheckWithRemedy(name: string, message: string, usual: string): Check {
   const [what = "", ...rest] = message.split(": ");
   return fail(name, what, rest.length === 0 ? usual : rest.join(": "));
 }

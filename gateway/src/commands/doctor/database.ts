@@ -6,17 +6,17 @@ import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
 import type pg from "pg";
 import { z } from "zod";
 import type { Config } from "../../config.ts";
-import { connectionName } from "../../db/connected.ts";
+import { connectionName } from "../../db/connected-programs.ts";
 import { historyFile } from "../../db/lineage/history-file.ts";
 import { HistoryReading, READ_HISTORY } from "../../db/lineage/lineage.ts";
 import { judgeHistory } from "../../db/lineage/rules.ts";
 import { planMigration } from "../../db/plan.ts";
 import { type Connection, clientConfig } from "../../db/pool.ts";
-import { checkPooler } from "../../db/pooler.ts";
-import { readProgram } from "../../db/program.ts";
+import { assertPoolerKeepsSessions } from "../../db/pooler.ts";
+import { readProgramSql } from "../../db/program-sql.ts";
 import { queryOne, row } from "../../db/rows.ts";
 import { checkSession, DatabaseMisconfigured } from "../../db/session.ts";
-import { type CheckContext, withRemedy } from "./check-context.ts";
+import { type CheckContext, failedCheckWithRemedy } from "./check-context.ts";
 
 const OLDEST_VERSION = 15;
 const CLOCK_OFF_MS = 1_000;
@@ -24,7 +24,7 @@ const CLOCK_OFF_MS_MAX = 5_000;
 /** Connections outside DATABASE_POOL_MAX: the ledger's, those for locked accounts, the listener and the heartbeat. */
 const OTHER_CONNECTIONS = 14;
 
-const State = row({
+const DatabaseState = row({
   version: z.int(),
   name: z.string(),
   isStandby: z.boolean(),
@@ -38,7 +38,7 @@ const State = row({
   /** The database role's connection limit; −1 means none. */
   roleMax: z.int(),
 });
-export type State = z.infer<typeof State>;
+export type DatabaseState = z.infer<typeof DatabaseState>;
 
 const STATE = `select current_setting('server_version_num')::int / 10000 as version, current_setting('server_version') as name,
     pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') = 'on' as "readOnly",
@@ -59,17 +59,17 @@ interface Reached extends Pick<CheckContext, "config" | "clock" | "isStarting"> 
 export async function* databaseChecks({ pool, connection, config, clock, isStarting }: Reached): AsyncGenerator<Check> {
   const { databaseDurability: durability, databasePoolMax } = config;
   const began = clock.now();
-  const state = await queryOne(pool, State, STATE);
+  const state = await queryOne(pool, DatabaseState, STATE);
   const offsetMs = state.ms - (began + clock.now()) / 2;
   const slackMs = (clock.now() - began) / 2;
-  yield* stateChecks(state, { needed: databasePoolMax + OTHER_CONNECTIONS });
+  yield* databaseStateChecks(state, { needed: databasePoolMax + OTHER_CONNECTIONS });
   yield await misconfigured(
     "settings",
     "fsync, full_page_writes, synchronous_commit and the session's settings have the required values",
     () => checkSession(pool, durability),
   );
   yield await misconfigured("pooler", "no connection pooler shares this gateway's sessions", () =>
-    checkPooler(clientConfig(connection, connectionName())),
+    assertPoolerKeepsSessions(clientConfig(connection, connectionName())),
   );
   // A private database, or one with durability "assumed", needs no standby.
   if (config.databaseUrl !== undefined && durability === "checked") yield standbyCheck(state);
@@ -79,7 +79,7 @@ export async function* databaseChecks({ pool, connection, config, clock, isStart
   yield* historyChecks(pool, config);
 }
 
-export function* stateChecks(state: State, { needed }: { needed: number }): Generator<Check> {
+export function* databaseStateChecks(state: DatabaseState, { needed }: { needed: number }): Generator<Check> {
   const { version, name, isStandby, readOnly, connectionsMax, connectionsFree, roleMax } = state;
   if (version < OLDEST_VERSION)
     yield fail("database", `PostgreSQL ${name} is too old`, `upgrade it to ${OLDEST_VERSION} or newer`);
@@ -105,11 +105,11 @@ async function misconfigured(name: string, fine: string, look: () => Promise<voi
     return ok(name, fine);
   } catch (error) {
     if (!(error instanceof DatabaseMisconfigured)) throw error;
-    return withRemedy(name, error.message, "docs/operators/high-availability.md#postgresql");
+    return failedCheckWithRemedy(name, error.message, "docs/operators/high-availability.md#postgresql");
   }
 }
 
-export function standbyCheck({ syncNames, syncStandbys }: Pick<State, "syncNames" | "syncStandbys">): Check {
+export function standbyCheck({ syncNames, syncStandbys }: Pick<DatabaseState, "syncNames" | "syncStandbys">): Check {
   const see = "docs/operators/high-availability.md#postgresql";
   if (syncNames === "")
     return warn(
@@ -138,7 +138,7 @@ export function clockCheck(offsetMs: number, slackMs: number): Check {
 }
 
 async function schemaCheck(pool: pg.Pool): Promise<Check> {
-  const { schema, known, migrations } = await planMigration(pool, await readProgram());
+  const { schema, known, migrations } = await planMigration(pool, await readProgramSql());
   if (schema === 0)
     return ok("schema", "the database is empty: the first gateway, or tollgate migrate, creates the schema");
   const left = `${migrations.length} of ${known} migrations are not applied`;

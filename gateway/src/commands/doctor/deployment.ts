@@ -5,12 +5,21 @@ import { readIfExists } from "../../base/files.ts";
 import { openOwnSettings } from "../../build/deployment.ts";
 import type { Config } from "../../config.ts";
 import type { GatewaySettings } from "../../db/deployment/compare.ts";
-import { hasSharedSettings, readShared, type StoredSettings } from "../../db/deployment/record.ts";
-import { differenceOf, judgeSetting, SHARED_NAMES, VARIABLES } from "../../db/deployment/rules.ts";
+import {
+  differenceOf,
+  judgeSetting,
+  SHARED_SETTING_NAMES,
+  SHARED_SETTING_VARIABLES,
+} from "../../db/deployment/rules.ts";
+import {
+  hasSharedSettings,
+  readSharedSettings,
+  type StoredSettings,
+} from "../../db/deployment/shared-settings-record.ts";
 import { secretsFileIn, serverSecrets } from "../../server-secrets.ts";
 
 export async function* deploymentChecks(pool: pg.Pool, config: Config): AsyncGenerator<Check> {
-  const stored = (await hasSharedSettings(pool)) ? await readShared(pool) : {};
+  const stored = (await hasSharedSettings(pool)) ? await readSharedSettings(pool) : {};
   if (Object.keys(stored).length === 0) {
     yield ok("deployment", "no gateway has recorded the shared settings yet");
     return;
@@ -22,7 +31,7 @@ export async function* deploymentChecks(pool: pg.Pool, config: Config): AsyncGen
       "RECEIPT_SEED is not set, and DATA_DIR has none",
       "set RECEIPT_SEED to the other gateways' value",
     );
-  const found = SHARED_NAMES.flatMap((name): Check[] => {
+  const found = SHARED_SETTING_NAMES.flatMap((name): Check[] => {
     const [recorded, its] = [stored[name], own[name]];
     if (recorded === undefined || its === undefined) return [];
     if (judgeSetting(recorded, its) === "differs") {
@@ -33,7 +42,7 @@ export async function* deploymentChecks(pool: pg.Pool, config: Config): AsyncGen
     return [
       warn(
         "deployment",
-        `${VARIABLES[name]} is being changed`,
+        `${SHARED_SETTING_VARIABLES[name]} is being changed`,
         `when every gateway has the new value: tollgate admin deployment finish ${name}`,
       ),
     ];

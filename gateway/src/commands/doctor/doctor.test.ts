@@ -20,19 +20,19 @@ import { systemRandom } from "../../base/random.ts";
 import { DAY_MS } from "../../base/time.ts";
 import { openOwnSettings } from "../../build/deployment.ts";
 import { parseConfig } from "../../config.ts";
-import { compareShared } from "../../db/deployment/compare.ts";
+import { compareSharedSettings } from "../../db/deployment/compare.ts";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
-import { findServer, startServer } from "../../limits/testing.ts";
+import { findValkeyServer, startValkeyServer } from "../../limits/testing.ts";
 import { createKey } from "../../plane/credentials/nkeys.ts";
 import { selfSignedCertificate } from "../../plane/hub/testing-certificate.ts";
 import { serverSecrets } from "../../server-secrets.ts";
-import { TOLLGATE } from "../tollgate.ts";
+import { TOLLGATE_COMMANDS } from "../tollgate.ts";
 import { certificateCheck } from "./certificates.ts";
-import { clockCheck, type State, standbyCheck, stateChecks } from "./database.ts";
-import { directoryCheck, filesCheck, spaceCheck } from "./machine.ts";
+import { clockCheck, type DatabaseState, databaseStateChecks, standbyCheck } from "./database.ts";
+import { directoryCheck, openFileLimitCheck, spaceCheck } from "./machine.ts";
 import { judgeServer } from "./plane.ts";
 import { logFindings } from "./run-checks.ts";
-import { paymentChecks, policyCheck } from "./services.ts";
+import { evictionPolicyCheck, paymentChecks } from "./services.ts";
 
 const MIB = 1024 ** 2;
 const MAIL = { SMTP_URL: "smtp://127.0.0.1:1", MAIL_FROM: "a@b.example", PUBLIC_URL: "http://127.0.0.1:8080" };
@@ -78,18 +78,18 @@ describe("a check of tollgate doctor", () => {
   test("reports a low limit of open files", () => {
     const limits = (most: string): string =>
       `Max processes  1  1  processes\nMax open files            ${most}   1048576  files\n`;
-    assertCheck(filesCheck(limits("unlimited")), "ok files", /unlimited/);
-    assertCheck(filesCheck(limits("65536")), "ok files", /65536/);
-    assertCheck(filesCheck(limits("4096")), "warn files", /4096/, /LimitNOFILE=65536/);
-    assertCheck(filesCheck(limits("256")), "fail files", /256/, /ulimit -n/);
+    assertCheck(openFileLimitCheck(limits("unlimited")), "ok files", /unlimited/);
+    assertCheck(openFileLimitCheck(limits("65536")), "ok files", /65536/);
+    assertCheck(openFileLimitCheck(limits("4096")), "warn files", /4096/, /LimitNOFILE=65536/);
+    assertCheck(openFileLimitCheck(limits("256")), "fail files", /256/, /ulimit -n/);
   });
 
-  const state: State = {
+  const state: DatabaseState = {
     ...{ version: 17, name: "17.4", isStandby: false, readOnly: false, ms: 0, syncNames: "", syncStandbys: 0 },
     ...{ connectionsMax: 97, connectionsFree: 80, roleMax: -1 },
   };
-  const found = (other: Partial<State>): [Check, Check] =>
-    [...stateChecks({ ...state, ...other }, { needed: 24 })] as [Check, Check];
+  const found = (other: Partial<DatabaseState>): [Check, Check] =>
+    [...databaseStateChecks({ ...state, ...other }, { needed: 24 })] as [Check, Check];
   test("reports the database's version, a standby and missing write permissions", () => {
     assertCheck(found({})[0], "ok database", /^PostgreSQL 17\.4 answers$/);
     assertCheck(found({ version: 14, name: "14.2" })[0], "fail database", /14\.2 is too old/, /15 or newer/);
@@ -148,9 +148,14 @@ describe("a check of tollgate doctor", () => {
   });
 
   test("reports a limits server that may evict counters", () => {
-    assertCheck(policyCheck("noeviction"), "ok eviction", /noeviction/);
-    assertCheck(policyCheck("allkeys-lru"), "fail eviction", /allkeys-lru/, /CONFIG SET maxmemory-policy noeviction/);
-    assertCheck(policyCheck(undefined), "warn eviction", /does not report/, /noeviction/);
+    assertCheck(evictionPolicyCheck("noeviction"), "ok eviction", /noeviction/);
+    assertCheck(
+      evictionPolicyCheck("allkeys-lru"),
+      "fail eviction",
+      /allkeys-lru/,
+      /CONFIG SET maxmemory-policy noeviction/,
+    );
+    assertCheck(evictionPolicyCheck(undefined), "warn eviction", /does not report/, /noeviction/);
   });
 
   test("reports test keys on a public platform, and live keys at a test URL", () => {
@@ -211,7 +216,10 @@ describe("tollgate doctor", () => {
 
   const doctor = async (others: Record<string, string> = {}): Promise<{ code: number; checks: Check[] }> => {
     const terminal = new FakeTerminal();
-    const code = await runCommandLine(TOLLGATE, ["doctor", "--json"], { terminal, env: { ...env, ...others } });
+    const code = await runCommandLine(TOLLGATE_COMMANDS, ["doctor", "--json"], {
+      terminal,
+      env: { ...env, ...others },
+    });
     assert.deepEqual(terminal.remarks, []);
     const { ok, checks } = JSON.parse(terminal.lines.join("\n")) as { ok: boolean; checks: Check[] };
     assert.equal(ok, code === 0);
@@ -257,7 +265,7 @@ describe("tollgate doctor", () => {
   test("names settings that differ from the deployment's, and changes nothing", async () => {
     const config = parseConfig(env);
     const own = await openOwnSettings({ config, secrets: await serverSecrets(config), newId: undefined });
-    await compareShared({ pool: database.pool, own: own.tell, isOnly: false, records: true });
+    await compareSharedSettings({ pool: database.pool, own: own.tell, isOnly: false, records: true });
     own.close();
     const lax = { DATABASE_DURABILITY: "assumed" };
     assertCheck(of((await doctor(lax)).checks, "deployment"), "ok deployment", /those of the other gateways/);
@@ -284,11 +292,11 @@ describe("tollgate doctor", () => {
     assertCheck(of((await doctor(nats)).checks, "plane"), "fail plane", /the server is not a NATS server$/, /NATS_URL/);
   });
 
-  const binary = findServer();
+  const binary = findValkeyServer();
   test("names a limits server that evicts counters, which serve also logs", {
     skip: binary === undefined && "no server",
   }, async (t) => {
-    const server = await startServer(binary as string, ["--maxmemory-policy", "allkeys-lru"]);
+    const server = await startValkeyServer(binary as string, ["--maxmemory-policy", "allkeys-lru"]);
     t.after(() => server.kill());
     const lax = { VALKEY_URL: server.url, DATABASE_DURABILITY: "assumed" };
     const { code, checks } = await doctor(lax);

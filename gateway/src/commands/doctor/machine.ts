@@ -18,7 +18,7 @@ export async function* machineChecks({ dataDir, spoolDir, retention }: Config): 
   if (!spoolDir.startsWith(`${dataDir}/`)) yield await directoryCheck("spool", "SPOOL_DIR", spoolDir);
   if (exportDir !== undefined) yield await directoryCheck("exports", "HISTORY_EXPORT_DIR", exportDir);
   const limits = await readFile("/proc/self/limits", "utf8").catch(() => undefined);
-  if (limits !== undefined) yield filesCheck(limits);
+  if (limits !== undefined) yield openFileLimitCheck(limits);
 }
 
 export async function directoryCheck(name: string, setting: string, directory: string): Promise<Check> {
@@ -59,7 +59,7 @@ export function spaceCheck(name: string, { setting, directory, freeBytes }: Spac
 }
 
 /** `limits`: the content of /proc/self/limits. */
-export function filesCheck(limits: string): Check {
+export function openFileLimitCheck(limits: string): Check {
   const [, found = ""] = /^Max open files\s+(\S+)/m.exec(limits) ?? [];
   const most = found === "unlimited" ? Number.POSITIVE_INFINITY : Number(found);
   const detail = `a process may open ${found} files`;

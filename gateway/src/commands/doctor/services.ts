@@ -17,7 +17,7 @@ export async function* limitsChecks({ config: { valkeyUrl: url } }: CheckContext
     );
     const version = about?.get("valkey_version") ?? about?.get("redis_version") ?? "of an unknown version";
     yield roleCheck(replication?.get("role")) ?? ok("limits", `answers, version ${version}`);
-    yield policyCheck(memory?.get("maxmemory_policy"));
+    yield evictionPolicyCheck(memory?.get("maxmemory_policy"));
   } catch (error) {
     yield unreachableFinding("limits", error, "check VALKEY_URL, and that Valkey or Redis runs there");
   } finally {
@@ -30,7 +30,7 @@ const roleCheck = (role: string | undefined): Check | undefined =>
     ? fail("limits", "the server is a replica, and takes no writes", "set VALKEY_URL to the primary")
     : undefined;
 
-export function policyCheck(policy: string | undefined): Check {
+export function evictionPolicyCheck(policy: string | undefined): Check {
   if (policy === undefined)
     return warn(
       "eviction",

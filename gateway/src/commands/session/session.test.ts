@@ -11,9 +11,9 @@ import { assertFailure } from "@tollgate/terminal/testing/tables.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import type { Browser } from "../../routes/testing/browser.ts";
 import { openTestPlatform, type TestPlatform } from "../../routes/testing/platform.ts";
-import { signedIn } from "../../routes/testing/signed-in.ts";
+import { signInTestPerson } from "../../routes/testing/sign-in-test-person.ts";
 import { explainFailure } from "../failures.ts";
-import { TOLLGATE } from "../tollgate.ts";
+import { TOLLGATE_COMMANDS } from "../tollgate.ts";
 
 let platform: TestPlatform;
 let gateway: string;
@@ -31,7 +31,12 @@ beforeEach(async (t) => {
 });
 
 async function tollgate(args: string[], terminal = new FakeTerminal()) {
-  const code = await runCommandLine(TOLLGATE, args, { terminal, env: { XDG_CONFIG_HOME: folder } }, explainFailure);
+  const code = await runCommandLine(
+    TOLLGATE_COMMANDS,
+    args,
+    { terminal, env: { XDG_CONFIG_HOME: folder } },
+    explainFailure,
+  );
   return { code, terminal };
 }
 
@@ -51,7 +56,7 @@ function answering(browser: Browser, confirm: boolean): FakeTerminal {
 const file = (): string => join(folder, "tollgate", "session.json");
 
 async function loggedIn(flags: string[] = []) {
-  const person = await signedIn(platform, [{ kind: "builder" }]);
+  const person = await signInTestPerson(platform, [{ kind: "builder" }]);
   const { code, terminal } = await tollgate(["login", "--gateway", gateway, ...flags], answering(person.browser, true));
   assert.equal(code, 0, terminal.everything);
   return { ...person, terminal };
@@ -77,7 +82,7 @@ describe("tollgate login", () => {
   });
 
   test("stores nothing if the person refuses", async () => {
-    const { browser } = await signedIn(platform);
+    const { browser } = await signInTestPerson(platform);
     const { code, terminal } = await tollgate(["login", "--gateway", gateway], answering(browser, false));
     assert.equal(code, 1);
     assert.match(terminal.remarks.at(-1) ?? "", /refused in the browser\. Next: run tollgate login again$/);

@@ -3,29 +3,35 @@
  * A later gateway records a new pepper when it replaces the recorded one.
  */
 import type pg from "pg";
-import { changeShared, confirmShared, readShared, recordInitialSettings, type StoredSettings } from "./record.ts";
 import {
   type Difference,
   differenceOf,
   type GatewaySetting,
   judgeSetting,
   type RecordedSetting,
-  SHARED_NAMES,
-  type SharedName,
+  SHARED_SETTING_NAMES,
+  type SharedSettingName,
 } from "./rules.ts";
+import {
+  changeSharedSetting,
+  confirmSharedSetting,
+  readSharedSettings,
+  recordInitialSettings,
+  type StoredSettings,
+} from "./shared-settings-record.ts";
 
 /**
  * The gateway's settings. A setting that is unknown at the moment, or that does not apply, is left out and not
  * compared.
  */
-export type GatewaySettings = Partial<Record<SharedName, GatewaySetting>>;
+export type GatewaySettings = Partial<Record<SharedSettingName, GatewaySetting>>;
 
 export interface SettingsComparison {
   differences: Difference[];
   /** Settings for which this gateway still has the previous value. */
-  behind: SharedName[];
+  behind: SharedSettingName[];
   /** What the comparison changed, for the log. */
-  changes: { setting: SharedName; change: "recorded" | "began" | "finished" | "made" }[];
+  changes: { setting: SharedSettingName; change: "recorded" | "began" | "finished" | "made" }[];
 }
 
 interface CompareOptions {
@@ -40,21 +46,26 @@ interface CompareOptions {
   records: boolean;
 }
 
-export async function compareShared({ pool, own: tell, isOnly, records }: CompareOptions): Promise<SettingsComparison> {
-  let stored = await readShared(pool);
+export async function compareSharedSettings({
+  pool,
+  own: tell,
+  isOnly,
+  records,
+}: CompareOptions): Promise<SettingsComparison> {
+  let stored = await readSharedSettings(pool);
   let own = await tell(stored);
   const compared: SettingsComparison = { differences: [], behind: [], changes: [] };
-  const missing = SHARED_NAMES.filter((name) => own[name] !== undefined && stored[name] === undefined);
+  const missing = SHARED_SETTING_NAMES.filter((name) => own[name] !== undefined && stored[name] === undefined);
   if (records && missing.length > 0) {
     await recordInitialSettings(
       pool,
       missing.map((name) => [name, (own[name] as GatewaySetting).written()]),
     );
-    stored = await readShared(pool);
+    stored = await readSharedSettings(pool);
     own = await tell(stored);
     compared.changes.push(...missing.map((setting) => ({ setting, change: "recorded" as const })));
   }
-  for (const setting of SHARED_NAMES) {
+  for (const setting of SHARED_SETTING_NAMES) {
     const [its, recorded] = [own[setting], stored[setting]];
     if (its !== undefined && recorded !== undefined)
       await settle(compared, { pool, isOnly, setting, own: its, recorded });
@@ -63,14 +74,14 @@ export async function compareShared({ pool, own: tell, isOnly, records }: Compar
 }
 
 interface One extends Pick<CompareOptions, "pool" | "isOnly"> {
-  setting: SharedName;
+  setting: SharedSettingName;
   own: GatewaySetting;
   recorded: RecordedSetting;
 }
 
 async function settle(compared: SettingsComparison, { pool, isOnly, setting, own, recorded }: One): Promise<void> {
   const change = async (to: RecordedSetting, as: SettingsComparison["changes"][number]["change"]): Promise<void> => {
-    await changeShared(pool, setting, { from: recorded, to });
+    await changeSharedSetting(pool, setting, { from: recorded, to });
     compared.changes.push({ setting, change: as });
   };
   const found = judgeSetting(recorded, own);
@@ -80,5 +91,5 @@ async function settle(compared: SettingsComparison, { pool, isOnly, setting, own
   if (found === "differs" && isOnly && setting !== "pepper")
     await change({ value: own.written(), previous: null }, "made");
   else if (found === "differs") compared.differences.push(differenceOf(setting, recorded, own));
-  if (setting === "limits" && own.is(recorded.value)) await confirmShared(pool, setting, recorded.value);
+  if (setting === "limits" && own.is(recorded.value)) await confirmSharedSetting(pool, setting, recorded.value);
 }

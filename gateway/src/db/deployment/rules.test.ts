@@ -1,30 +1,30 @@
 /** Compares a gateway's settings with the recorded ones, and replaces a pepper while gateways run. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { checkValueOf, isCheckValueOf } from "./check-value.ts";
 import { differenceOf, type GatewaySetting, judgeSetting, plainSetting } from "./rules.ts";
+import { hashSecretForComparison, matchesSecretHash } from "./secret-hash.ts";
 
 const PEPPERS = { first: "the first pepper, of 32 characters", second: "the second pepper, of 32 characters" };
-const [FIRST, SECOND] = [checkValueOf(PEPPERS.first), checkValueOf(PEPPERS.second)];
+const [FIRST, SECOND] = [hashSecretForComparison(PEPPERS.first), hashSecretForComparison(PEPPERS.second)];
 
 const withPepper = (pepper: string, others: { old?: string; next?: string } = {}): GatewaySetting => ({
-  written: () => checkValueOf(pepper),
-  is: (recorded) => isCheckValueOf(recorded, pepper),
-  replaces: (recorded) => others.old !== undefined && isCheckValueOf(recorded, others.old),
+  written: () => hashSecretForComparison(pepper),
+  is: (recorded) => matchesSecretHash(recorded, pepper),
+  replaces: (recorded) => others.old !== undefined && matchesSecretHash(recorded, others.old),
   isAlone: others.old === undefined && others.next === undefined,
 });
 
 describe("a check value", () => {
   test("matches only the secret it was computed from, and differs each time it is computed", () => {
-    assert.ok(isCheckValueOf(FIRST, PEPPERS.first));
-    assert.ok(!isCheckValueOf(FIRST, PEPPERS.second));
-    assert.notEqual(checkValueOf(PEPPERS.first), FIRST);
+    assert.ok(matchesSecretHash(FIRST, PEPPERS.first));
+    assert.ok(!matchesSecretHash(FIRST, PEPPERS.second));
+    assert.notEqual(hashSecretForComparison(PEPPERS.first), FIRST);
     assert.ok(!FIRST.includes(PEPPERS.first));
   });
 
   for (const damaged of ["", ".", "salt", "salt.", `${FIRST}x`, FIRST.slice(0, -4)]) {
     test(`matches no secret when it is damaged: "${damaged.slice(-12)}"`, () => {
-      assert.ok(!isCheckValueOf(damaged, PEPPERS.first));
+      assert.ok(!matchesSecretHash(damaged, PEPPERS.first));
     });
   }
 });

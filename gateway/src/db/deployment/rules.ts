@@ -3,8 +3,8 @@
  * recorded ones. Pure.
  */
 
-export const SHARED_NAMES = ["pepper", "plane", "limits", "receipts", "mail", "payments"] as const;
-export type SharedName = (typeof SHARED_NAMES)[number];
+export const SHARED_SETTING_NAMES = ["pepper", "plane", "limits", "receipts", "mail", "payments"] as const;
+export type SharedSettingName = (typeof SHARED_SETTING_NAMES)[number];
 
 /** The recorded value of a setting. */
 export interface RecordedSetting {
@@ -47,7 +47,7 @@ export const plainSetting = (value: string): GatewaySetting => ({
 });
 
 /** The environment variable of each setting. */
-export const VARIABLES: Record<SharedName, string> = {
+export const SHARED_SETTING_VARIABLES: Record<SharedSettingName, string> = {
   pepper: "KEY_PEPPER",
   plane: "NATS_URL",
   limits: "VALKEY_URL",
@@ -57,9 +57,9 @@ export const VARIABLES: Record<SharedName, string> = {
 };
 
 /** Formats a recorded value for display, without secrets. */
-export function displayedValue(name: SharedName, value: string): string {
+export function displayedValue(name: SharedSettingName, value: string): string {
   const [kind = "", id = ""] = value.split(" ");
-  const words: Record<SharedName, () => string> = {
+  const words: Record<SharedSettingName, () => string> = {
     pepper: () => "a pepper (only its check value is stored)",
     plane: () => (kind === "nats" ? `NATS, account ${id}` : "the gateway's embedded plane"),
     limits: () => (kind === "valkey" ? `limits server ${id}` : "rate limits in each gateway's memory"),
@@ -71,14 +71,14 @@ export function displayedValue(name: SharedName, value: string): string {
 }
 
 export interface Difference {
-  setting: SharedName;
+  setting: SharedSettingName;
   /** The mismatch, as one sentence without a full stop. */
   what: string;
   remedy: string;
 }
 
-export function differenceOf(setting: SharedName, recorded: RecordedSetting, own: GatewaySetting): Difference {
-  const variable = VARIABLES[setting];
+export function differenceOf(setting: SharedSettingName, recorded: RecordedSetting, own: GatewaySetting): Difference {
+  const variable = SHARED_SETTING_VARIABLES[setting];
   const remedy = `set ${variable} to the value of the other gateways; to change it for all of them: tollgate admin deployment set ${setting}`;
   if (setting !== "pepper") {
     const [ours, theirs] = [own.written(), recorded.value].map((value) => displayedValue(setting, value));

@@ -7,7 +7,7 @@ import type { Difference } from "./rules.ts";
 const LOOK_EVERY_MS = 5_000;
 
 /** Thrown when the gateway must not serve, because its settings differ from the deployment's. */
-export class SettingsDiffer extends Error {
+export class SettingsDifferError extends Error {
   override name = "SettingsDiffer";
   readonly differences: readonly Difference[];
   readonly what: string;
@@ -39,7 +39,7 @@ interface WatchOptions {
   log: Log;
 }
 
-export function watchShared({ compare, clock, log }: WatchOptions): SharedSettings {
+export function watchSharedSettings({ compare, clock, log }: WatchOptions): SharedSettings {
   let differences: readonly Difference[] = [];
   let told = "";
   let records = false;

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { cp, mkdir, readdir, readFile, readlink, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { test } from "node:test";
-import { type Binaries, binary, installedBinaries, resolvePackage, usableBinaries } from "./binaries.ts";
+import { type Binaries, binaryPath, installedBinaries, makeBinariesUsable, resolvePackage } from "./binaries.ts";
 import { createScratchDirectory, isRoot } from "./testing.ts";
 import { chooseRunAs, runToCompletion } from "./user.ts";
 
@@ -22,9 +22,9 @@ async function withoutLinks(to: string): Promise<Binaries> {
 test("the gateway creates missing links between PostgreSQL's libraries in place", async (t) => {
   const place = await createScratchDirectory(t);
   const installed = await withoutLinks(join(place.directory, "native"));
-  assert.notEqual((await runToCompletion(binary(installed, "initdb"), ["--version"], undefined)).code, 0);
+  assert.notEqual((await runToCompletion(binaryPath(installed, "initdb"), ["--version"], undefined)).code, 0);
   const runAs = await chooseRunAs();
-  const usable = await usableBinaries(installed, { runAs, place: place.rootPlace, progress: assert.fail });
+  const usable = await makeBinariesUsable(installed, { runAs, place: place.rootPlace, progress: assert.fail });
   assert.equal(usable.native, installed.native);
   assert.equal(await readlink(join(installed.native, "lib", "libpq.so.5")), "libpq.so.5.18");
 });
@@ -39,10 +39,11 @@ test(
     const installed = await withoutLinks(join(hidden, "native"));
     const runAs = await chooseRunAs();
     const said: string[] = [];
-    const use = () => usableBinaries(installed, { runAs, place: place.rootPlace, progress: (what) => said.push(what) });
+    const use = () =>
+      makeBinariesUsable(installed, { runAs, place: place.rootPlace, progress: (what) => said.push(what) });
     const [usable] = await Promise.all([use(), use()]);
     assert.equal(usable.native, join(place.rootPlace, `postgresql-${installed.version}`));
-    const end = await runToCompletion(binary(usable, "postgres"), ["--version"], runAs);
+    const end = await runToCompletion(binaryPath(usable, "postgres"), ["--version"], runAs);
     assert.match(end.stdout, new RegExp(`PostgreSQL\\) ${usable.major}\\.`));
     assert.deepEqual(await readdir(place.rootPlace), [`postgresql-${installed.version}`]);
     const before = said.length;

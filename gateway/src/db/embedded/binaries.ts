@@ -7,7 +7,7 @@ import { chmod, cp, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, symlin
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { codeOf, PrivatePostgresError, undefinedIfMissing, withPathInError } from "./errors.ts";
-import { type RunAs, runToCompletion, unsupportedPlatformMessage } from "./user.ts";
+import { type ProcessUser, runToCompletion, unsupportedPlatformMessage } from "./user.ts";
 
 export interface Binaries {
   /** The folder with `bin`, `lib` and `share`. */
@@ -20,7 +20,7 @@ export interface Binaries {
 
 const SUPPORTED = ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"];
 
-export function binary(binaries: Binaries, name: "initdb" | "postgres"): string {
+export function binaryPath(binaries: Binaries, name: "initdb" | "postgres"): string {
   return join(binaries.native, "bin", name);
 }
 
@@ -56,9 +56,9 @@ export async function resolvePackage(name: string): Promise<string> {
  * Returns the installed binaries, or a copy under `place` when the user `runAs` cannot run them where they are
  * installed.
  */
-export async function usableBinaries(
+export async function makeBinariesUsable(
   installed: Binaries,
-  options: { runAs: RunAs; place: string; progress: (what: string) => void },
+  options: { runAs: ProcessUser; place: string; progress: (what: string) => void },
 ): Promise<Binaries> {
   const { runAs, place, progress } = options;
   if ((await linkLibraries(installed.native)) && (await runs(installed, runAs))) return installed;
@@ -79,11 +79,11 @@ export async function usableBinaries(
   return copy;
 }
 
-async function runs(binaries: Binaries, runAs: RunAs): Promise<boolean> {
+async function runs(binaries: Binaries, runAs: ProcessUser): Promise<boolean> {
   return (await tryOut(binaries, runAs)).code === 0;
 }
 
-function tryOut(binaries: Binaries, runAs: RunAs) {
+function tryOut(binaries: Binaries, runAs: ProcessUser) {
   const script =
     '"$1/bin/postgres" --version && "$1/bin/initdb" --version && test -r "$1/share/postgresql/postgres.bki"';
   return runToCompletion("/bin/sh", ["-c", script, "sh", binaries.native], runAs);

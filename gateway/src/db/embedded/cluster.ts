@@ -5,9 +5,9 @@
 import { chmod, chown, mkdtemp, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Log } from "../../base/log.ts";
-import { type Binaries, binary } from "./binaries.ts";
+import { type Binaries, binaryPath } from "./binaries.ts";
+import type { ClusterHome } from "./cluster-home.ts";
 import { firstLine, PrivatePostgresError, undefinedIfMissing, withPathInError } from "./errors.ts";
-import type { Home } from "./home.ts";
 import { ownUid, runToCompletion } from "./user.ts";
 
 const UNFINISHED = "cluster.new-";
@@ -16,7 +16,7 @@ const INITDB_MS_MAX = 300_000;
 /** PostgreSQL's superuser. The gateway itself connects as an ordinary user. */
 export const SUPERUSER = "postgres";
 
-export async function createCluster(home: Home, binaries: Binaries, options: { sync: boolean }): Promise<void> {
+export async function createCluster(home: ClusterHome, binaries: Binaries, options: { sync: boolean }): Promise<void> {
   const unfinished = await withPathInError("Directory", home.directory, () => makeUnfinished(home));
   try {
     await initialise(unfinished, home, binaries, options.sync);
@@ -30,13 +30,13 @@ export async function createCluster(home: Home, binaries: Binaries, options: { s
   }
 }
 
-async function makeUnfinished(home: Home): Promise<string> {
+async function makeUnfinished(home: ClusterHome): Promise<string> {
   const unfinished = await mkdtemp(join(home.directory, UNFINISHED));
   if (home.runAs) await chown(unfinished, home.runAs.uid, home.runAs.gid);
   return unfinished;
 }
 
-async function initialise(directory: string, home: Home, binaries: Binaries, sync: boolean): Promise<void> {
+async function initialise(directory: string, home: ClusterHome, binaries: Binaries, sync: boolean): Promise<void> {
   const args = [
     `--pgdata=${directory}`,
     `--username=${SUPERUSER}`,
@@ -49,7 +49,7 @@ async function initialise(directory: string, home: Home, binaries: Binaries, syn
     "--no-instructions",
     ...(sync ? [] : ["--no-sync"]),
   ];
-  const end = await runToCompletion(binary(binaries, "initdb"), args, home.runAs, INITDB_MS_MAX);
+  const end = await runToCompletion(binaryPath(binaries, "initdb"), args, home.runAs, INITDB_MS_MAX);
   if (end.code === 0) return;
   const output = `${end.stdout}\n${end.stderr}`.trim();
   throw new PrivatePostgresError(whyInitdbFailed(home, output, end.stderr), {
@@ -63,7 +63,7 @@ function locale(major: number): string[] {
   return ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"];
 }
 
-function whyInitdbFailed(home: Home, output: string, stderr: string): string {
+function whyInitdbFailed(home: ClusterHome, output: string, stderr: string): string {
   if (/No space left on device|Disk quota exceeded/.test(output)) {
     return `The disk of ${home.directory} is full: PostgreSQL needs about 100 MB to start.`;
   }
@@ -74,7 +74,7 @@ function whyInitdbFailed(home: Home, output: string, stderr: string): string {
   return `The database cluster ${home.cluster} could not be created: ${firstLine(stderr) || "initdb did not end"}.`;
 }
 
-async function putInPlace(unfinished: string, home: Home): Promise<void> {
+async function putInPlace(unfinished: string, home: ClusterHome): Promise<void> {
   await rename(unfinished, home.cluster);
   // Syncs the directory, so that the renamed cluster survives a power failure.
   const parent = await open(home.directory, "r");
@@ -86,7 +86,7 @@ async function putInPlace(unfinished: string, home: Home): Promise<void> {
 }
 
 /** Refuses a cluster that this version of PostgreSQL cannot serve, before a server is started on it. */
-export async function checkCluster(home: Home, binaries: Binaries): Promise<void> {
+export async function checkCluster(home: ClusterHome, binaries: Binaries): Promise<void> {
   await withPathInError("The database cluster", home.cluster, async () => {
     const version = (await undefinedIfMissing(readFile(join(home.cluster, "PG_VERSION"), "utf8")))?.trim();
     if (version === undefined) {
@@ -109,7 +109,7 @@ export async function checkCluster(home: Home, binaries: Binaries): Promise<void
 }
 
 /** Removes leftovers of interrupted first starts. Only the holder of the data directory's lock may call it. */
-export async function removeUnfinished(home: Home, log: Log): Promise<void> {
+export async function removeUnfinishedClusters(home: ClusterHome, log: Log): Promise<void> {
   for (const name of await readdir(home.directory)) {
     if (!name.startsWith(UNFINISHED)) continue;
     try {

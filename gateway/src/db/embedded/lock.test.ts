@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { after, afterEach, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
 import pg from "pg";
-import { LOCK, LOCK_CLASS } from "../advisory.ts";
+import { ADVISORY_LOCK_CLASS, ADVISORY_LOCK_IDS } from "../advisory-locks.ts";
 import type { PrivatePostgres } from "../embedded.ts";
 import type { PrivatePostgresError } from "./errors.ts";
 import { adminConfig } from "./postmaster.ts";
-import { createScratchDirectory, otherGateway, query } from "./testing.ts";
+import { createScratchDirectory, query, startOtherGateway } from "./testing.ts";
 
 /** All tests share this data directory. Each begins without a running server. */
 const place = await createScratchDirectory({ after });
@@ -17,7 +17,7 @@ async function holder({ connection }: Pick<PrivatePostgres, "connection">): Prom
   const rows = await query<{ pid: number }>(
     connection,
     `select pid from pg_locks
-      where locktype = 'advisory' and granted and classid = ${LOCK_CLASS} and objid = ${LOCK.dataDirectory}`,
+      where locktype = 'advisory' and granted and classid = ${ADVISORY_LOCK_CLASS} and objid = ${ADVISORY_LOCK_IDS.dataDirectory}`,
     "superuser",
   );
   return rows[0]?.pid;
@@ -47,7 +47,7 @@ test("the gateway acquires the data directory's lock again after PostgreSQL has 
 });
 
 test("a start waits until the session of a killed gateway ends and frees the lock", async (t) => {
-  const killed = otherGateway(t, place);
+  const killed = startOtherGateway(t, place);
   const { host } = await killed.next("ready");
   const connection = { host, port: 5432, user: "tollgate", database: "tollgate" };
   const before = await holder({ connection });
@@ -71,7 +71,7 @@ test("a gateway is notified when another process takes its data directory's lock
   t.after(() => rival.end());
   rival.on("error", () => undefined);
   await rival.connect();
-  const taken = rival.query("select pg_advisory_lock($1, $2)", [LOCK_CLASS, LOCK.dataDirectory]);
+  const taken = rival.query("select pg_advisory_lock($1, $2)", [ADVISORY_LOCK_CLASS, ADVISORY_LOCK_IDS.dataDirectory]);
   await eventually("the rival waits", async () => {
     const rows = await query(
       postgres.connection,

@@ -6,7 +6,7 @@ import pg from "pg";
 import { z } from "zod";
 import { type Clock, sleep } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import { LOCK, LOCK_CLASS } from "../advisory.ts";
+import { ADVISORY_LOCK_CLASS, ADVISORY_LOCK_IDS } from "../advisory-locks.ts";
 import { queryOne, queryRow, row } from "../rows.ts";
 import { codeOf, DataDirectoryInUse, PrivatePostgresError } from "./errors.ts";
 import { adminConfig, isPostmasterOf } from "./postmaster.ts";
@@ -122,7 +122,7 @@ export class DirectoryLock {
 }
 
 async function tryLock(client: pg.Client): Promise<boolean> {
-  const key = [LOCK_CLASS, LOCK.dataDirectory];
+  const key = [ADVISORY_LOCK_CLASS, ADVISORY_LOCK_IDS.dataDirectory];
   return (await queryOne(client, Taken, "select pg_try_advisory_lock($1, $2) as taken", key)).taken;
 }
 
@@ -136,7 +136,7 @@ async function findHolder(client: pg.Client): Promise<number | undefined> {
        join pg_stat_activity a on a.pid = l.pid
        join pg_database d on d.oid = l.database and d.datname = current_database()
       where l.locktype = 'advisory' and l.granted and l.classid = $1 and l.objid = $2`,
-    [LOCK_CLASS, LOCK.dataDirectory],
+    [ADVISORY_LOCK_CLASS, ADVISORY_LOCK_IDS.dataDirectory],
   );
   const name = holder?.name ?? "";
   const pid = Number(name.slice(APPLICATION.length));

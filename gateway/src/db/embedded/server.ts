@@ -6,11 +6,11 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { statfs } from "node:fs/promises";
 import { type Clock, sleep } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import { type Binaries, binary } from "./binaries.ts";
+import { type Binaries, binaryPath } from "./binaries.ts";
+import type { ClusterHome } from "./cluster-home.ts";
 import { PrivatePostgresError, withPathInError } from "./errors.ts";
-import { logTail, openServerLog, openSocketDir, PORT, trimServerLog } from "./files.ts";
-import type { Home } from "./home.ts";
 import { findPostmaster, isUnavailable, type PostmasterState, removeStalePidFile, withClient } from "./postmaster.ts";
+import { logTail, openServerLog, openSocketDir, PORT, trimServerLog } from "./socket-and-log.ts";
 import { spawnOptions } from "./user.ts";
 
 /** Less free disk space means a full disk: PostgreSQL needs 16 MiB for a segment of its write-ahead log. */
@@ -68,7 +68,7 @@ interface Tools {
   connectionsMax?: number | undefined;
 }
 
-export async function startOrFindServer(home: Home, binaries: Binaries, tools: Tools): Promise<Server> {
+export async function startOrFindServer(home: ClusterHome, binaries: Binaries, tools: Tools): Promise<Server> {
   const deadline = tools.clock.monotonic() + READY_MS_MAX;
   const said = onceEach(tools.progress);
   let started: Started | undefined;
@@ -123,7 +123,7 @@ interface Started {
 }
 
 async function start(
-  home: Home,
+  home: ClusterHome,
   binaries: Binaries,
   sighting: PostmasterState,
   { clock, connectionsMax = CONNECTIONS_MAX }: Tools,
@@ -134,7 +134,7 @@ async function start(
   try {
     const logFrom = (await log.stat()).size;
     const settings = { ...SETTINGS, max_connections: String(connectionsMax) };
-    const child = spawn(binary(binaries, "postgres"), serverArguments(home.cluster, socketDir, settings), {
+    const child = spawn(binaryPath(binaries, "postgres"), serverArguments(home.cluster, socketDir, settings), {
       ...spawnOptions(home.runAs),
       detached: true,
       stdio: ["ignore", log.fd, log.fd],
@@ -156,12 +156,12 @@ async function start(
 /**
  * Whether the server could not start because another one was faster, or because processes of a killed server still run.
  */
-async function lostARace(home: Home, started: Started): Promise<boolean> {
+async function lostARace(home: ClusterHome, started: Started): Promise<boolean> {
   const tail = await logTail(home.log, started.logFrom);
   return /lock file "[^"]*" already exists|pre-existing shared memory block/.test(tail);
 }
 
-async function startFailed(home: Home, started: Started): Promise<PrivatePostgresError> {
+async function startFailed(home: ClusterHome, started: Started): Promise<PrivatePostgresError> {
   const tail = await logTail(home.log, started.logFrom);
   const cause = new Error(tail || `no output, exit status ${started.child.exitCode ?? started.child.signalCode}`);
   // Also checks the free space, because on a full disk the log lacks its last lines.
@@ -178,7 +178,7 @@ async function startFailed(home: Home, started: Started): Promise<PrivatePostgre
  * and the next start waits for it again.
  */
 async function notReady(
-  home: Home,
+  home: ClusterHome,
   sighting: PostmasterState,
   started: Started | undefined,
 ): Promise<PrivatePostgresError> {

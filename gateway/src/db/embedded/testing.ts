@@ -93,7 +93,7 @@ interface OtherGateway {
   kill(): Promise<void>;
 }
 
-export function otherGateway(t: TestContext, place: Scratch, user?: { uid: number; gid: number }): OtherGateway {
+export function startOtherGateway(t: TestContext, place: Scratch, user?: { uid: number; gid: number }): OtherGateway {
   const script = fileURLToPath(new URL("./testing-gateway.ts", import.meta.url));
   const child = spawn(process.execPath, [script, place.dataDir, place.rootPlace], {
     cwd: "/",

@@ -7,7 +7,7 @@ import { readFile } from "node:fs/promises";
 import { codeOf, PrivatePostgresError, undefinedIfMissing } from "./errors.ts";
 
 /** The user that a child process runs as. Undefined: the user of this process. */
-export type RunAs = { uid: number; gid: number; name: string } | undefined;
+export type ProcessUser = { uid: number; gid: number; name: string } | undefined;
 
 /**
  * Users for a new cluster, in order of preference. PostgreSQL packages create all but the last. initdb requires a user
@@ -51,8 +51,8 @@ async function nameOf(uid: number): Promise<string> {
   return entry?.name ?? `user id ${uid}`;
 }
 
-/** Chooses the user for a new cluster. An existing cluster keeps its owner (`runAsOwner`). */
-export async function chooseRunAs(): Promise<RunAs> {
+/** Chooses the user for a new cluster. An existing cluster keeps its owner (`chooseClusterOwner`). */
+export async function chooseRunAs(): Promise<ProcessUser> {
   if (ownUid() !== 0) return undefined;
   const entries = await readPasswd();
   for (const name of CANDIDATES) {
@@ -71,7 +71,7 @@ export async function chooseRunAs(): Promise<RunAs> {
  * Returns the owner of an existing cluster as its user. Root can run any owner's cluster; an ordinary user only its
  * own.
  */
-export async function runAsOwner(cluster: string, owner: { uid: number; gid: number }): Promise<RunAs> {
+export async function chooseClusterOwner(cluster: string, owner: { uid: number; gid: number }): Promise<ProcessUser> {
   const uid = ownUid();
   if (owner.uid === uid && uid !== 0) return undefined;
   const name = await nameOf(owner.uid);
@@ -103,7 +103,7 @@ async function mustBecome(runAs: { uid: number; gid: number; name: string }): Pr
 }
 
 /** The options for starting a child process as that user. */
-export function spawnOptions(runAs: RunAs) {
+export function spawnOptions(runAs: ProcessUser) {
   // Started in `/`, because the user may be unable to enter the current directory.
   const common = { cwd: "/", env: ENVIRONMENT };
   return runAs ? { ...common, uid: runAs.uid, gid: runAs.gid } : common;
@@ -118,7 +118,7 @@ interface End {
 }
 
 /** Runs a short command until it ends. Never rejects: the result contains any error. */
-export function runToCompletion(command: string, args: string[], runAs: RunAs, timeoutMs = 30_000): Promise<End> {
+export function runToCompletion(command: string, args: string[], runAs: ProcessUser, timeoutMs = 30_000): Promise<End> {
   return new Promise((resolve) => {
     const options = { ...spawnOptions(runAs), timeout: timeoutMs, maxBuffer: OUTPUT_BYTES_MAX };
     const done = (error: Error | null, stdout: string, stderr: string): void => {
@@ -139,7 +139,7 @@ function exitStatus(error: Error): number | undefined {
 }
 
 /** Whether the user can enter `directory` and create files in it, as tested by a process of that user. */
-export async function canWrite(directory: string, runAs: RunAs): Promise<boolean> {
+export async function canWrite(directory: string, runAs: ProcessUser): Promise<boolean> {
   const script = 'cd "$1" && test -r . && test -w .';
   return (await runToCompletion("/bin/sh", ["-c", script, "sh", directory], runAs)).code === 0;
 }

@@ -7,7 +7,7 @@ import { mkdir, open, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { readIfExists } from "../../base/files.ts";
-import type { History } from "./rules.ts";
+import type { DatabaseHistory } from "./rules.ts";
 
 export const HISTORY_FILE = "history.json";
 
@@ -19,7 +19,7 @@ const StoredHistory = z.strictObject({
   /** The last epoch for which the journals of this directory were re-entered. */
   entered: z.uuid(),
 });
-export interface StoredHistory extends History {
+export interface StoredHistory extends DatabaseHistory {
   entered: string;
 }
 

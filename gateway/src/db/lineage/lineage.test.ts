@@ -11,15 +11,15 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import { systemClock } from "../../base/clock.ts";
 import { newIds } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
-import { seeded } from "../../base/testing.ts";
+import { seededRandom } from "../../base/testing.ts";
 import { queryOne } from "../rows.ts";
 import { openTestDatabase, type TestDatabase } from "../testing.ts";
 import { HISTORY_FILE, historyFile } from "./history-file.ts";
-import { type HistoryMove, HistoryReading, Lineage, READ_HISTORY, WrongHistory } from "./lineage.ts";
+import { type FailoverMove, HistoryReading, Lineage, READ_HISTORY, WrongHistoryError } from "./lineage.ts";
 import { acceptHistory } from "./losses.ts";
 
 const EARLIER = "00000000-0000-7000-8000-000000000001";
-const newId = newIds(systemClock, seeded(1));
+const newId = newIds(systemClock, seededRandom(1));
 
 describe("following the database's history", () => {
   let db: TestDatabase;
@@ -76,7 +76,7 @@ describe("following the database's history", () => {
       clock: systemClock,
       log: createLog("silent"),
     });
-    await assert.rejects(lineage.suits(db.pool), WrongHistory);
+    await assert.rejects(lineage.suits(db.pool), WrongHistoryError);
   });
 
   test("writes a new database's history to disk only on request", async () => {
@@ -117,7 +117,7 @@ describe("following the database's history", () => {
     await seenBefore({ position: 7 });
     await assert.rejects(
       open(),
-      (error) => error instanceof WrongHistory && /moved back without a failover/.test(error.message),
+      (error) => error instanceof WrongHistoryError && /moved back without a failover/.test(error.message),
     );
   });
 
@@ -133,8 +133,8 @@ describe("following the database's history", () => {
     await open();
     await seenBefore({ timeline: 0, position: 6, epoch: EARLIER, entered: EARLIER });
     const steps: string[] = [];
-    const follower = (rest: (move: HistoryMove) => Promise<void>) => ({
-      first: async (_: unknown, { positions }: HistoryMove) => void steps.push(`first ${positions}`),
+    const follower = (rest: (move: FailoverMove) => Promise<void>) => ({
+      first: async (_: unknown, { positions }: FailoverMove) => void steps.push(`first ${positions}`),
       rest,
     });
     const crashed = await open();

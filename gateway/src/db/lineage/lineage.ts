@@ -11,13 +11,13 @@ import { UnreachableError } from "../../base/dependency.ts";
 import type { NewId } from "../../base/ids.ts";
 import type { Log } from "../../base/log.ts";
 import { rateLimitedLog } from "../../base/rate-limited-log.ts";
-import { EPOCH_REASONS } from "../../base/states.ts";
+import { HISTORY_EPOCH_REASONS } from "../../base/states.ts";
 import { queryOne, queryRow, row } from "../rows.ts";
 import type { HistoryStore, StoredHistory } from "./history-file.ts";
-import { countLostPositions, type FoundHistory, type History, judgeHistory } from "./rules.ts";
+import { countLostPositions, type DatabaseHistory, judgeHistory, type ReportedHistory } from "./rules.ts";
 
 /** The migration that adds the history tables. */
-export const LINEAGE_SINCE = 43;
+export const LINEAGE_MIGRATION = 43;
 /**
  * A heartbeat advances the recorded position if no gateway did for this long. So there is one small commit per second,
  * for any number of gateways.
@@ -27,7 +27,7 @@ const MOVE_EVERY = "1 second";
 const REMEMBER_EVERY_MS = 10_000;
 
 /** Thrown when a connection leads to a database that this gateway must not use. */
-export class WrongHistory extends UnreachableError {
+export class WrongHistoryError extends UnreachableError {
   override name = "WrongHistory";
   readonly what: string;
   readonly remedy =
@@ -47,14 +47,14 @@ export const HistoryReading = row({
   timeline: z.int().nullable(),
   epoch: z.string().nullable(),
   position: z.number().nullable(),
-  reason: z.enum(EPOCH_REASONS).nullable(),
+  reason: z.enum(HISTORY_EPOCH_REASONS).nullable(),
   /** The timeline on which the latest epoch was started. */
   begunFor: z.int().nullable(),
   begunIn: z.string().nullable(),
   isDue: z.boolean().nullable(),
 });
 export type HistoryReading = z.infer<typeof HistoryReading>;
-type Complete = FoundHistory & Pick<HistoryReading, "begunFor" | "begunIn" | "isDue">;
+type Complete = ReportedHistory & Pick<HistoryReading, "begunFor" | "begunIn" | "isDue">;
 
 /** Reads the server's identity and the latest epoch, for the rules in `rules.ts`. */
 export const READ_HISTORY = `select (select system_identifier::text from pg_control_system()) as system,
@@ -73,7 +73,7 @@ const There = row({ isThere: z.boolean() });
 const Known = row({ position: z.number() });
 
 /** The gateway's move to the history that follows a failover. */
-export interface HistoryMove {
+export interface FailoverMove {
   epoch: string;
   /** How much history the failover lost: about one position per second. */
   positions: number;
@@ -81,9 +81,9 @@ export interface HistoryMove {
 
 interface Follower {
   /** Runs before the database is used again. Clears caches and re-enters changes that must not be missing. */
-  first: (client: Client, move: HistoryMove) => Promise<void>;
+  first: (client: Client, move: FailoverMove) => Promise<void>;
   /** Re-enters everything else in the background. Called again after a failure or restart, until it resolves. */
-  rest: (move: HistoryMove) => Promise<void>;
+  rest: (move: FailoverMove) => Promise<void>;
 }
 
 interface LineageOptions {
@@ -101,7 +101,7 @@ export class Lineage {
   #seen: StoredHistory | undefined;
   #heardTimeline = 0;
   #rememberedAt = 0;
-  #move: HistoryMove | undefined;
+  #move: FailoverMove | undefined;
   #follower: Follower | undefined;
   /** Called when a connection reports a timeline to which the heartbeat has not moved yet. */
   onNewer: () => void = () => {};
@@ -116,7 +116,7 @@ export class Lineage {
   }
 
   /** The history that the gateway follows. */
-  get seen(): Readonly<History> | undefined {
+  get seen(): Readonly<DatabaseHistory> | undefined {
     return this.#seen;
   }
 
@@ -182,7 +182,7 @@ export class Lineage {
   }
 
   /** Records the timeline that another gateway follows. */
-  hear({ system, timeline }: Pick<History, "system" | "timeline">): void {
+  hear({ system, timeline }: Pick<DatabaseHistory, "system" | "timeline">): void {
     const seen = this.#seen;
     if (seen === undefined || system !== seen.system || timeline <= Math.max(seen.timeline, this.#heardTimeline))
       return;
@@ -207,7 +207,7 @@ export class Lineage {
       { reason },
       "database rejected: its history does not continue that of the database that this gateway used before",
     );
-    throw new WrongHistory(reason);
+    throw new WrongHistoryError(reason);
   }
 
   async #accept(client: Client, found: Complete, judged: "same" | "moved"): Promise<void> {
@@ -230,7 +230,7 @@ export class Lineage {
     }
   }
 
-  async #moveOn(client: Client, seen: History, next: StoredHistory): Promise<void> {
+  async #moveOn(client: Client, seen: DatabaseHistory, next: StoredHistory): Promise<void> {
     const { timeline, epoch } = next;
     const move = { epoch, positions: await this.#lost(client, seen) };
     await this.#follower?.first(client, move);
@@ -246,7 +246,7 @@ export class Lineage {
     this.#enterRest(move);
   }
 
-  async #lost(client: Client, seen: History): Promise<number> {
+  async #lost(client: Client, seen: DatabaseHistory): Promise<number> {
     const known = await queryRow(
       client,
       Known,
@@ -256,7 +256,7 @@ export class Lineage {
     return countLostPositions(seen, known?.position ?? null);
   }
 
-  #enterRest(move: HistoryMove): void {
+  #enterRest(move: FailoverMove): void {
     const { log, clock, memory } = this.#options;
     const again = (): void => void clock.after(1_000, () => this.#enterRest(move));
     if (this.#move !== move) return;

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { countLostPositions, type FoundHistory, type History, judgeHistory } from "./rules.ts";
+import { countLostPositions, type DatabaseHistory, judgeHistory, type ReportedHistory } from "./rules.ts";
 
 const EARLIER = "019a0000-0000-7000-8000-000000000001";
 const EPOCH = "019a0000-0000-7000-8000-000000000002";
 const LATER = "019a0000-0000-7000-8000-000000000003";
-const seen: History = { system: "7001", timeline: 2, epoch: EPOCH, position: 100 };
-const found = (change: Partial<FoundHistory> = {}): FoundHistory => ({ ...seen, accepted: false, ...change });
+const seen: DatabaseHistory = { system: "7001", timeline: 2, epoch: EPOCH, position: 100 };
+const found = (change: Partial<ReportedHistory> = {}): ReportedHistory => ({ ...seen, accepted: false, ...change });
 
 describe("judging a connection by the database history that it reports", () => {
-  const table: [what: string, found: FoundHistory, heard: number, expected: "same" | "moved" | RegExp][] = [
+  const table: [what: string, found: ReportedHistory, heard: number, expected: "same" | "moved" | RegExp][] = [
     ["the same position", found(), 0, "same"],
     ["a later position", found({ position: 101 }), 0, "same"],
     ["a position that moved back on the same timeline", found({ position: 99 }), 0, /moved back without a failover/],

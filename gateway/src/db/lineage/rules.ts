@@ -7,7 +7,7 @@
  * it. All but the first only increase.
  */
 
-export interface History {
+export interface DatabaseHistory {
   system: string;
   timeline: number;
   epoch: string;
@@ -15,7 +15,7 @@ export interface History {
 }
 
 /** The history that a connection reports. On a server that was just promoted, the epoch is still an older one. */
-export interface FoundHistory extends History {
+export interface ReportedHistory extends DatabaseHistory {
   /** Whether an operator ordered gateways to follow this history (`tollgate admin history accept`). */
   accepted: boolean;
 }
@@ -33,7 +33,7 @@ const refused = (why: string): Judgement => ({ kind: "refused", why });
  * Compares the histories. `heardTimeline`: the highest timeline of that PostgreSQL cluster that another gateway or
  * connection has reported.
  */
-export function judgeHistory(seen: History | undefined, found: FoundHistory, heardTimeline = 0): Judgement {
+export function judgeHistory(seen: DatabaseHistory | undefined, found: ReportedHistory, heardTimeline = 0): Judgement {
   if (seen === undefined) return { kind: "same" };
   if (found.accepted && found.epoch > seen.epoch) return { kind: "moved" };
   if (found.system !== seen.system)
@@ -53,5 +53,5 @@ export function judgeHistory(seen: History | undefined, found: FoundHistory, hea
  * How many positions the database is behind, at about one position per second. `known`: the position of the last seen
  * epoch in this database.
  */
-export const countLostPositions = (seen: History, known: number | null): number =>
+export const countLostPositions = (seen: DatabaseHistory, known: number | null): number =>
   known === null ? Math.max(1, seen.position) : Math.max(0, seen.position - known);

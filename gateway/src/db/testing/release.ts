@@ -8,9 +8,9 @@ import type pg from "pg";
 import { z } from "zod";
 import { readMigrations } from "../migrations.ts";
 import { queryRows, row } from "../rows.ts";
-import { SQL } from "./sql-directory.ts";
+import { SQL_SOURCE_DIRECTORY } from "./sql-directory.ts";
 
-const FunctionForm = row({
+const FunctionSignature = row({
   name: z.string(),
   /** The parameters in order, each with direction, name and type: "in p_id uuid[]". */
   parameters: z.array(z.string()),
@@ -19,7 +19,7 @@ const FunctionForm = row({
   result: z.string(),
 });
 /** A SQL function's signature and result type. */
-export type FunctionForm = z.infer<typeof FunctionForm>;
+export type FunctionSignature = z.infer<typeof FunctionSignature>;
 
 const Release = z.strictObject({
   version: z.string().regex(/^\d+\.\d+\.\d+$/),
@@ -29,11 +29,11 @@ const Release = z.strictObject({
   schema: z.number(),
   /** The checksum of each migration, by name. */
   migrations: z.record(z.string(), z.string()),
-  functions: z.array(FunctionForm),
+  functions: z.array(FunctionSignature),
 });
 type Release = z.infer<typeof Release>;
 
-export const RELEASES: string = join(SQL, "releases");
+export const RELEASES: string = join(SQL_SOURCE_DIRECTORY, "releases");
 
 /** Reads the newest release. */
 export function lastRelease(): Release {
@@ -46,20 +46,20 @@ export function lastRelease(): Release {
 }
 
 export async function describeRelease(pool: pg.Pool, named: Pick<Release, "version" | "commit">): Promise<Release> {
-  const migrations = await readMigrations(SQL);
+  const migrations = await readMigrations(SQL_SOURCE_DIRECTORY);
   return {
     ...named,
     schema: migrations.length,
     migrations: Object.fromEntries(migrations.map(({ name, sha256 }) => [name, sha256])),
-    functions: await listFunctionForms(pool),
+    functions: await listFunctionSignatures(pool),
   };
 }
 
 /** Lists all functions of the gateway in the database. */
-export function listFunctionForms(pool: pg.Pool): Promise<FunctionForm[]> {
+export function listFunctionSignatures(pool: pg.Pool): Promise<FunctionSignature[]> {
   return queryRows(
     pool,
-    FunctionForm,
+    FunctionSignature,
     `select p.proname::text as name, p.pronargdefaults::int as optional, pg_get_function_result(p.oid) as result,
             array(select concat_ws(' ', case coalesce(p.proargmodes[a.n], 'i') when 'i' then 'in' when 'o' then 'out' when 'b'
                                           then 'inout' when 'v' then 'variadic' else 'column' end,
@@ -71,7 +71,7 @@ export function listFunctionForms(pool: pg.Pool): Promise<FunctionForm[]> {
 }
 
 /** Why calls of the old function would fail with the new one. Undefined if they would still work. */
-export function findIncompatibility(old: FunctionForm, now: FunctionForm | undefined): string | undefined {
+export function findIncompatibility(old: FunctionSignature, now: FunctionSignature | undefined): string | undefined {
   if (now === undefined) return "is gone";
   if (now.result !== old.result) return `gives ${now.result} and not ${old.result}`;
   const [given, taken] = [inputs(old), inputs(now)];
@@ -86,11 +86,11 @@ export function findIncompatibility(old: FunctionForm, now: FunctionForm | undef
 }
 
 const isOutput = (parameter: string): boolean => /^(out|column) /.test(parameter);
-const inputs = (form: FunctionForm): string[] => form.parameters.filter((parameter) => !isOutput(parameter));
-const outputs = (form: FunctionForm): string[] => form.parameters.filter(isOutput);
+const inputs = (form: FunctionSignature): string[] => form.parameters.filter((parameter) => !isOutput(parameter));
+const outputs = (form: FunctionSignature): string[] => form.parameters.filter(isOutput);
 
 /** SQL for an empty function with the same signature, to simulate the release's database. */
-export function emptyFunction({ name, parameters, optional, result }: FunctionForm): string {
+export function emptyFunctionSql({ name, parameters, optional, result }: FunctionSignature): string {
   const taken = parameters.filter((parameter) => !parameter.startsWith("column "));
   const inputsCount = taken.filter((parameter) => !isOutput(parameter)).length;
   let seen = 0;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** The gateway's own SQL directory. */
-export const SQL = fileURLToPath(new URL("../../../sql/", import.meta.url));
+export const SQL_SOURCE_DIRECTORY = fileURLToPath(new URL("../../../sql/", import.meta.url));
 
 /** A test's context or a whole file. Removes the directory at its end. */
 interface Cleaner {
@@ -35,8 +35,9 @@ export async function makeSqlDirectory(t: Cleaner, contents: SqlDirectory = {}):
  */
 export async function makeSqlDirectoryUpTo(t: Cleaner, last: string): Promise<string> {
   const directory = await makeSqlDirectory(t);
-  for (const name of await readdir(join(SQL, "migrations"))) {
-    if (name.slice(0, 4) <= last) await copyFile(join(SQL, "migrations", name), join(directory, "migrations", name));
+  for (const name of await readdir(join(SQL_SOURCE_DIRECTORY, "migrations"))) {
+    if (name.slice(0, 4) <= last)
+      await copyFile(join(SQL_SOURCE_DIRECTORY, "migrations", name), join(directory, "migrations", name));
   }
   return directory;
 }

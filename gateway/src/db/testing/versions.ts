@@ -3,8 +3,8 @@
  * Debian packages.
  */
 import { accessSync, constants } from "node:fs";
-import { type Binaries, installedBinaries, usableBinaries } from "../embedded/binaries.ts";
-import type { RunAs } from "../embedded/user.ts";
+import { type Binaries, installedBinaries, makeBinariesUsable } from "../embedded/binaries.ts";
+import type { ProcessUser } from "../embedded/user.ts";
 
 const FOLDER = "/usr/lib/postgresql";
 
@@ -20,13 +20,13 @@ export async function whyPostgresUnavailable(major: number): Promise<string | un
 }
 
 /** Returns that version's programs. `place`: where to copy the npm package if the user `runAs` cannot reach it. */
-export async function binariesOf(
+export async function findPostgresBinaries(
   major: number | undefined,
-  { runAs, place }: { runAs: RunAs; place: string },
+  { runAs, place }: { runAs: ProcessUser; place: string },
 ): Promise<Binaries> {
   const installed = await installedBinaries();
   if (major === undefined || major === installed.major) {
-    return await usableBinaries(installed, { runAs, place, progress: () => undefined });
+    return await makeBinariesUsable(installed, { runAs, place, progress: () => undefined });
   }
   const why = await whyPostgresUnavailable(major);
   if (why !== undefined) throw new Error(why);

@@ -7,14 +7,14 @@ import { nodePermissions } from "@tollgate/protocol/subjects.ts";
 import { z } from "zod";
 import type { Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
-import { type ManualClock, manualClock, seeded, turn } from "../../base/testing.ts";
-import { PEERS_SUBJECT, toPeer } from "../../plane/gateway-subjects.ts";
-import { covers } from "../../plane/subjects-match.ts";
+import { type ManualClock, manualClock, seededRandom, waitOneTurn } from "../../base/testing.ts";
+import { PEERS_SUBJECT, peerSubject } from "../../plane/gateway-subjects.ts";
+import { patternCovers } from "../../plane/subject-patterns.ts";
 import { type Dispatcher, openDispatcher } from "../dispatcher.ts";
 import { Roster } from "../roster.ts";
 import { FakeNode, MemoryPlane } from "../testing.ts";
 import { openPeers, type Peers } from "./peers.ts";
-import type { Report } from "./topic.ts";
+import type { ReportItem } from "./topic.ts";
 
 const MODEL = "tiny-3b";
 const log = createLog("silent");
@@ -24,7 +24,7 @@ interface TestGateway {
   dispatcher: Dispatcher;
   /** The messages that this gateway received, and a function that sends one to the other gateways. */
   heard: { node: string; at: number; isHeld: boolean }[];
-  tell: Report<{ at: number }>;
+  tell: ReportItem<{ at: number }>;
 }
 
 describe("exchange between gateways", () => {
@@ -41,7 +41,7 @@ describe("exchange between gateways", () => {
 
   const open = (gatewayId: string, knows: string[] = []): TestGateway => {
     const nodeRecord = async (id: string) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: [MODEL] });
-    const roster = new Roster({ plane, clock, random: seeded(1), log, nodeRecord });
+    const roster = new Roster({ plane, clock, random: seededRandom(1), log, nodeRecord });
     const peers = openPeers({ plane, roster, gatewayId, clock, log });
     const dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId, deadlineMs: 10_000, peers });
     const heard: TestGateway["heard"] = [];
@@ -59,7 +59,7 @@ describe("exchange between gateways", () => {
   const join = async (id: string, slots = 4): Promise<FakeNode> => {
     const node = new FakeNode(plane, { id, gatewayId: "a" });
     node.report({ models: [MODEL], slots });
-    await turn();
+    await waitOneTurn();
     return node;
   };
   const measured = ({ dispatcher }: TestGateway, nodeId: string, ttftMs: number): void => {
@@ -119,7 +119,7 @@ describe("exchange between gateways", () => {
     assert.equal(b.dispatcher.speedOfNode("not connected", MODEL).ttftMs, null);
     const c = open("c");
     node.report({ models: [MODEL], slots: 4 });
-    await turn();
+    await waitOneTurn();
     assert.equal(c.dispatcher.speedOfNode("n1", MODEL).ttftMs, null);
     clock.advance(250);
     assert.deepEqual(c.dispatcher.speedOfNode("n1", MODEL), {
@@ -189,8 +189,8 @@ describe("exchange between gateways", () => {
   test("does not allow nodes to publish or subscribe to the subject of the exchange", () => {
     const { publish, subscribe } = nodePermissions("node_1");
     for (const pattern of [...publish, ...subscribe]) {
-      for (const subject of [PEERS_SUBJECT, toPeer("a"), toPeer("node_1")])
-        assert.equal(covers(pattern, subject), false);
+      for (const subject of [PEERS_SUBJECT, peerSubject("a"), peerSubject("node_1")])
+        assert.equal(patternCovers(pattern, subject), false);
     }
   });
 });

@@ -8,12 +8,12 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { type RateLimitedLog, rateLimitedLog } from "../../base/rate-limited-log.ts";
-import { PEERS_SUBJECT, toPeer } from "../../plane/gateway-subjects.ts";
+import { PEERS_SUBJECT, peerSubject } from "../../plane/gateway-subjects.ts";
 import type { Plane } from "../../plane/plane.ts";
 import type { Roster } from "../roster.ts";
 import { messagePrefix, type PeerMessage, type ReportedItems, readMessage, writeMessage } from "./messages.ts";
 import { RecentMaximum } from "./recent-maximum.ts";
-import type { Report, Topic } from "./topic.ts";
+import type { PeerTopic, ReportItem } from "./topic.ts";
 
 const ALIVE_EVERY_MS = 2_000;
 const GONE_AFTER_MS = 10_000;
@@ -44,7 +44,7 @@ export interface Peers {
   /** The highest number of slots for the model that another gateway reported within the last minute. */
   slotsTold(model: string): number;
   /** Starts to exchange a topic with the other gateways. Returns a function that reports an observation. */
-  exchange<Item>(topic: Topic<Item>): Report<Item>;
+  exchange<Item>(topic: PeerTopic<Item>): ReportItem<Item>;
   close(): void;
 }
 
@@ -85,7 +85,7 @@ class OpenPeers implements Peers {
     const receive = (_subject: string, payload: Uint8Array): void => this.#receive(payload);
     this.#stop = [
       plane.subscribe(PEERS_SUBJECT, receive),
-      plane.subscribe(toPeer(gatewayId), receive),
+      plane.subscribe(peerSubject(gatewayId), receive),
       clock.every(ALIVE_EVERY_MS, () => this.#alive()),
       () => this.#stopGathering?.(),
       roster.onWork((id) => {
@@ -112,7 +112,7 @@ class OpenPeers implements Peers {
     return this.#slots.get(model)?.at(this.#options.clock.monotonic()) ?? 0;
   }
 
-  exchange<Item>({ name, itemsMax, item: schema, hear, held }: Topic<Item>): Report<Item> {
+  exchange<Item>({ name, itemsMax, item: schema, hear, held }: PeerTopic<Item>): ReportItem<Item> {
     const waiting = new Map<string, Item[]>();
     this.#topics.push({
       name,
@@ -227,7 +227,7 @@ class OpenPeers implements Peers {
     for (const [model, count] of Object.entries(slots ?? {})) this.#noteSlots(model, count, now);
     if (work !== undefined) this.#options.roster.told(from, work.jobs, work);
     this.#hear(message, now);
-    if (hello) this.#send(toPeer(from), this.#standing());
+    if (hello) this.#send(peerSubject(from), this.#standing());
     if (ask !== undefined) this.#answer(from, ask);
   }
 
@@ -251,7 +251,7 @@ class OpenPeers implements Peers {
     let held: ReportedItems = {};
     let count = 0;
     const send = (): void => {
-      if (count > 0) this.#send(toPeer(to), { held });
+      if (count > 0) this.#send(peerSubject(to), { held });
       [held, count] = [{}, 0];
     };
     for (const nodeId of nodeIds) {

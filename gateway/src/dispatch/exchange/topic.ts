@@ -1,7 +1,7 @@
 /** A topic: one kind of observation about nodes that gateways exchange. */
 import type { z } from "zod";
 
-export interface Topic<Item> {
+export interface PeerTopic<Item> {
   name: string;
   /** The most unsent items per node. Beyond it, the oldest are dropped. */
   itemsMax: number;
@@ -16,4 +16,4 @@ export interface Topic<Item> {
   held(nodeId: string): Item[];
 }
 
-export type Report<Item> = (nodeId: string, item: Item) => void;
+export type ReportItem<Item> = (nodeId: string, item: Item) => void;

@@ -2,7 +2,7 @@
  * The error for an unknown request. A request ID contains its time, so the error can say whether the request's month
  * was deleted.
  */
-import { timeOf, type Uuid } from "../../base/ids.ts";
+import { creationTimeMsOf, type Uuid } from "../../base/ids.ts";
 import type { Fault, FaultOptions } from "../../faults.ts";
 import type { History } from "../../history/history.ts";
 
@@ -12,7 +12,7 @@ export async function requestNotFound(
   refuse: (code: "not_found", more?: FaultOptions) => Fault,
 ): Promise<Fault> {
   const from = id === undefined ? null : await history.keptFrom();
-  if (id === undefined || from === null || timeOf(id) >= from.getTime()) return refuse("not_found");
+  if (id === undefined || from === null || creationTimeMsOf(id) >= from.getTime()) return refuse("not_found");
   const day = from.toISOString().slice(0, 10);
   return refuse("not_found", {
     message: `No request in your history has this ID. Your oldest record is from ${day}, and this request would be older.`,

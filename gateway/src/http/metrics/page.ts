@@ -22,7 +22,7 @@ interface Sample {
  */
 export type GaugeCombination = "sum" | "max" | "min" | "each" | "none";
 
-/** A process's metrics in a form that another process can add to its own (`workers.ts`). */
+/** A process's metrics in a form that another process can add to its own (`combine-worker-metrics.ts`). */
 export type MetricFigures = (prometheus.MetricObjectWithValues<prometheus.MetricValue<string>> & {
   aggregator: string;
 })[];

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import type { BpeHeader } from "../asset.ts";
+import type { BpeHeader } from "../tokenizer-asset.ts";
 import { loadTables } from "../tokenizers.ts";
 import { Bpe } from "./bpe.ts";
-import { type BpeTables, buildBpeTables, NONE, pairRank } from "./tables.ts";
+import { type BpeTables, buildBpeTables, NO_MERGE_RANK, pairRank } from "./tables.ts";
 
 /** The reference definition of the algorithm, without optimizations. */
 function encodeSlowly(tables: BpeTables, bytes: Uint8Array): number[] {
   const symbols: number[] = [...bytes];
   for (;;) {
-    let lowest = NONE;
+    let lowest = NO_MERGE_RANK;
     let at = -1;
     for (let i = 0; i + 1 < symbols.length; i++) {
       const rank = pairRank(tables, symbols[i] as number, symbols[i + 1] as number);

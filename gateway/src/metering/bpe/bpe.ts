@@ -7,7 +7,7 @@
  * merge. Passes are fast for repetitive text. When a pass merges little, as in varied text, the rest is merged one pair
  * at a time.
  */
-import { type BpeTables, NONE, pairRank } from "./tables.ts";
+import { type BpeTables, NO_MERGE_RANK, pairRank } from "./tables.ts";
 
 /**
  * A pair in the tree is `rank << POSITION_BITS | position`, so that the smallest is the lowest rank, then the leftmost.
@@ -25,7 +25,7 @@ export class Bpe {
   #symbols = new Int32Array(256);
   /** For each symbol, the rank of its pair with the next symbol. */
   #ranks = new Int32Array(256);
-  #lowest = NONE;
+  #lowest = NO_MERGE_RANK;
   #next = new Int32Array(ORDERED_MAX);
   #previous = new Int32Array(ORDERED_MAX);
   /** Each node is the smaller of its two children. Node i has the children 2i and 2i + 1. */
@@ -44,7 +44,7 @@ export class Bpe {
     if (count === 0) return 0;
     this.bytesTaken += count;
     this.#start(bytes, from, count);
-    while (this.#lowest !== NONE) {
+    while (this.#lowest !== NO_MERGE_RANK) {
       const before = count;
       count = this.#pass(count);
       if (count > ORDERED_MIN && before - count < before * WORTHWHILE && count <= ORDERED_MAX) {
@@ -67,7 +67,7 @@ export class Bpe {
     const { bytePairRanks } = this.tables;
     const symbols = this.#symbols;
     const ranks = this.#ranks;
-    let lowest = NONE;
+    let lowest = NO_MERGE_RANK;
     let left = bytes[from] as number;
     symbols[0] = left;
     for (let i = 1; i < length; i++) {
@@ -78,7 +78,7 @@ export class Bpe {
       if (rank < lowest) lowest = rank;
       left = right;
     }
-    ranks[length - 1] = NONE;
+    ranks[length - 1] = NO_MERGE_RANK;
     this.#lowest = lowest;
   }
 
@@ -88,10 +88,10 @@ export class Bpe {
     const ranks = this.#ranks;
     const rank = this.#lowest;
     const made = tables.merged[rank] as number;
-    let lowest = NONE;
+    let lowest = NO_MERGE_RANK;
     let read = 0;
     // Before the first merge nothing moves. Only the last pair is rewritten.
-    for (let last = NONE; ranks[read] !== rank; read++) {
+    for (let last = NO_MERGE_RANK; ranks[read] !== rank; read++) {
       if (last < lowest) lowest = last;
       last = ranks[read] as number;
     }
@@ -113,7 +113,7 @@ export class Bpe {
       read += isMade ? 2 : 1;
       if (isMade && tables.eager[rank] === 1) merging = false;
     }
-    ranks[write - 1] = NONE;
+    ranks[write - 1] = NO_MERGE_RANK;
     this.#lowest = lowest;
     return write;
   }
@@ -126,19 +126,19 @@ export class Bpe {
     const previous = this.#previous;
     const tree = this.#tree;
     const leaves = this.#plant(length);
-    for (let key = tree[1] as number; key !== NONE; key = tree[1] as number) {
+    for (let key = tree[1] as number; key !== NO_MERGE_RANK; key = tree[1] as number) {
       const at = key & (ORDERED_MAX - 1);
       const right = next[at] as number;
       const after = next[right] as number;
       const symbol = tables.merged[key >>> POSITION_BITS] as number;
       symbols[at] = symbol;
       next[at] = after;
-      setLeaf(tree, leaves + right, NONE);
+      setLeaf(tree, leaves + right, NO_MERGE_RANK);
       if (after < length) {
         previous[after] = at;
         setLeaf(tree, leaves + at, keyOf(pairRank(tables, symbol, symbols[after] as number), at));
       } else {
-        setLeaf(tree, leaves + at, NONE);
+        setLeaf(tree, leaves + at, NO_MERGE_RANK);
       }
       const before = previous[at] as number;
       if (before >= 0) {
@@ -159,13 +159,14 @@ export class Bpe {
       this.#previous[i] = i - 1;
       tree[leaves + i] = keyOf(this.#ranks[i] as number, i);
     }
-    tree.fill(NONE, leaves + length, 2 * leaves);
+    tree.fill(NO_MERGE_RANK, leaves + length, 2 * leaves);
     for (let i = leaves - 1; i > 0; i--) tree[i] = Math.min(tree[2 * i] as number, tree[2 * i + 1] as number);
     return leaves;
   }
 }
 
-const keyOf = (rank: number, position: number): number => (rank === NONE ? NONE : (rank << POSITION_BITS) | position);
+const keyOf = (rank: number, position: number): number =>
+  rank === NO_MERGE_RANK ? NO_MERGE_RANK : (rank << POSITION_BITS) | position;
 
 function setLeaf(tree: Int32Array, leaf: number, key: number): void {
   tree[leaf] = key;

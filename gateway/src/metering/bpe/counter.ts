@@ -3,7 +3,7 @@
  * cache.
  */
 import { type AddedTokens, findAddedToken, indexAddedTokens } from "../added-tokens.ts";
-import { blockEnd, CachedCounts, KNOWN_UNITS_MIN } from "../cached-counts.ts";
+import { blockEnd, CACHED_TEXT_UNITS_MIN, CachedCounts } from "../cached-counts.ts";
 import { PieceCounter } from "./piece-counter.ts";
 import type { BpeTables } from "./tables.ts";
 import { STEP_UNITS, TextStream } from "./text-stream.ts";
@@ -36,7 +36,7 @@ export class BpeCounter {
   countPlain(text: string, limit = Number.POSITIVE_INFINITY, payer?: string): number {
     const tokensMin = this.#tokensMin(text.length);
     if (tokensMin > limit) return tokensMin;
-    return payer === undefined || text.length < KNOWN_UNITS_MIN
+    return payer === undefined || text.length < CACHED_TEXT_UNITS_MIN
       ? this.#countNew(text, limit)
       : this.#countKnown(text, limit, payer);
   }

@@ -8,15 +8,15 @@
  */
 import {
   CLASS_MASK,
-  CLASSES_END,
+  CLASSIFIED_CODE_POINTS_END,
   codePointAt,
   isSurrogate,
-  LETTER,
-  NEWLINE,
-  NUMBER,
-  OTHER,
-  SPACE,
-} from "../classes.ts";
+  LETTER_CLASS,
+  NEWLINE_CLASS,
+  NUMBER_CLASS,
+  OTHER_CLASS,
+  SPACE_CLASS,
+} from "../character-classes.ts";
 
 /** The end of the piece is not certain yet. */
 export const UNDECIDED = -1;
@@ -34,11 +34,12 @@ export function classAt(classes: Uint8Array, units: Uint16Array, at: number): nu
   const unit = units[at] as number;
   if (!isSurrogate(unit)) return (classes[unit] as number) & CLASS_MASK;
   const codePoint = codePointAt(units, at);
-  return codePoint < CLASSES_END ? (classes[codePoint] as number) & CLASS_MASK : OTHER;
+  return codePoint < CLASSIFIED_CODE_POINTS_END ? (classes[codePoint] as number) & CLASS_MASK : OTHER_CLASS;
 }
 
 /** The number of UTF-16 units (1 or 2) of the character at `at`. */
-export const widthAt = (units: Uint16Array, at: number): number => ((units[at] as number) >> 10 === 0x36 ? 2 : 1);
+export const characterUnitsAt = (units: Uint16Array, at: number): number =>
+  (units[at] as number) >> 10 === 0x36 ? 2 : 1;
 
 /**
  * Returns the end of the piece that starts at `from`. `units[..to)` must be well-formed. Unless the text ends at `to`
@@ -51,15 +52,15 @@ export function pieceEnd(rules: PieceRules, units: Uint16Array, from: number, to
     if (end !== UNDECIDED) return end;
   }
   const kind = classAt(classes, units, from);
-  const second = from + widthAt(units, from);
+  const second = from + characterUnitsAt(units, from);
   const secondKind = second < to ? classAt(classes, units, second) : UNDECIDED;
   let end: number;
-  if (kind === LETTER || (secondKind === LETTER && (kind === OTHER || kind === SPACE))) {
-    end = runEnd(classes, LETTER, units, second, to);
-  } else if (kind === NUMBER) {
+  if (kind === LETTER_CLASS || (secondKind === LETTER_CLASS && (kind === OTHER_CLASS || kind === SPACE_CLASS))) {
+    end = runEnd(classes, LETTER_CLASS, units, second, to);
+  } else if (kind === NUMBER_CLASS) {
     end = numberEnd(rules, units, second, to);
-  } else if (kind === OTHER || (units[from] === BLANK && secondKind === OTHER)) {
-    end = runEnd(classes, NEWLINE, units, runEnd(classes, OTHER, units, second, to), to);
+  } else if (kind === OTHER_CLASS || (units[from] === BLANK && secondKind === OTHER_CLASS)) {
+    end = runEnd(classes, NEWLINE_CLASS, units, runEnd(classes, OTHER_CLASS, units, second, to), to);
   } else {
     return spaceEnd(classes, units, from, to, isEnd);
   }
@@ -111,8 +112,8 @@ function contractionEnd(units: Uint16Array, from: number, to: number): number {
 
 function numberEnd({ classes, digitsMax }: PieceRules, units: Uint16Array, from: number, to: number): number {
   let at = from;
-  for (let digits = 1; digits < digitsMax && at < to && classAt(classes, units, at) === NUMBER; digits++) {
-    at += widthAt(units, at);
+  for (let digits = 1; digits < digitsMax && at < to && classAt(classes, units, at) === NUMBER_CLASS; digits++) {
+    at += characterUnitsAt(units, at);
   }
   return at;
 }
@@ -126,8 +127,8 @@ function spaceEnd(classes: Uint8Array, units: Uint16Array, from: number, to: num
   let newlineEnd = from;
   for (; at < to; at++) {
     const kind = (classes[units[at] as number] as number) & CLASS_MASK;
-    if (kind < SPACE) break;
-    if (kind === NEWLINE) newlineEnd = at + 1;
+    if (kind < SPACE_CLASS) break;
+    if (kind === NEWLINE_CLASS) newlineEnd = at + 1;
   }
   if (at === to && !isEnd) return UNDECIDED;
   if (newlineEnd > from) return newlineEnd;

@@ -2,12 +2,13 @@
  * The tables of one byte-level BPE vocabulary, built from its data file. They contain only numbers in shared memory, so
  * that worker threads can use them directly.
  */
-import { type Asset, type BpeHeader, readPlanes, share, sharedInt32 } from "../asset.ts";
-import { readClasses } from "../classes.ts";
-import { bitsFor, buildWords, type WordTable } from "./words.ts";
+
+import { readCharacterClasses } from "../character-classes.ts";
+import { type Asset, type BpeHeader, copyToSharedMemory, readBytePlanes, sharedInt32 } from "../tokenizer-asset.ts";
+import { buildWords, hashTableBits, type WordTable } from "./words.ts";
 
 /** The rank of two symbols that do not merge. */
-export const NONE = 0x7fffffff;
+export const NO_MERGE_RANK = 0x7fffffff;
 
 export interface BpeTables {
   kind: "bpe";
@@ -51,7 +52,7 @@ export function pairRank({ pairSlots, pairShift }: BpeTables, left: number, righ
   const high = right >>> 14;
   for (let slot = hashPair(left, right) >>> pairShift; ; slot = slot + 1 === pairSlots.length >>> 1 ? 0 : slot + 1) {
     const rest = pairSlots[slot * 2 + 1] as number;
-    if (rest === -1) return NONE;
+    if (rest === -1) return NO_MERGE_RANK;
     if (pairSlots[slot * 2] === key && rest >>> 20 === high) return rest & RANK_MASK;
   }
 }
@@ -64,10 +65,10 @@ export function buildBpeTables({ header, section }: Asset<BpeHeader>): BpeTables
     nfc,
     tokenBytesMax,
     addedTokens,
-    classes: readClasses(section("classes")),
+    classes: readCharacterClasses(section("classes")),
     ...buildMerges(section),
-    symbolBytes: share(section("symbolBytes")),
-    eager: share(section("mergeEager")),
+    symbolBytes: copyToSharedMemory(section("symbolBytes")),
+    eager: copyToSharedMemory(section("mergeEager")),
     words: buildWords(section),
   };
 }
@@ -75,14 +76,14 @@ export function buildBpeTables({ header, section }: Asset<BpeHeader>): BpeTables
 function buildMerges(
   section: Asset["section"],
 ): Pick<BpeTables, "bytePairRanks" | "pairSlots" | "pairShift" | "merged"> {
-  const left = readPlanes(section("mergeLeft"), 3);
-  const right = readPlanes(section("mergeRight"), 3);
+  const left = readBytePlanes(section("mergeLeft"), 3);
+  const right = readBytePlanes(section("mergeRight"), 3);
   const steps = section("mergeSteps");
-  const bits = bitsFor(left.length);
+  const bits = hashTableBits(left.length);
   const pairShift = 32 - bits;
   const mask = (1 << bits) - 1;
   const pairSlots = sharedInt32(2 << bits).fill(-1);
-  const bytePairRanks = sharedInt32(65536).fill(NONE);
+  const bytePairRanks = sharedInt32(65536).fill(NO_MERGE_RANK);
   const merged = sharedInt32(left.length);
   let symbol = 255;
   for (let rank = 0; rank < left.length; rank++) {

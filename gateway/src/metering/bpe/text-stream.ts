@@ -2,12 +2,13 @@
  * Counts a text that arrives in parts. Text whose pieces are certain is counted and dropped; only the last, undecided
  * characters are kept. The count does not depend on how the text is split, so complete texts use this code too.
  */
+
+import { CharacterRun, type CharacterRunMark } from "./character-run.ts";
 import type { PieceCounter } from "./piece-counter.ts";
 import { pieceEnd, plainWordEnd, UNDECIDED } from "./pieces.ts";
-import { Run, type RunMark } from "./run.ts";
-import { type UndecidedMark, UndecidedText } from "./undecided.ts";
+import { type UndecidedMark, UndecidedText } from "./undecided-text.ts";
 import { BYTES_PER_UNIT_MAX } from "./utf8.ts";
-import { SHORT_MAX } from "./words.ts";
+import { SHORT_WORD_CHARS_MAX } from "./words.ts";
 
 /** The number of UTF-16 units that are processed per step. */
 export const STEP_UNITS = 2048;
@@ -19,8 +20,8 @@ const NFC_GROWTH_MAX = 3;
 interface StreamMark {
   tokens: number;
   undecided: UndecidedMark;
-  run: Run | null;
-  runMark: RunMark | null;
+  run: CharacterRun | null;
+  runMark: CharacterRunMark | null;
 }
 
 export class TextStream {
@@ -28,7 +29,7 @@ export class TextStream {
   readonly #undecided: UndecidedText;
   readonly #bytesPerUnitMax: number;
   /** The long piece that the undecided characters may continue. Null: there is none. */
-  #run: Run | null = null;
+  #run: CharacterRun | null = null;
   /** The number of tokens of all decided text. Later text does not reduce it. */
   tokensDecided = 0;
 
@@ -106,7 +107,7 @@ export class TextStream {
     let from = this.#run === null ? 0 : this.#continueRun(this.#run, isEnd);
     while (from < normalEnd && this.#run === null) {
       let end = plainWordEnd(units, from, normalEnd);
-      if (end !== UNDECIDED && end - from <= SHORT_MAX) {
+      if (end !== UNDECIDED && end - from <= SHORT_WORD_CHARS_MAX) {
         this.tokensDecided += this.#counter.countShort(units, from, end);
       } else {
         end = pieceEnd(this.#counter.tables, units, from, normalEnd, isEnd);
@@ -116,14 +117,14 @@ export class TextStream {
       from = end;
     }
     if (normalEnd - from > PIECE_UNITS_MAX) {
-      this.#run = new Run(this.#counter);
+      this.#run = new CharacterRun(this.#counter);
       from = this.#run.start(units, from, normalEnd);
     }
     this.#undecided.drop(from);
   }
 
   /** Adds characters to the run. Returns the position at which the run stops. */
-  #continueRun(run: Run, isEnd: boolean): number {
+  #continueRun(run: CharacterRun, isEnd: boolean): number {
     const end = run.take(this.#undecided.units, 0, this.#undecided.normalEnd, isEnd);
     if (run.isOver || isEnd) {
       this.tokensDecided += run.count();

@@ -1,5 +1,5 @@
 /** Converts UTF-16 to UTF-8 without strings. */
-import { codePointAt } from "../classes.ts";
+import { codePointAt } from "../character-classes.ts";
 
 /** The most UTF-8 bytes of one UTF-16 unit. */
 export const BYTES_PER_UNIT_MAX = 3;

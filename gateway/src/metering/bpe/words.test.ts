@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import type { Asset } from "../asset.ts";
 import { hashUnits } from "../piece-cache.ts";
-import { buildWords, isLongWord, isShort, isShortWord, SHORT_MAX } from "./words.ts";
+import type { Asset } from "../tokenizer-asset.ts";
+import { buildWords, isLongWord, isShort, isShortWord, SHORT_WORD_CHARS_MAX } from "./words.ts";
 
 const unitsOf = (text: string): Uint16Array => Uint16Array.from({ length: text.length }, (_, i) => text.charCodeAt(i));
 
@@ -30,7 +30,7 @@ function isWord(words: ReturnType<typeof buildWords>, text: string, before: stri
 const text = fc.string({
   unit: fc.constantFrom("a", "b", " ", "\0", "\u007f", "\u0080", "\u00e1", "\u0161", "\u2061", "\ud83d"),
   minLength: 1,
-  maxLength: SHORT_MAX + 3,
+  maxLength: SHORT_WORD_CHARS_MAX + 3,
 });
 
 describe("the words of a vocabulary (texts that are one token)", () => {

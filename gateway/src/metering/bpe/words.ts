@@ -2,8 +2,9 @@
  * Looks up whether a text is a single token. Most such words are short. A short word is stored in its slot of the hash
  * table, so that a lookup reads one place in memory. Longer words need the slot, the position and the text.
  */
-import { type Asset, readPlanes16, sharedInt32, sharedUint16 } from "../asset.ts";
-import { hashUnits, isSame } from "../piece-cache.ts";
+
+import { hashUnits, startsWithUnits } from "../piece-cache.ts";
+import { type Asset, readBytePlanes16, sharedInt32, sharedUint16 } from "../tokenizer-asset.ts";
 
 export interface WordTable {
   /**
@@ -27,17 +28,23 @@ export interface WordTable {
  * The most ASCII characters of a short word. Each of its two numbers has four characters of seven bits, and the first
  * has the length above them.
  */
-export const SHORT_MAX = 8;
+export const SHORT_WORD_CHARS_MAX = 8;
 const LENGTH_SHIFT = 28;
 /** For each length, the bits of both numbers that belong to a word. */
-const LOW_MASKS = Int32Array.from({ length: SHORT_MAX + 1 }, (_, length) => (1 << (7 * Math.min(length, 4))) - 1);
-const HIGH_MASKS = Int32Array.from({ length: SHORT_MAX + 1 }, (_, length) => (1 << (7 * Math.max(length - 4, 0))) - 1);
+const LOW_MASKS = Int32Array.from(
+  { length: SHORT_WORD_CHARS_MAX + 1 },
+  (_, length) => (1 << (7 * Math.min(length, 4))) - 1,
+);
+const HIGH_MASKS = Int32Array.from(
+  { length: SHORT_WORD_CHARS_MAX + 1 },
+  (_, length) => (1 << (7 * Math.max(length - 4, 0))) - 1,
+);
 const INDEX_BITS = 18;
 const INDEX_MASK = (1 << INDEX_BITS) - 1;
 
 /** Whether `units[from..to)` is short and only ASCII. */
 export function isShort(units: Uint16Array, from: number, to: number): boolean {
-  if (to - from > SHORT_MAX || (units[from] as number) >= 0x80) return false;
+  if (to - from > SHORT_WORD_CHARS_MAX || (units[from] as number) >= 0x80) return false;
   let seen = 0;
   for (let at = from; at < to; at++) seen |= units[at] as number;
   return seen < 0x80;
@@ -93,16 +100,16 @@ export function isLongWord(words: WordTable, hash: number, units: Uint16Array, f
     const index = found & INDEX_MASK;
     const start = longStarts[index - 1] as number;
     if ((longStarts[index] as number) - start !== to - from) continue;
-    if (isSame(longUnits, start, units, from, to)) return true;
+    if (startsWithUnits(longUnits, start, units, from, to)) return true;
   }
 }
 
 /** The size, as a power of two, of a hash table that is about half full. */
-export const bitsFor = (entries: number): number => Math.ceil(Math.log2(Math.max(entries, 1) * 1.7));
+export const hashTableBits = (entries: number): number => Math.ceil(Math.log2(Math.max(entries, 1) * 1.7));
 
 export function buildWords(section: Asset["section"]): WordTable {
   const lengths = section("wordLengths");
-  const units = readPlanes16(section("wordUnits"));
+  const units = readBytePlanes16(section("wordUnits"));
   let short = 0;
   let longUnits = 0;
   for (let word = 0, start = 0; word < lengths.length; word++) {
@@ -122,8 +129,8 @@ export function buildWords(section: Asset["section"]): WordTable {
 }
 
 function roomFor(short: number, long: number, longUnits: number): WordTable {
-  const shortBits = bitsFor(short);
-  const longBits = bitsFor(long);
+  const shortBits = hashTableBits(short);
+  const longBits = hashTableBits(long);
   return {
     shortSlots: sharedInt32(2 << shortBits),
     shortShift: 32 - shortBits,

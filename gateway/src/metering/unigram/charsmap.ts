@@ -3,7 +3,7 @@
  * zero-terminated replacements. It copies an oddity of the reference tokenizer: for a grapheme cluster shorter than six
  * bytes it looks up the shortest prefix in the table, and the replacement of that prefix replaces the whole cluster.
  */
-import { share, sharedInt32 } from "../asset.ts";
+import { copyToSharedMemory, sharedInt32 } from "../tokenizer-asset.ts";
 
 export interface NormalizationMap {
   trie: Int32Array;
@@ -24,7 +24,7 @@ export function readCharsmap(section: Uint8Array): NormalizationMap {
   for (let unit = 0; unit < single.length; unit++) {
     single[unit] = findReplacement(trie, bytes, encodeCodePoint(unit, bytes, 0));
   }
-  return { trie, replacements: share(section.subarray(4 + trieBytes)), single };
+  return { trie, replacements: copyToSharedMemory(section.subarray(4 + trieBytes)), single };
 }
 
 /** Writes one code point as UTF-8 to `bytes` at `at`. Returns the end. */

@@ -4,7 +4,14 @@
  * word into the pieces with the highest total score. Consecutive unknown characters are one token.
  */
 import { type AddedTokens, findAddedToken, indexAddedTokens } from "../added-tokens.ts";
-import { CLASSES_END, CONTROL, EXTENDS, isHighSurrogate, isLowSurrogate, PREPENDS } from "../classes.ts";
+import {
+  CLASSIFIED_CODE_POINTS_END,
+  CONTROL_BIT,
+  GRAPHEME_EXTENDS_BIT,
+  GRAPHEME_PREPENDS_BIT,
+  isHighSurrogate,
+  isLowSurrogate,
+} from "../character-classes.ts";
 import { encodeCodePoint, findReplacement, UNCHANGED } from "./charsmap.ts";
 import type { UnigramTables } from "./tables.ts";
 import { WordSplit } from "./word-split.ts";
@@ -130,10 +137,10 @@ export class UnigramCounter {
   /** Whether two characters are in one grapheme cluster. Correct for clusters of less than six bytes. */
   #areJoined(left: number, right: number): boolean {
     const { classes } = this.#tables;
-    const leftFlags = left < CLASSES_END ? (classes[left] as number) : 0;
-    const rightFlags = right < CLASSES_END ? (classes[right] as number) : 0;
-    if (((leftFlags | rightFlags) & CONTROL) !== 0) return false;
-    return (rightFlags & EXTENDS) !== 0 || (leftFlags & PREPENDS) !== 0;
+    const leftFlags = left < CLASSIFIED_CODE_POINTS_END ? (classes[left] as number) : 0;
+    const rightFlags = right < CLASSIFIED_CODE_POINTS_END ? (classes[right] as number) : 0;
+    if (((leftFlags | rightFlags) & CONTROL_BIT) !== 0) return false;
+    return (rightFlags & GRAPHEME_EXTENDS_BIT) !== 0 || (leftFlags & GRAPHEME_PREPENDS_BIT) !== 0;
   }
 }
 

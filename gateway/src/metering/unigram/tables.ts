@@ -1,6 +1,7 @@
 /** The tables of one unigram vocabulary, built from its data file. They contain only numbers, in shared memory. */
-import { type Asset, readPlanes, readPlanes16, sharedInt32, type UnigramHeader } from "../asset.ts";
-import { readClasses } from "../classes.ts";
+
+import { readCharacterClasses } from "../character-classes.ts";
+import { type Asset, readBytePlanes, readBytePlanes16, sharedInt32, type UnigramHeader } from "../tokenizer-asset.ts";
 import { type NormalizationMap, readCharsmap } from "./charsmap.ts";
 
 /** SentencePiece's start-of-word mark. */
@@ -36,8 +37,8 @@ export interface UnigramTables {
 export const NO_CHILD = -1;
 
 export function buildUnigramTables({ header, section }: Asset<UnigramHeader>): UnigramTables {
-  const nodeUnits = readPlanes16(section("nodeUnits"));
-  const children = readPlanes(section("nodeChildren"), 2);
+  const nodeUnits = readBytePlanes16(section("nodeUnits"));
+  const children = readBytePlanes(section("nodeChildren"), 2);
   const firstChild = sharedInt32(header.nodes + 1);
   let first = 1;
   for (let node = 0; node < header.nodes; node++) {
@@ -49,7 +50,7 @@ export function buildUnigramTables({ header, section }: Asset<UnigramHeader>): U
   return {
     kind: "unigram",
     addedTokens: header.addedTokens,
-    classes: readClasses(section("classes")),
+    classes: readCharacterClasses(section("classes")),
     charsmap: readCharsmap(section("charsmap")),
     pieceUnitsMax: header.pieceUnitsMax,
     unknownScore: header.scoreMin - UNKNOWN_PENALTY,
@@ -64,7 +65,7 @@ export function buildUnigramTables({ header, section }: Asset<UnigramHeader>): U
 
 function readScores(section: Asset["section"]): Float32Array {
   const isPiece = section("nodeIsPiece");
-  const bits = readPlanes(section("pieceScores"), 4);
+  const bits = readBytePlanes(section("pieceScores"), 4);
   const pieceScores = new Float32Array(bits.buffer);
   const scores = new Float32Array(new SharedArrayBuffer(isPiece.length * 4)).fill(Number.NaN);
   let piece = 0;

@@ -2,7 +2,7 @@
  * Splits words into the pieces with the highest total score, and counts them. Characters are added one at a time. White
  * space ends a word; a word mark ends a word and starts the next.
  */
-import { isHighSurrogate, WHITESPACE } from "../classes.ts";
+import { isHighSurrogate, WHITESPACE_BIT } from "../character-classes.ts";
 import { hashUnits, PieceCache } from "../piece-cache.ts";
 import { NO_CHILD, type UnigramTables, WORD_START } from "./tables.ts";
 
@@ -46,7 +46,7 @@ export class WordSplit {
   }
 
   put(unit: number): void {
-    if (((this.#tables.classes[unit] as number) & WHITESPACE) !== 0) {
+    if (((this.#tables.classes[unit] as number) & WHITESPACE_BIT) !== 0) {
       this.endWord();
       return;
     }

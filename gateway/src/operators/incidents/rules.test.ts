@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Cause, PlatformVerdict } from "../verdict.ts";
-import { combineVerdicts, nextStep, type Problem, type Tracked } from "./rules.ts";
+import type { PlatformVerdict, PlatformVerdictCause } from "../verdict.ts";
+import { combineVerdicts, nextIncidentStep, type Problem, type TrackedProblem } from "./rules.ts";
 
 const NOW = 1_790_000_000_000;
 const serving: PlatformVerdict = { state: "serving", causes: [] };
 const away: PlatformVerdict = { state: "down", causes: [{ code: "unreachable", part: "plane", since: NOW - 5_000 }] };
 const missing = (...models: string[]): PlatformVerdict => ({
   state: "degraded",
-  causes: [{ code: "no_capacity", models, of: 3, since: null } satisfies Cause],
+  causes: [{ code: "no_capacity", models, of: 3, since: null } satisfies PlatformVerdictCause],
 });
 const failing: PlatformVerdict = {
   state: "degraded",
@@ -49,11 +49,11 @@ describe("observations over time, every ten seconds", () => {
    */
   function incidentsOf(course: string): string[] {
     const told: string[] = [];
-    let known: Tracked | undefined;
+    let known: TrackedProblem | undefined;
     const seenAt = (char: string, nowMs: number): Problem | undefined =>
       char === "." ? undefined : { state: char === "d" ? "down" : "degraded", cause: "plane", sinceMs: nowMs };
     for (const [i, char] of [...course].entries()) {
-      const step = nextStep(known, seenAt(char, i * 10_000), i * 10_000);
+      const step = nextIncidentStep(known, seenAt(char, i * 10_000), i * 10_000);
       if (step.kind === "track") known = step;
       if (step.kind === "end" && known) told.push(`${known.state} ${known.beganMs / 10_000}-${step.atMs / 10_000}`);
       if (step.kind === "end" || step.kind === "forget") known = undefined;
@@ -82,7 +82,7 @@ describe("observations over time, every ten seconds", () => {
 
   test("give time without a running gateway the cause that a gateway reports later", () => {
     const known = { state: "down" as const, cause: "stopped" as const, beganMs: 0, lastMs: 60_000, isOpen: true };
-    const step = nextStep(known, { state: "down", cause: "database", sinceMs: 60_000 }, 60_000);
+    const step = nextIncidentStep(known, { state: "down", cause: "database", sinceMs: 60_000 }, 60_000);
     assert.deepEqual(step, { kind: "track", ...known, cause: "database" });
   });
 });

@@ -4,10 +4,10 @@
  * During an outage of the whole platform, single models have no incidents.
  */
 import type { IncidentCause, IncidentState } from "../../base/states.ts";
-import type { Cause, PlatformVerdict } from "../verdict.ts";
+import type { PlatformVerdict, PlatformVerdictCause } from "../verdict.ts";
 
 /** A problem becomes an incident after this time. */
-export const OPEN_AFTER_MS = 60_000;
+export const INCIDENT_OPENS_AFTER_MS = 60_000;
 /** An incident ends after this time without the problem. If the problem returns earlier, the incident continues. */
 export const ENDS_AFTER_CALM_MS = 120_000;
 
@@ -50,16 +50,17 @@ function modelTroubles(verdicts: PlatformVerdict[], nowMs: number): Map<string, 
   return new Map(shared.map(({ model, trouble }) => [model, trouble]));
 }
 
-const troubleOf = (cause: Cause, nowMs: number): Problem => ({
+const troubleOf = (cause: PlatformVerdictCause, nowMs: number): Problem => ({
   state: cause.code === "errors" ? "degraded" : "down",
   cause: causeOf(cause),
   sinceMs: Math.min(nowMs, cause.since ?? nowMs),
 });
 
-const causeOf = (cause: Cause): IncidentCause => (cause.code === "unreachable" ? cause.part : cause.code);
+const causeOf = (cause: PlatformVerdictCause): IncidentCause =>
+  cause.code === "unreachable" ? cause.part : cause.code;
 
 /** A problem that is being followed. It is an incident once `isOpen` is true. */
-export interface Tracked {
+export interface TrackedProblem {
   state: IncidentState;
   cause: IncidentCause;
   beganMs: number;
@@ -68,27 +69,31 @@ export interface Tracked {
   isOpen: boolean;
 }
 
-type Step = { kind: "none" } | { kind: "forget" } | { kind: "end"; atMs: number } | ({ kind: "track" } & Tracked);
+type Step =
+  | { kind: "none" }
+  | { kind: "forget" }
+  | { kind: "end"; atMs: number }
+  | ({ kind: "track" } & TrackedProblem);
 
 /** The next step for a followed problem, given the current observation. */
-export function nextStep(known: Tracked | undefined, seen: Problem | undefined, nowMs: number): Step {
+export function nextIncidentStep(known: TrackedProblem | undefined, seen: Problem | undefined, nowMs: number): Step {
   if (seen !== undefined) return { kind: "track", ...tracked(known, seen, nowMs) };
   if (known === undefined || nowMs - known.lastMs < ENDS_AFTER_CALM_MS) return { kind: "none" };
   return known.isOpen ? { kind: "end", atMs: known.lastMs } : { kind: "forget" };
 }
 
-function tracked(known: Tracked | undefined, seen: Problem, nowMs: number): Tracked {
+function tracked(known: TrackedProblem | undefined, seen: Problem, nowMs: number): TrackedProblem {
   const beganMs = Math.min(known?.beganMs ?? seen.sinceMs, seen.sinceMs);
   const lastMs = Math.max(nowMs, known?.lastMs ?? nowMs);
-  const isOpen = known?.isOpen === true || lastMs - beganMs >= OPEN_AFTER_MS;
-  return { ...worse(known, seen), beganMs, lastMs, isOpen };
+  const isOpen = known?.isOpen === true || lastMs - beganMs >= INCIDENT_OPENS_AFTER_MS;
+  return { ...worseState(known, seen), beganMs, lastMs, isOpen };
 }
 
 /** Returns the worse state with its cause. The cause "stopped" (no gateway ran) is replaced by any other. */
-export function worse(
-  known: Pick<Tracked, "state" | "cause"> | undefined,
-  { state, cause }: Pick<Tracked, "state" | "cause">,
-): Pick<Tracked, "state" | "cause"> {
+export function worseState(
+  known: Pick<TrackedProblem, "state" | "cause"> | undefined,
+  { state, cause }: Pick<TrackedProblem, "state" | "cause">,
+): Pick<TrackedProblem, "state" | "cause"> {
   if (known === undefined) return { state, cause };
   if (state === known.state) return { state, cause: known.cause === "stopped" ? cause : known.cause };
   return state === "down" ? { state, cause } : { state: known.state, cause: known.cause };

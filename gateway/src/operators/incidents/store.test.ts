@@ -7,16 +7,16 @@ import { UnreachableError } from "../../base/dependency.ts";
 import { newIds, type Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
-import { manualClock, turn } from "../../base/testing.ts";
+import { manualClock, waitOneTurn } from "../../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
 import type { PlatformVerdict } from "../verdict.ts";
-import { type Incidents, openIncidents, SEE_EVERY_MS } from "./store.ts";
-import { keepIncidents } from "./watch.ts";
+import { type Incidents, OBSERVE_EVERY_MS, openIncidents } from "./store.ts";
+import { startRecordingIncidents } from "./watch.ts";
 
 const START = Date.UTC(2026, 10, 15);
-const at = (slot: number): number => START + slot * SEE_EVERY_MS;
+const at = (slot: number): number => START + slot * OBSERVE_EVERY_MS;
 /** The time slot of a moment, with one decimal. */
-const slotOf = (moment: Date): number => Math.round((10 * (moment.getTime() - START)) / SEE_EVERY_MS) / 10;
+const slotOf = (moment: Date): number => Math.round((10 * (moment.getTime() - START)) / OBSERVE_EVERY_MS) / 10;
 const serving: PlatformVerdict = { state: "serving", causes: [] };
 const down: PlatformVerdict = { state: "down", causes: [{ code: "unreachable", part: "plane", since: START }] };
 const missing: PlatformVerdict = {
@@ -132,7 +132,7 @@ describe("incidents", () => {
     let isAway = false;
     const seen: string[] = [];
     const recorded = Promise.withResolvers<void>();
-    const stop = keepIncidents({
+    const stop = startRecordingIncidents({
       incidents: {
         ...incidents,
         see: async () => void seen.push("seen"),
@@ -153,9 +153,9 @@ describe("incidents", () => {
       log: createLog("silent"),
     });
     const forward = async (ms: number): Promise<void> => {
-      for (let passed = 0; passed < ms; passed += SEE_EVERY_MS) {
-        clock.advance(SEE_EVERY_MS);
-        await turn();
+      for (let passed = 0; passed < ms; passed += OBSERVE_EVERY_MS) {
+        clock.advance(OBSERVE_EVERY_MS);
+        await waitOneTurn();
       }
     };
     await forward(20_000);

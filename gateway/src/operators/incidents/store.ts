@@ -13,18 +13,18 @@ import type { PlatformVerdict } from "../verdict.ts";
 import {
   combineVerdicts,
   ENDS_AFTER_CALM_MS,
-  nextStep,
-  OPEN_AFTER_MS,
+  INCIDENT_OPENS_AFTER_MS,
+  nextIncidentStep,
   type Problem,
-  type Tracked,
-  worse,
+  type TrackedProblem,
+  worseState,
 } from "./rules.ts";
 
 /** The number of the migration that creates the tables. */
-export const INCIDENTS_SCHEMA = 49;
+export const INCIDENTS_MIGRATION = 49;
 /** The interval at which a gateway records its observations. */
-export const SEE_EVERY_MS = 10_000;
-const VIEW_MS_MAX = 3 * SEE_EVERY_MS;
+export const OBSERVE_EVERY_MS = 10_000;
+const VIEW_MS_MAX = 3 * OBSERVE_EVERY_MS;
 const KEPT_MS = 100 * DAY_MS;
 
 const Seen = row({
@@ -128,10 +128,10 @@ export function openIncidents({ pool, newId, isThere }: Options): Incidents {
 async function judge(client: pg.PoolClient, newId: NewId, nowMs: number): Promise<void> {
   const { judgedAt } = await lockTurn(client);
   const sinceMs = judgedAt?.getTime() ?? nowMs;
-  if (judgedAt !== null && nowMs - sinceMs < SEE_EVERY_MS * 0.8) return;
+  if (judgedAt !== null && nowMs - sinceMs < OBSERVE_EVERY_MS * 0.8) return;
   await client.query("update status_turn set judged_at = $1", [new Date(nowMs)]);
   // No time slot was evaluated for a while: no gateway ran, or none could reach the database.
-  if (nowMs - sinceMs >= OPEN_AFTER_MS) {
+  if (nowMs - sinceMs >= INCIDENT_OPENS_AFTER_MS) {
     const known = await touched(client, sinceMs, nowMs);
     await span(client, newId, { known, seen: { state: "down", cause: "stopped", sinceMs } }, nowMs);
   }
@@ -163,7 +163,7 @@ interface Moment {
 }
 
 async function step(client: pg.PoolClient, newId: NewId, { model, known, seen }: Moment, nowMs: number): Promise<void> {
-  const next = nextStep(known && trackedOf(known), seen, nowMs);
+  const next = nextIncidentStep(known && trackedOf(known), seen, nowMs);
   switch (next.kind) {
     case "none":
       return;
@@ -193,7 +193,7 @@ async function step(client: pg.PoolClient, newId: NewId, { model, known, seen }:
   }
 }
 
-const trackedOf = ({ state, cause, beganAt, lastAt, openedAt }: Seen): Tracked => ({
+const trackedOf = ({ state, cause, beganAt, lastAt, openedAt }: Seen): TrackedProblem => ({
   state,
   cause,
   beganMs: beganAt.getTime(),
@@ -208,9 +208,9 @@ async function recordAbsence(client: pg.PoolClient, newId: NewId, { fromMs, toMs
   // not, evaluated time slots show that other gateways kept running.
   const isGap =
     known?.cause === "stopped" &&
-    known.beganAt.getTime() - fromMs < OPEN_AFTER_MS &&
-    toMs - known.lastAt.getTime() < OPEN_AFTER_MS;
-  const others = !isGap && judgedAt !== null && judgedAt.getTime() - fromMs >= OPEN_AFTER_MS;
+    known.beganAt.getTime() - fromMs < INCIDENT_OPENS_AFTER_MS &&
+    toMs - known.lastAt.getTime() < INCIDENT_OPENS_AFTER_MS;
+  const others = !isGap && judgedAt !== null && judgedAt.getTime() - fromMs >= INCIDENT_OPENS_AFTER_MS;
   await span(client, newId, { known, seen: { state: others ? "degraded" : "down", cause, sinceMs: fromMs } }, toMs);
 }
 
@@ -232,7 +232,7 @@ interface Span {
 /** Records a problem that began at `seen.sinceMs` and ended at `toMs`. */
 async function span(client: pg.PoolClient, newId: NewId, { known, seen }: Span, toMs: number): Promise<void> {
   if (known === undefined || known.endedAt === null) return step(client, newId, { model: null, known, seen }, toMs);
-  const { state, cause } = worse(known, seen);
+  const { state, cause } = worseState(known, seen);
   await client.query(
     `update status_incident set state = $2, cause = $3, began_at = least(began_at, $4), last_at = greatest(last_at, $5),
                                 ended_at = greatest(ended_at, $5) where id = $1`,

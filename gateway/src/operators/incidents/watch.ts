@@ -5,8 +5,8 @@ import type { Log } from "../../base/log.ts";
 import { isDatabaseUnreachable } from "../../db/errors.ts";
 import type { Verdicts } from "../platform-verdict.ts";
 import type { PlatformVerdict } from "../verdict.ts";
-import { OPEN_AFTER_MS } from "./rules.ts";
-import { type Incidents, SEE_EVERY_MS } from "./store.ts";
+import { INCIDENT_OPENS_AFTER_MS } from "./rules.ts";
+import { type Incidents, OBSERVE_EVERY_MS } from "./store.ts";
 
 const FORGET_EVERY_MS = 6 * 60 * 60 * 1000;
 
@@ -22,7 +22,14 @@ interface Watched {
 
 const SERVING: PlatformVerdict = { state: "serving", causes: [] };
 
-export function keepIncidents({ incidents, gateway, verdicts, outages, clock, log }: Watched): () => Promise<void> {
+export function startRecordingIncidents({
+  incidents,
+  gateway,
+  verdicts,
+  outages,
+  clock,
+  log,
+}: Watched): () => Promise<void> {
   let awayMs: number | undefined;
   let running: Promise<void> | undefined;
   const see = async (): Promise<void> => {
@@ -30,7 +37,7 @@ export function keepIncidents({ incidents, gateway, verdicts, outages, clock, lo
     const { state, causes, served } = await verdicts.read(nowMs);
     // A platform that has never served a model is still being set up, so missing capacity is no incident.
     const isNew = served.size === 0 && causes.every(({ code }) => code === "no_capacity");
-    if (awayMs !== undefined && nowMs - awayMs >= OPEN_AFTER_MS) {
+    if (awayMs !== undefined && nowMs - awayMs >= INCIDENT_OPENS_AFTER_MS) {
       await incidents.recordAbsence({ fromMs: awayMs, toMs: nowMs, cause: "database" });
     }
     awayMs = undefined;
@@ -50,7 +57,7 @@ export function keepIncidents({ incidents, gateway, verdicts, outages, clock, lo
       });
   };
   const stops = [
-    clock.every(SEE_EVERY_MS, tick),
+    clock.every(OBSERVE_EVERY_MS, tick),
     clock.every(FORGET_EVERY_MS, () => {
       incidents
         .forget(clock.now())

@@ -25,7 +25,7 @@ export function nodeKey(account: SigningKey, nodeId: string): SigningKey {
  * in the same second. A credential after a revocation is dated at least a second later, so that exactly those with `iat
  * <= revokedUntilS` are revoked.
  */
-export function issueSecond(nowMs: number, revokedUntilS: number | undefined): number {
+export function chooseIssueSecond(nowMs: number, revokedUntilS: number | undefined): number {
   return Math.max(Math.floor(nowMs / 1000), (revokedUntilS ?? -1) + 1);
 }
 

@@ -5,7 +5,7 @@
 import type { SubjectPermissions } from "@tollgate/protocol/subjects.ts";
 import { z } from "zod";
 import { invariant } from "../../base/invariant.ts";
-import { isPattern } from "../subjects-match.ts";
+import { isPattern } from "../subject-patterns.ts";
 import { readSegment, signJwt } from "./jwt.ts";
 import { parsePublicKey, type SigningKey, type VerifyingKey } from "./nkeys.ts";
 

@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { type Clock, sleep } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import { DEPLOYMENTS_SUBJECT, toAsker } from "../gateway-subjects.ts";
+import { askerSubject, DEPLOYMENTS_SUBJECT } from "../gateway-subjects.ts";
 import type { Plane } from "../plane.ts";
 
 /** After this time without a reply, no other gateway is running. */
@@ -46,7 +46,7 @@ export async function askRunningGateways({ plane, gatewayId, clock }: InquiryOpt
     stopWaiting();
     stopWaiting = clock.after(LOOK_MS_MAX, () => resolve("unknown"));
   };
-  const unsubscribe = plane.subscribe(toAsker(gatewayId), (_subject, payload) => {
+  const unsubscribe = plane.subscribe(askerSubject(gatewayId), (_subject, payload) => {
     const answer = parsePayload(Answer, payload);
     if (answer?.mark === mark) hear(answer);
   });
@@ -78,7 +78,7 @@ export function answerInquiries(options: AnsweringOptions): () => void {
     if (question === undefined || question.from === gatewayId) return;
     const { from, mark } = question;
     const answer = (found: Answer["found"]): void =>
-      plane.publish(toAsker(from), write({ from: gatewayId, mark, found } satisfies Answer));
+      plane.publish(askerSubject(from), write({ from: gatewayId, mark, found } satisfies Answer));
     answer("looking");
     if (looking.has(mark)) return;
     looking.add(mark);

@@ -14,7 +14,7 @@ import { type ManualClock, manualClock } from "../../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
 import { MemoryPlane } from "../../dispatch/testing.ts";
 import { DEPLOYMENTS_SUBJECT } from "../gateway-subjects.ts";
-import { joinPlane, WrongPlane } from "./join.ts";
+import { joinPlane, WrongPlaneError } from "./join.ts";
 import { type DeploymentRecord, openDeploymentRecord } from "./record.ts";
 
 const log = createLog("silent");
@@ -86,7 +86,7 @@ describe("joining a plane", () => {
     assert.deepEqual(await Promise.all([1, 2, 3].map(() => join(records.original))), [id, id, id]);
     assert.equal(plane.owner, id);
     await assert.rejects(join(records.copy), (error: Error) => {
-      assert.ok(error instanceof WrongPlane);
+      assert.ok(error instanceof WrongPlaneError);
       assert.match(error.message, /^this database is a copy of .*DATABASE_URL.*tollgate admin deployment fork/);
       return !error.message.includes("\n");
     });
@@ -133,7 +133,7 @@ describe("joining a plane", () => {
     await join(records.copy, (error) => refusals.push(error));
     assert.equal(refusals.length, 0);
     health.isAway = false;
-    await until("it is refused then", () => refusals[0] instanceof WrongPlane);
+    await until("it is refused then", () => refusals[0] instanceof WrongPlaneError);
   });
 
   test("records which gateways use a database, and deletes old marks", async () => {

@@ -12,7 +12,7 @@ import type { DeploymentRecord } from "./record.ts";
 const LOOK_AGAIN_MS = 1_000;
 
 /** The plane belongs to another deployment. The message describes the problem and what to do. */
-export class WrongPlane extends Error {
+export class WrongPlaneError extends Error {
   override name = "WrongPlane";
   readonly what: string;
   readonly remedy: string;
@@ -30,7 +30,7 @@ interface JoinOptions {
   clock: Clock;
   log: Log;
   /** Called if a plane that was unreachable at the start turns out to belong to another deployment. */
-  refused: (error: WrongPlane) => void;
+  refused: (error: WrongPlaneError) => void;
 }
 
 /** Throws `WrongPlane`. Returns the deployment's ID, and a function with which the gateway leaves the plane. */
@@ -52,7 +52,7 @@ export async function joinPlane(options: JoinOptions): Promise<{ deployment: str
       await check(options, deployment);
       return true;
     } catch (error) {
-      if (error instanceof WrongPlane) throw error;
+      if (error instanceof WrongPlaneError) throw error;
       log.warn({ err: error }, "cannot determine yet whether the plane belongs to this deployment");
       return false;
     }
@@ -81,7 +81,7 @@ async function check(options: JoinOptions, deployment: string): Promise<void> {
   const { plane, record, log } = options;
   const owner = await plane.ownership?.claim(deployment);
   if (owner !== deployment) {
-    throw new WrongPlane(
+    throw new WrongPlaneError(
       `the NATS plane belongs to deployment ${owner}, and this database is deployment ${deployment}`,
       "give this deployment NATS servers and seeds of its own (tollgate admin plane init) or, if the other deployment no longer exists, " +
         "take over its plane (tollgate admin deployment adopt)",
@@ -89,7 +89,7 @@ async function check(options: JoinOptions, deployment: string): Promise<void> {
   }
   const found = await askRunningGateways(options, await record.mark());
   if (found === "other") {
-    throw new WrongPlane(
+    throw new WrongPlaneError(
       `this database is a copy of deployment ${deployment}, and the gateways on the NATS plane use the other copy`,
       "to join those gateways, set DATABASE_URL to their database. To replace their database with this one, stop them first. For a " +
         "restore drill, give this database a new ID (tollgate admin deployment fork) and NATS servers of its own",

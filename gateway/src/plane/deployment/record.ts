@@ -5,7 +5,7 @@
 import type pg from "pg";
 import type { z } from "zod";
 import type { NewId, Uuid } from "../../base/ids.ts";
-import { connectedGateways } from "../../db/connected.ts";
+import { countConnectedGateways } from "../../db/connected-programs.ts";
 import { column, queryOne, queryRow, row } from "../../db/rows.ts";
 
 const Deployment = row({
@@ -46,7 +46,7 @@ export function openDeploymentRecord({ pool, newId }: { pool: pg.Pool; newId: Ne
     },
     async inUse() {
       return {
-        gateways: await connectedGateways(pool),
+        gateways: await countConnectedGateways(pool),
         requests: (await queryOne(pool, Count, "select count(*)::int as count from hold where expires_at > now()"))
           .count,
       };

@@ -14,13 +14,13 @@ import { authenticate, type Verifier } from "./authenticate.ts";
 import { networkOf } from "./connection-limits.ts";
 import type { HubLimits } from "./limits.ts";
 import { Outbox } from "./outbox.ts";
-import { type Operations, Parser, ProtocolViolation } from "./parser.ts";
+import { Parser, type ProtocolOperations, ProtocolViolation } from "./parser.ts";
 import { publishRefusal, type SubscribeRequest, subscribeRefusal } from "./permissions.ts";
 import { createRateLimit, type RateLimit } from "./rate-limit.ts";
 import type { Router } from "./router.ts";
 
 /** The rate limit that a node's connections share, or the reason to refuse this connection. */
-export type Admission =
+export type ConnectionAdmission =
   | RateLimit
   | "too many connections from one node"
   | "node connects too often"
@@ -36,7 +36,7 @@ export interface ConnectionHub {
   verifier: Verifier;
   router: Router;
   /** Counts the connection toward its node's limits. */
-  admit(connection: Connection, nodeId: string): Admission;
+  admit(connection: Connection, nodeId: string): ConnectionAdmission;
   /** Called when the connection has ended. */
   ended(connection: Connection): void;
   /** Called when the connection has ended and its socket is closed. */
@@ -56,7 +56,7 @@ const OPERATIONS_PER_TURN = 256;
 
 const nothingToCancel = (): void => {};
 
-export class Connection implements Operations {
+export class Connection implements ProtocolOperations {
   readonly #hub: ConnectionHub;
   readonly #socket: Socket;
   readonly #nonce: string;

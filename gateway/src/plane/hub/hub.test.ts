@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 import { headers } from "@nats-io/transport-node";
 import { ALL_NODE_STATES, nodeStateSubject, nodeSubject } from "@tollgate/protocol/subjects.ts";
 import { manualClock } from "../../base/testing.ts";
-import { connectClient, openTestHub, rawPeer, wideCredentials } from "./testing.ts";
+import { connectClient, openTestHub, rawPeer, unrestrictedCredentials } from "./testing.ts";
 
 const clock = manualClock();
 const text = (payload: Uint8Array): string => Buffer.from(payload).toString();
@@ -29,7 +29,7 @@ describe("the hub's NATS protocol", () => {
 
   test("supports wildcards, unsubscribing and unsubscribing after a number of messages, if the credential allows them", async (t) => {
     const hub = await openTestHub(t, { clock });
-    const client = await connectClient(t, wideCredentials(hub, clock), { pedantic: true, verbose: true });
+    const client = await connectClient(t, unrestrictedCredentials(hub, clock), { pedantic: true, verbose: true });
     const heard: string[] = [];
     const hear = (name: string) => ({
       callback: () => {

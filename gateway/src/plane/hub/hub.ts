@@ -17,9 +17,9 @@ import { CREDENTIAL_TTL_MS, checkTtl, issueNodeCredentials } from "../credential
 import { isNodeId } from "../credentials/user-jwt.ts";
 import { joinPayload, type NodeCredentials, type Plane } from "../plane.ts";
 import { ReconnectBackoff } from "../reconnect-backoff.ts";
-import { isSubject } from "../subjects-match.ts";
+import { isSubject } from "../subject-patterns.ts";
 import type { Verifier } from "./authenticate.ts";
-import { type Admission, Connection, type ConnectionHub } from "./connection.ts";
+import { Connection, type ConnectionAdmission, type ConnectionHub } from "./connection.ts";
 import { ConnectionLimits } from "./connection-limits.ts";
 import { HUB_LIMITS, type HubLimits } from "./limits.ts";
 import { NodeRateLimits } from "./node-rate-limits.ts";
@@ -205,7 +205,7 @@ class EmbeddedHub implements Hub, ConnectionHub {
     return this.#closing;
   }
 
-  admit(connection: Connection, nodeId: string): Admission {
+  admit(connection: Connection, nodeId: string): ConnectionAdmission {
     const peers = this.#nodes.get(nodeId) ?? new Set();
     if (peers.size >= this.limits.connectionsPerNodeMax) return "too many connections from one node";
     if (this.#backoff.leftMs(nodeId) > 0) return "node reconnected too soon after it was disconnected";

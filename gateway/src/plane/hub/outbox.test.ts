@@ -4,7 +4,7 @@ import { connect, createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { turn } from "../../base/testing.ts";
+import { waitOneTurn } from "../../base/testing.ts";
 import { Outbox } from "./outbox.ts";
 
 setFlagsFromString("--expose-gc");
@@ -31,7 +31,7 @@ async function clog(near: Socket): Promise<void> {
   const block = Buffer.alloc(1024 * 1024);
   do {
     near.write(block);
-    await turn();
+    await waitOneTurn();
   } while (near.writableLength < block.length);
 }
 
@@ -46,7 +46,7 @@ test("the outbox counts small unread replies at about their real memory cost", a
   };
   const before = heap();
   let lines = 0;
-  while (outbox.line("PONG")) if (++lines % 1000 === 0) await turn();
+  while (outbox.line("PONG")) if (++lines % 1000 === 0) await waitOneTurn();
   const counted = outbox.cost - start;
   const taken = heap() - before;
   assert.ok(taken < 1.5 * counted, `${lines} lines were counted as ${counted} bytes and took ${taken}`);
@@ -61,7 +61,7 @@ test("the outbox delivers lines and messages complete and in order, even to a re
     assert.ok(outbox.line(`LINE ${i}`));
     assert.ok(outbox.message(`MSG ${i}`, payload));
     due += `LINE ${i}\r\nMSG ${i}\r\n${payload}\r\n`;
-    if (i % 7 === 0) await turn();
+    if (i % 7 === 0) await waitOneTurn();
   }
 
   outbox.finish();

@@ -7,7 +7,7 @@
 import type { HubLimits } from "./limits.ts";
 import type { SubscribeRequest } from "./permissions.ts";
 
-export interface Operations {
+export interface ProtocolOperations {
   /** The JSON text after CONNECT, unparsed. */
   connect(options: string): void;
   /** Headers and reply subjects are left out, because the plane uses neither. */
@@ -56,7 +56,7 @@ const LINE_END_BYTES = 2;
 const SIZE = /^\d{1,9}$/;
 
 export class Parser {
-  readonly #operations: Operations;
+  readonly #operations: ProtocolOperations;
   readonly #controlLineBytesMax: number;
   #lineBytesMax: number;
   #payloadBytesMax: number;
@@ -70,7 +70,7 @@ export class Parser {
   #body: Buffer | undefined;
   #bodyBytes = 0;
 
-  constructor(limits: ParserLimits, operations: Operations) {
+  constructor(limits: ParserLimits, operations: ProtocolOperations) {
     this.#operations = operations;
     this.#controlLineBytesMax = limits.controlLineBytesMax;
     this.#lineBytesMax = limits.connectLineBytesMax;

@@ -3,7 +3,7 @@
  * else a refusal in nats-server's wording.
  */
 import type { Claims } from "../credentials/user-jwt.ts";
-import { covers, isPattern, isSubject } from "../subjects-match.ts";
+import { isPattern, isSubject, patternCovers } from "../subject-patterns.ts";
 
 export interface SubscribeRequest {
   pattern: string;
@@ -35,5 +35,5 @@ export function subscribeRefusal(
 }
 
 function isCovered(allowed: string[], subject: string): boolean {
-  return allowed.some((pattern) => covers(pattern, subject));
+  return allowed.some((pattern) => patternCovers(pattern, subject));
 }

@@ -2,7 +2,7 @@
  * The revoked credentials of nodes: all that were issued up to a certain time. Kept only in memory, because the gateway
  * repeats revocations after a restart.
  */
-import { issueSecond } from "../credentials/node-credentials.ts";
+import { chooseIssueSecond } from "../credentials/node-credentials.ts";
 import { CREDENTIAL_TTL_MS_MAX } from "../credentials/user-jwt.ts";
 
 const FORGET_EVERY_S = 60;
@@ -32,7 +32,7 @@ export function memoryRevocations(): Revocations {
 
   return {
     issueSecond(nodeId, nowMs) {
-      const issuedAtS = issueSecond(nowMs, revokedUntilS.get(nodeId));
+      const issuedAtS = chooseIssueSecond(nowMs, revokedUntilS.get(nodeId));
       latestIssueS = Math.max(latestIssueS, issuedAtS);
       return issuedAtS;
     },

@@ -1,6 +1,6 @@
 /** Finds the subscribers of a subject. Independent of sockets and permissions. */
 import { invariant } from "../../base/invariant.ts";
-import { covers, hasWildcard, isPattern } from "../subjects-match.ts";
+import { hasWildcard, isPattern, patternCovers } from "../subject-patterns.ts";
 
 type Deliver = (subject: string, payload: Uint8Array, rest?: Uint8Array) => void;
 
@@ -61,6 +61,6 @@ function deliverTo(
   let present = subscriptions.size;
   for (const { pattern, deliver } of subscriptions) {
     if (present-- === 0) return;
-    if (covers(pattern, subject)) deliver(subject, payload, rest);
+    if (patternCovers(pattern, subject)) deliver(subject, payload, rest);
   }
 }

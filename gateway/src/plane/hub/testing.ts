@@ -37,7 +37,7 @@ export async function connectClient(
 }
 
 /** A credential of the hub's account that allows more than a node's credential. */
-export function wideCredentials(hub: Hub, clock: Clock): NodeCredentials {
+export function unrestrictedCredentials(hub: Hub, clock: Clock): NodeCredentials {
   const user = createKey("user", systemRandom());
   const nowS = Math.floor(clock.now() / 1000);
   const jwt = mintUserJwt(keyFromSeed(hub.accountSeed), {

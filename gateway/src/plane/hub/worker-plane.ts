@@ -4,7 +4,7 @@
  * are in this file to keep them in step.
  */
 import { senderOf } from "@tollgate/protocol/subjects.ts";
-import { type Channel, FIRST_KIND } from "../../base/channel.ts";
+import { type Channel, FIRST_MESSAGE_KIND } from "../../base/channel.ts";
 import type { Clock } from "../../base/clock.ts";
 import { alwaysReachable } from "../../base/dependency.ts";
 import { invariant } from "../../base/invariant.ts";
@@ -12,16 +12,16 @@ import type { Log } from "../../base/log.ts";
 import { rateLimitedLog } from "../../base/rate-limited-log.ts";
 import { isNodeId } from "../credentials/user-jwt.ts";
 import type { NodeCredentials, Plane } from "../plane.ts";
-import { isSubject } from "../subjects-match.ts";
+import { isSubject } from "../subject-patterns.ts";
 import type { Hub } from "./hub.ts";
 import { HUB_LIMITS } from "./limits.ts";
 
 const KINDS = { publish: 0, subscribe: 1, unsubscribe: 2, message: 3, gone: 4, mint: 5, revoke: 6, cut: 7 };
 /** The channel's message kinds start after those of the limits. */
-const kind = (name: keyof typeof KINDS): number => FIRST_KIND + 16 + KINDS[name];
+const kind = (name: keyof typeof KINDS): number => FIRST_MESSAGE_KIND + 16 + KINDS[name];
 
 /** For the primary process. Returns a function that connects a new worker to the plane. */
-export function openToWorkers(hub: Hub): (channel: Channel) => void {
+export function openHubToWorkers(hub: Hub): (channel: Channel) => void {
   const channels = new Set<Channel>();
   hub.onNodeGone((nodeId) => {
     for (const channel of channels) channel.tell(kind("gone"), { text: nodeId });

@@ -9,7 +9,7 @@ import { createKey } from "../credentials/nkeys.ts";
 import { issueNodeCredentials, nodeKey } from "../credentials/node-credentials.ts";
 import { readEvent } from "./connection-events.ts";
 import { gatewayLogin } from "./gateway-login.ts";
-import { EVENT_CONNECT, EVENT_DISCONNECT } from "./subjects.ts";
+import { CONNECT_EVENT_SUBJECT, DISCONNECT_EVENT_SUBJECT } from "./subjects.ts";
 
 const account = createKey("account", systemRandom());
 const grant = { nodeId: "node_1", url: "", issuedAtS: 1, nowMs: 1, ttlMs: 60_000 };
@@ -31,7 +31,7 @@ test("connection events identify a node by fields that the server sets, in every
     ["one that leaves it out", {}],
     ["a client that calls itself another", { name: "node_2", name_tag: "node_2" }],
   ] as const)
-    assert.deepEqual(readEvent(EVENT_CONNECT, event(more)), told, version);
+    assert.deepEqual(readEvent(CONNECT_EVENT_SUBJECT, event(more)), told, version);
 });
 
 test("connection events report which side ended a connection", () => {
@@ -44,14 +44,14 @@ test("connection events report which side ended a connection", () => {
     ["Server Shutdown", "plane"],
     ["Kicked", "plane"],
   ] as const)
-    assert.equal(readEvent(EVENT_DISCONNECT, event({}, { reason }))?.by, by, reason);
+    assert.equal(readEvent(DISCONNECT_EVENT_SUBJECT, event({}, { reason }))?.by, by, reason);
 });
 
 test("events that are not about nodes, and messages that are not events, are ignored", () => {
   const { jwt, key } = gatewayLogin(account, { gatewayId: "gw1", url: "", clock: systemClock, random: systemRandom() });
-  assert.equal(readEvent(EVENT_CONNECT, event({ jwt, user: key.publicKey })), undefined, "a gateway");
-  assert.equal(readEvent(EVENT_CONNECT, event({ user: "UANOTHER" })), undefined, "a JWT of somebody else");
-  assert.equal(readEvent(EVENT_CONNECT, event({ jwt: "x" })), undefined);
-  assert.equal(readEvent(EVENT_CONNECT, Buffer.from("{")), undefined);
+  assert.equal(readEvent(CONNECT_EVENT_SUBJECT, event({ jwt, user: key.publicKey })), undefined, "a gateway");
+  assert.equal(readEvent(CONNECT_EVENT_SUBJECT, event({ user: "UANOTHER" })), undefined, "a JWT of somebody else");
+  assert.equal(readEvent(CONNECT_EVENT_SUBJECT, event({ jwt: "x" })), undefined);
+  assert.equal(readEvent(CONNECT_EVENT_SUBJECT, Buffer.from("{")), undefined);
   assert.equal(readEvent("tg.e.OTHER", event({})), undefined);
 });

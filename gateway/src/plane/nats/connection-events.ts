@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { readSegment } from "../credentials/jwt.ts";
 import { isNodeId } from "../credentials/user-jwt.ts";
-import { EVENT_CONNECT, EVENT_DISCONNECT } from "./subjects.ts";
+import { CONNECT_EVENT_SUBJECT, DISCONNECT_EVENT_SUBJECT } from "./subjects.ts";
 
 const ClientEvent = z.object({
   server: z.object({ id: z.string() }),
@@ -34,7 +34,7 @@ interface NodeEvent {
 const ServerAnswer = z.object({ server: z.object({ id: z.string() }) });
 
 /** Returns the server that sent this answer to a ping, or undefined for other messages. */
-export function readServer(payload: Uint8Array): string | undefined {
+export function readPingedServer(payload: Uint8Array): string | undefined {
   return ServerAnswer.safeParse(readJson(payload)).data?.server.id;
 }
 
@@ -43,7 +43,8 @@ export const serverOf = (connection: string): string | undefined => connection.s
 
 /** Returns undefined for events that are not about a node. */
 export function readEvent(subject: string, payload: Uint8Array): NodeEvent | undefined {
-  const kind = subject === EVENT_CONNECT ? "connect" : subject === EVENT_DISCONNECT ? "disconnect" : undefined;
+  const kind =
+    subject === CONNECT_EVENT_SUBJECT ? "connect" : subject === DISCONNECT_EVENT_SUBJECT ? "disconnect" : undefined;
   const event = ClientEvent.safeParse(readJson(payload)).data;
   if (kind === undefined || event === undefined) return undefined;
   const { server, client, reason = "" } = event;

@@ -5,7 +5,7 @@ import { createKey, type SigningKey } from "../credentials/nkeys.ts";
 import { PAYLOAD_BYTES_MAX } from "../credentials/node-credentials.ts";
 import { mintUserJwt } from "../credentials/user-jwt.ts";
 import type { Login } from "./connect.ts";
-import { GATEWAY_SUBJECTS, INBOX_PREFIX, PING_SERVERS } from "./subjects.ts";
+import { GATEWAY_SUBJECTS, INBOX_PREFIX, PING_SERVERS_SUBJECT } from "./subjects.ts";
 
 interface GatewayIdentity {
   /** The account. Set only if another key signs for it. */
@@ -31,7 +31,7 @@ export function gatewayLogin(
     expiresAtS: undefined,
     subscriptionsMax: -1,
     payloadBytesMax: PAYLOAD_BYTES_MAX,
-    permissions: { publish: [GATEWAY_SUBJECTS, PING_SERVERS], subscribe: [GATEWAY_SUBJECTS] },
+    permissions: { publish: [GATEWAY_SUBJECTS, PING_SERVERS_SUBJECT], subscribe: [GATEWAY_SUBJECTS] },
   });
   return { url, name: `tollgate gateway ${gatewayId}`, jwt, key, inboxPrefix: INBOX_PREFIX };
 }

@@ -12,9 +12,9 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import { type Clock, systemClock } from "../../base/clock.ts";
 import type { Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
-import { type ManualClock, manualClock, seeded } from "../../base/testing.ts";
+import { type ManualClock, manualClock, seededRandom } from "../../base/testing.ts";
+import type { DispatchSink } from "../../dispatch/dispatch-order.ts";
 import { type Dispatcher, openDispatcher } from "../../dispatch/dispatcher.ts";
-import type { DispatchSink } from "../../dispatch/order.ts";
 import { Roster } from "../../dispatch/roster.ts";
 import type { Attempt } from "../../dispatch/running-attempt.ts";
 import { TextSink } from "../../dispatch/testing.ts";
@@ -178,7 +178,7 @@ class Node {
 function openGateway(t: TestContext, plane: Plane, clock: ManualClock): { dispatcher: Dispatcher; states: string[] } {
   const nodeRecord = async () => ({ nodeId: "n" as Uuid, hostAccountId: "h" as Uuid, models: [MODEL] });
   const log = createLog("silent");
-  const roster = new Roster({ plane, clock, random: seeded(1), log, nodeRecord });
+  const roster = new Roster({ plane, clock, random: seededRandom(1), log, nodeRecord });
   const dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId: GATEWAY, deadlineMs: 60_000 });
   t.after(() => {
     dispatcher.close();

@@ -17,15 +17,15 @@ import { systemClock as clock } from "../../base/clock.ts";
 import type { Uuid } from "../../base/ids.ts";
 import { createLog, type Log } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
-import { manualClock, seeded } from "../../base/testing.ts";
+import { manualClock, seededRandom } from "../../base/testing.ts";
 import { Roster } from "../../dispatch/roster.ts";
 import { createKey } from "../credentials/nkeys.ts";
 import { connectClient } from "../hub/testing.ts";
 import type { NodeCredentials, Plane } from "../plane.ts";
 import { NatsSetupError } from "./connect.ts";
-import { readServer } from "./connection-events.ts";
-import { PlaneAway } from "./reconnecting-connection.ts";
-import { ASK_SERVERS_EVERY_MS } from "./server-pulse.ts";
+import { readPingedServer } from "./connection-events.ts";
+import { PlaneUnreachableError } from "./reconnecting-connection.ts";
+import { PING_SERVERS_EVERY_MS } from "./server-pings.ts";
 import { newPlaneSetup } from "./setup.ts";
 import { pingAnswerSubject } from "./subjects.ts";
 import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
@@ -61,7 +61,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       await away;
       assert.equal(plane.health.isAway, true);
       assert.equal(plane.hears, false);
-      await assert.rejects(plane.mint("n1"), PlaneAway);
+      await assert.rejects(plane.mint("n1"), PlaneUnreachableError);
       plane.publish(nodeSubject("n1"), Buffer.from("an old job"));
       await eventually("it is said", () => lines().some(({ msg }) => /dispatch plane is unreachable/.test(msg)));
 
@@ -153,7 +153,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       const plane = await openTestPlane(t, server);
       const heard: string[] = [];
       plane.subscribe(nodeStateSubject("n1"), (subject) => heard.push(subject));
-      await assert.rejects(plane.mint("n1"), PlaneAway);
+      await assert.rejects(plane.mint("n1"), PlaneUnreachableError);
       await server.start();
       let minted: NodeCredentials | undefined;
       await eventually("it mints", async () => {
@@ -181,7 +181,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
         openTestPlane(t, small),
         /accepts messages of at most 65536 bytes. Set its max_payload to 1MB/,
       );
-      const { system } = newPlaneSetup({ url: server.url, random: seeded(1), nowMs: clock.now() });
+      const { system } = newPlaneSetup({ url: server.url, random: seededRandom(1), nowMs: clock.now() });
       await assert.rejects(openTestPlane(t, server, { system }), /refuses this gateway's keys/);
     });
 
@@ -307,7 +307,7 @@ describe("a cluster of NATS servers", { skip: skipWithoutNats }, () => {
     const plane = await openTestPlane(t, one, { publicUrl: two.url, clock: { ...clock, every: checks.every } });
     const asked = (what: string, check: () => boolean): Promise<unknown> =>
       eventually(what, () => {
-        checks.advance(ASK_SERVERS_EVERY_MS);
+        checks.advance(PING_SERVERS_EVERY_MS);
         return check();
       });
     const heard: string[] = [];
@@ -323,7 +323,7 @@ describe("a cluster of NATS servers", { skip: skipWithoutNats }, () => {
     const states = new Set<string>();
     plane.subscribe(ALL_NODE_STATES, (subject) => states.add(subject));
     const servers = new Set<string | undefined>();
-    plane.subscribe(pingAnswerSubject("*", "*"), (_subject, payload) => servers.add(readServer(payload)));
+    plane.subscribe(pingAnswerSubject("*", "*"), (_subject, payload) => servers.add(readPingedServer(payload)));
     await asked("both answer", () => servers.size === 2);
     await eventually("the node is reached", () => plane.reaches("n1"));
     two.freeze();
@@ -372,7 +372,13 @@ const untilBack = (plane: Plane): Promise<void> => new Promise((resolve) => plan
 
 function newRoster(t: TestContext, plane: Plane): Roster {
   const nodeRecord = async () => ({ nodeId: "n" as Uuid, hostAccountId: "h" as Uuid, models: ["m"] });
-  const roster = new Roster({ plane, clock: manualClock(), random: seeded(1), log: createLog("silent"), nodeRecord });
+  const roster = new Roster({
+    plane,
+    clock: manualClock(),
+    random: seededRandom(1),
+    log: createLog("silent"),
+    nodeRecord,
+  });
   t.after(() => roster.close());
   return roster;
 }

@@ -15,14 +15,14 @@ import { keyFromSeed, type SigningKey } from "../credentials/nkeys.ts";
 import {
   CREDENTIAL_TTL_MS,
   checkTtl,
+  chooseIssueSecond,
   issueNodeCredentials,
-  issueSecond,
   nodeKey,
   PAYLOAD_BYTES_MAX,
 } from "../credentials/node-credentials.ts";
 import { joinPayload, type NodeCredentials, type Plane, type PlaneOwnership } from "../plane.ts";
 import { ReconnectBackoff } from "../reconnect-backoff.ts";
-import { isSubject } from "../subjects-match.ts";
+import { isSubject } from "../subject-patterns.ts";
 import {
   type AccountClaims,
   deploymentOf,
@@ -33,13 +33,20 @@ import {
 } from "./account-jwt.ts";
 import { connectNats } from "./connect.ts";
 import { ConnectedNodes } from "./connected-nodes.ts";
-import { readEvent, readServer, serverOf } from "./connection-events.ts";
+import { readEvent, readPingedServer, serverOf } from "./connection-events.ts";
 import { gatewayLogin } from "./gateway-login.ts";
-import { PlaneAway, ReconnectingConnection } from "./reconnecting-connection.ts";
+import { PlaneUnreachableError, ReconnectingConnection } from "./reconnecting-connection.ts";
 import { Revoker } from "./revoker.ts";
-import { ASK_SERVERS_EVERY_MS, ServerPulse } from "./server-pulse.ts";
+import { PING_SERVERS_EVERY_MS, ServerPings } from "./server-pings.ts";
 import { addSigningKeys } from "./signing-keys.ts";
-import { ACCOUNT_LOOKUP, EVENTS, PING_SERVERS, pingAnswerSubject, pingNumberOf, REVOCATIONS } from "./subjects.ts";
+import {
+  ACCOUNT_LOOKUP_SUBJECT,
+  NODE_EVENTS_SUBJECT,
+  PING_SERVERS_SUBJECT,
+  pingAnswerSubject,
+  pingNumberOf,
+  REVOCATIONS_SUBJECT,
+} from "./subjects.ts";
 import { type SystemUser, useSystemAccount } from "./system-account.ts";
 
 export interface NatsPlaneOptions {
@@ -104,7 +111,7 @@ class NatsPlane implements Plane {
   readonly #credentialTtlMs: number;
   readonly #connection: ReconnectingConnection;
   readonly #connectedNodes = new ConnectedNodes();
-  readonly #servers = new ServerPulse();
+  readonly #servers = new ServerPings();
   readonly #stopAsking: () => void;
   readonly #revoker: Revoker;
   readonly #backoff: ReconnectBackoff;
@@ -153,13 +160,13 @@ class NatsPlane implements Plane {
       claim: (deployment) => this.#revoker.claim(deployment),
       take: (deployment) => this.#revoker.take(deployment),
     };
-    this.#connection.subscribe(EVENTS, (subject, payload) => this.#event(subject, payload));
-    this.#connection.subscribe(REVOCATIONS, (_subject, payload) => this.#heardRevocations(payload));
+    this.#connection.subscribe(NODE_EVENTS_SUBJECT, (subject, payload) => this.#event(subject, payload));
+    this.#connection.subscribe(REVOCATIONS_SUBJECT, (_subject, payload) => this.#heardRevocations(payload));
     this.#connection.subscribe(pingAnswerSubject(options.gatewayId, "*"), (subject, payload) => {
-      const server = readServer(payload);
+      const server = readPingedServer(payload);
       if (server !== undefined) this.#servers.answered(server, pingNumberOf(subject));
     });
-    this.#stopAsking = clock.every(ASK_SERVERS_EVERY_MS, () => this.#askServers());
+    this.#stopAsking = clock.every(PING_SERVERS_EVERY_MS, () => this.#askServers());
   }
 
   /** Publishes the key that signs the gateway's login, because the servers must have it first. */
@@ -185,7 +192,7 @@ class NatsPlane implements Plane {
     try {
       await this.#checkRights();
     } catch (error) {
-      if (error instanceof PlaneAway) return;
+      if (error instanceof PlaneUnreachableError) return;
       await this.close();
       throw error;
     }
@@ -247,7 +254,7 @@ class NatsPlane implements Plane {
     const connection = this.#connectedNodes.connectionOf(nodeId);
     const server = connection === undefined ? undefined : serverOf(connection);
     const ping = this.#servers.newPing();
-    this.#connection.publish(PING_SERVERS, new Uint8Array(0), pingAnswerSubject(this.#options.gatewayId, ping));
+    this.#connection.publish(PING_SERVERS_SUBJECT, new Uint8Array(0), pingAnswerSubject(this.#options.gatewayId, ping));
     this.#options.clock.after(PROVEN_MS_MAX, () => told(this.#servers.answeredSince(server, ping)));
   }
 
@@ -263,7 +270,7 @@ class NatsPlane implements Plane {
       nodeId,
       issuerAccount: this.#issuerAccount,
       url: publicUrl ?? url,
-      issuedAtS: issueSecond(nowMs, revoked),
+      issuedAtS: chooseIssueSecond(nowMs, revoked),
       nowMs,
       ttlMs: this.#credentialTtlMs,
     });
@@ -293,7 +300,7 @@ class NatsPlane implements Plane {
   async #checkRights(): Promise<void> {
     const { url, system, answerTimeoutMs } = this.#options;
     await this.#firstLookup().catch((cause) => {
-      if (cause instanceof PlaneAway) throw cause;
+      if (cause instanceof PlaneUnreachableError) throw cause;
       const need = "it needs the imports that `tollgate admin plane init` writes";
       throw new Error(`NATS does not return this account's JWT (${cause.message}); ${need}`, { cause });
     });
@@ -314,7 +321,7 @@ class NatsPlane implements Plane {
   }
 
   async #lookup(): Promise<AccountClaims> {
-    const account = readAccount(await this.#connection.ask(ACCOUNT_LOOKUP));
+    const account = readAccount(await this.#connection.ask(ACCOUNT_LOOKUP_SUBJECT));
     if (account === undefined) throw new Error("NATS did not return the account's JWT");
     return account;
   }
@@ -324,7 +331,7 @@ class NatsPlane implements Plane {
    * and a flooding node must not delay its own revocation.
    */
   async #announce(revoked: RevokedKeys): Promise<void> {
-    this.#connection.publish(REVOCATIONS, Buffer.from(JSON.stringify(revoked)));
+    this.#connection.publish(REVOCATIONS_SUBJECT, Buffer.from(JSON.stringify(revoked)));
     await Promise.race([this.#connection.flush(), sleep(this.#options.clock, ANNOUNCE_MS_MAX)]);
   }
 
@@ -351,7 +358,7 @@ class NatsPlane implements Plane {
   #askServers(): void {
     if (!this.hears) return;
     const ping = this.#servers.asked();
-    this.#connection.publish(PING_SERVERS, new Uint8Array(0), pingAnswerSubject(this.#options.gatewayId, ping));
+    this.#connection.publish(PING_SERVERS_SUBJECT, new Uint8Array(0), pingAnswerSubject(this.#options.gatewayId, ping));
   }
 
   #event(subject: string, payload: Uint8Array): void {

@@ -39,7 +39,7 @@ interface ReconnectingOptions {
 }
 
 /** Thrown when the gateway is not connected to a NATS server. */
-export class PlaneAway extends UnreachableError {
+export class PlaneUnreachableError extends UnreachableError {
   override name = "PlaneAway";
 
   constructor() {
@@ -119,7 +119,7 @@ export class ReconnectingConnection implements Dependency {
   /** Sends a request and returns the reply. Rejects with `PlaneAway`, or when no reply comes in time. */
   async ask(subject: string): Promise<string> {
     const connection = this.#living();
-    if (connection === undefined) throw new PlaneAway();
+    if (connection === undefined) throw new PlaneUnreachableError();
     const { answerTimeoutMs: timeout = ANSWER_MS_MAX } = this.#options;
     return (await connection.request(subject, new Uint8Array(0), { timeout })).string();
   }
@@ -127,7 +127,7 @@ export class ReconnectingConnection implements Dependency {
   /** Resolves when the server has forwarded all messages published so far. */
   async flush(): Promise<void> {
     const connection = this.#living();
-    if (connection === undefined) throw new PlaneAway();
+    if (connection === undefined) throw new PlaneUnreachableError();
     await connection.flush();
   }
 

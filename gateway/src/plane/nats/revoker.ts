@@ -20,7 +20,7 @@ import {
   withoutExpired,
   withRevoked,
 } from "./account-jwt.ts";
-import type { AccountRecord } from "./system-account.ts";
+import type { AccountJwtAccess } from "./system-account.ts";
 
 /**
  * The most that gateways' clocks differ. A credential of another gateway may be dated this far after its revocation.
@@ -37,7 +37,7 @@ const LOOK_AGAIN_MS = 5_000;
 interface RevokerOptions {
   lookup: () => Promise<AccountClaims>;
   /** Runs `task` with access to the account's JWT on the servers. */
-  withSystem: (task: (record: AccountRecord) => Promise<void>) => Promise<void>;
+  withSystem: (task: (record: AccountJwtAccess) => Promise<void>) => Promise<void>;
   /** Resolves when the servers have forwarded the announcement to the other gateways, or after a limited wait. */
   announce: (revoked: RevokedKeys) => Promise<void>;
   /** The operator's key, which signs the JWT. */
@@ -128,7 +128,7 @@ export class Revoker {
     return this.#next;
   }
 
-  async #writeWanted(record: AccountRecord): Promise<void> {
+  async #writeWanted(record: AccountJwtAccess): Promise<void> {
     const asked = new Map(this.#wanted);
     const revoked = secondsToRevoke(await record.read(), asked);
     this.heard(revoked);
@@ -137,7 +137,7 @@ export class Revoker {
     for (const [key, second] of asked) if (this.#wanted.get(key) === second) this.#wanted.delete(key);
   }
 
-  async #writeKnown(record: AccountRecord): Promise<void> {
+  async #writeKnown(record: AccountJwtAccess): Promise<void> {
     const { clock, operator } = this.#options;
     for (let writes = 0; ; writes++) {
       const account = await record.read();
@@ -149,7 +149,7 @@ export class Revoker {
   }
 
   async #writeOwner(
-    record: AccountRecord,
+    record: AccountJwtAccess,
     deployment: string,
     isDue: (before: string | undefined) => boolean,
   ): Promise<void> {

@@ -3,13 +3,13 @@
  * files of a cluster differ by server and contain the password for connections between the servers.
  */
 
-interface ServerFacts extends Accounts {
+interface ServerFacts extends PlaneAccounts {
   /** The address for gateways and nodes. The server listens on its port. */
   url: string;
 }
 
 /** The operator and the accounts, which all servers of a plane need. */
-export interface Accounts {
+export interface PlaneAccounts {
   operatorJwt: string;
   systemAccount: string;
   /** Maps an account's public key to its JWT. */
@@ -31,7 +31,7 @@ interface Address {
   port: number;
 }
 
-interface ClusterFacts extends Accounts {
+interface ClusterFacts extends PlaneAccounts {
   servers: readonly ClusterServer[];
   /** The password with which servers log in to each other, in addition to their certificates. */
   routePassword: string;
@@ -65,7 +65,7 @@ export function clusterConfiguration(
   const [cert, key] = [`./${certificateFile(name)}`, `./${keyFile(name)}`];
   const routes = servers
     .filter((server) => server.name !== name)
-    .map((server) => `    "nats-route://${ROUTE_USER}:${routePassword}@${addressOf(server.route)}"`);
+    .map((server) => `    "nats-route://${ROUTE_USER}:${routePassword}@${formatHostAndPort(server.route)}"`);
   return `# Written by \`tollgate admin plane init\`. Secret: the password of the routes is in it.
 # Start the server in this directory: nats-server -c ${configurationFile(name)}
 server_name: "${name}"
@@ -109,7 +109,7 @@ export const configurationFile = (server: string): string => `nats-${server}.con
 export const certificateFile = (server: string): string => `nats-${server}-cert.pem`;
 export const keyFile = (server: string): string => `nats-${server}-key.pem`;
 
-export const addressOf = ({ host, port }: Address): string => `${bracketed(host)}:${port}`;
+export const formatHostAndPort = ({ host, port }: Address): string => `${bracketed(host)}:${port}`;
 
 const BOUNDS = `# A frame is at most 512 KiB. A peer that lets more than max_pending wait is cut; the largest job is 12 MiB.
 max_payload: 1MB
@@ -119,7 +119,7 @@ ping_interval: "20s"
 ping_max: 2
 `;
 
-function accountsPart({ operatorJwt, systemAccount, preload }: Accounts, directory: string): string {
+function accountsPart({ operatorJwt, systemAccount, preload }: PlaneAccounts, directory: string): string {
   const accounts = Object.entries(preload).map(([account, jwt]) => `  ${account}: ${jwt}`);
   return `operator: ${operatorJwt}
 system_account: ${systemAccount}

@@ -6,8 +6,14 @@ import type { Random } from "../../base/random.ts";
 import { signJwt } from "../credentials/jwt.ts";
 import { createKey, type SigningKey } from "../credentials/nkeys.ts";
 import { mintUserJwt } from "../credentials/user-jwt.ts";
-import { type Accounts, serverConfiguration } from "./server-configuration.ts";
-import { ACCOUNT_LOOKUP, CLAIMS_UPDATE, EVENTS, systemEvents, systemLookup } from "./subjects.ts";
+import { type PlaneAccounts, serverConfiguration } from "./server-configuration.ts";
+import {
+  ACCOUNT_LOOKUP_SUBJECT,
+  CLAIMS_UPDATE_SUBJECT,
+  NODE_EVENTS_SUBJECT,
+  systemEventsSubject,
+  systemLookupSubject,
+} from "./subjects.ts";
 import type { SystemUser } from "./system-account.ts";
 
 export interface PlaneSetup {
@@ -17,7 +23,7 @@ export interface PlaneSetup {
   account: string;
   serverConfiguration: string;
   /** For the configuration of a cluster's servers. */
-  accounts: Accounts;
+  accounts: PlaneAccounts;
   /** The seed that gateways use to sign credentials. */
   accountSeed: string;
   operatorSeed: string;
@@ -47,7 +53,7 @@ export function newPlaneSetup(options: { url: string; random: Random; nowMs: num
     [system.publicKey]: systemAccountJwt(signing, { system, account, nowS }),
     [account.publicKey]: accountJwt(signing, { system, account, nowS }),
   };
-  const lookup = systemLookup(account.publicKey);
+  const lookup = systemLookupSubject(account.publicKey);
   const accounts = { operatorJwt, systemAccount: system.publicKey, preload };
   return {
     operator: root.publicKey,
@@ -57,7 +63,7 @@ export function newPlaneSetup(options: { url: string; random: Random; nowMs: num
     accounts,
     accountSeed: account.seed,
     operatorSeed: signing.seed,
-    system: newUser(system, { name: "tollgate", publish: [CLAIMS_UPDATE, lookup], subscribe: ["_INBOX.>"] }),
+    system: newUser(system, { name: "tollgate", publish: [CLAIMS_UPDATE_SUBJECT, lookup], subscribe: ["_INBOX.>"] }),
     operatorRootSeed: root.seed,
     administrator: newUser(system, { name: "administrator", publish: [">"], subscribe: [">"] }),
   };
@@ -80,8 +86,8 @@ interface AccountKeys {
 /** The system account's JWT. The other account may see only its own connections and its own JWT. */
 function systemAccountJwt(signing: SigningKey, { system, account, nowS }: AccountKeys): string {
   const exports = [
-    { name: "connections", subject: systemEvents(account.publicKey), type: "stream" },
-    { name: "lookup", subject: systemLookup(account.publicKey), type: "service" },
+    { name: "connections", subject: systemEventsSubject(account.publicKey), type: "stream" },
+    { name: "lookup", subject: systemLookupSubject(account.publicKey), type: "service" },
   ];
   const nats = { limits: UNLIMITED, exports, type: "account", version: 2 };
   return signJwt(signing, { iat: nowS, name: "system", sub: system.publicKey, nats });
@@ -89,8 +95,16 @@ function systemAccountJwt(signing: SigningKey, { system, account, nowS }: Accoun
 
 function accountJwt(signing: SigningKey, { system, account, nowS }: AccountKeys): string {
   const of = { account: system.publicKey };
-  const events = { subject: systemEvents(account.publicKey), local_subject: EVENTS.replace("*", "$1"), type: "stream" };
-  const lookup = { subject: systemLookup(account.publicKey), local_subject: ACCOUNT_LOOKUP, type: "service" };
+  const events = {
+    subject: systemEventsSubject(account.publicKey),
+    local_subject: NODE_EVENTS_SUBJECT.replace("*", "$1"),
+    type: "stream",
+  };
+  const lookup = {
+    subject: systemLookupSubject(account.publicKey),
+    local_subject: ACCOUNT_LOOKUP_SUBJECT,
+    type: "service",
+  };
   const imports = [
     { name: "connections", ...of, ...events },
     { name: "lookup", ...of, ...lookup },

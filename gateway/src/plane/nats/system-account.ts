@@ -6,7 +6,7 @@ import { z } from "zod";
 import { keyFromSeed } from "../credentials/nkeys.ts";
 import { type AccountClaims, readAccount } from "./account-jwt.ts";
 import { connectNats } from "./connect.ts";
-import { CLAIMS_UPDATE, systemLookup } from "./subjects.ts";
+import { CLAIMS_UPDATE_SUBJECT, systemLookupSubject } from "./subjects.ts";
 
 const ANSWER_MS_MAX = 5_000;
 
@@ -16,7 +16,7 @@ export interface SystemUser {
 }
 
 /** Access to the account's JWT, over a connection without node messages, so that a flood cannot delay it. */
-export interface AccountRecord {
+export interface AccountJwtAccess {
   /** Returns the version on the servers. */
   read(): Promise<AccountClaims>;
   /** Resolves when a server has accepted the new JWT. That server forwards it to the rest of the cluster. */
@@ -35,7 +35,7 @@ interface SystemPlace {
 
 export async function useSystemAccount(
   { url, user, account, answerTimeoutMs }: SystemPlace,
-  task: (record: AccountRecord) => Promise<void>,
+  task: (record: AccountJwtAccess) => Promise<void>,
 ): Promise<void> {
   const key = keyFromSeed(user.seed, "user");
   const login = { url, name: "tollgate revocation", jwt: user.jwt, key, dialTimeoutMs: answerTimeoutMs };
@@ -44,13 +44,13 @@ export async function useSystemAccount(
   try {
     await task({
       async read() {
-        const answer = await connection.request(systemLookup(account), new Uint8Array(0), { timeout });
+        const answer = await connection.request(systemLookupSubject(account), new Uint8Array(0), { timeout });
         const claims = readAccount(answer.string());
         if (claims === undefined) throw new Error("NATS did not return the account's JWT");
         return claims;
       },
       async write(jwt) {
-        const answer = await connection.request(CLAIMS_UPDATE, jwt, { timeout });
+        const answer = await connection.request(CLAIMS_UPDATE_SUBJECT, jwt, { timeout });
         const { error } = Answer.parse(answer.json());
         if (error !== undefined) throw new Error(`NATS refused the account's new JWT: ${error.description}`);
       },

@@ -1,7 +1,7 @@
 /** The export of an account as files: the files that its console pages offer, and its settings and lists as JSON. */
 import type { Membership } from "../../accounts/accounts.ts";
-import type { SignedIn } from "../../accounts/identities.ts";
-import { timeOf } from "../../base/ids.ts";
+import type { SignedInPerson } from "../../accounts/identities.ts";
+import { creationTimeMsOf } from "../../base/ids.ts";
 import { DAY_MS } from "../../base/time.ts";
 import type { ZipEntry } from "../../base/zip.ts";
 import type { OpenCall } from "../../http/call.ts";
@@ -25,7 +25,7 @@ const PAGE_ROWS = 100;
 const USAGE_DAYS = 400;
 
 interface Caller {
-  who: SignedIn;
+  who: SignedInPerson;
   call: OpenCall;
 }
 /** A route's handler for reading. The export passes the results of its guard and its query directly. */
@@ -57,14 +57,14 @@ export async function* accountFiles(
     notifications: await ask(notifications.getNotificationSettings),
   }));
   yield list("notifications.json", notifications.listNotifications as Reads<Page>);
-  const months = monthsFrom(timeOf(account.id), now());
+  const months = monthsFrom(creationTimeMsOf(account.id), now());
   if (account.kind === "builder") {
     const { getCredits, exportStatement } = statementHandlers(parts);
     yield json("credit.json", () => ask(getCredits));
     yield list("keys.json", keyHandlers(parts).listKeys as Reads<Page>);
     yield await file("", requestHandlers(parts).exportRequests);
     yield await file("", exportStatement);
-    const since = new Date(Math.max(timeOf(account.id), now() - USAGE_DAYS * DAY_MS));
+    const since = new Date(Math.max(creationTimeMsOf(account.id), now() - USAGE_DAYS * DAY_MS));
     yield json("usage-by-day-and-model.json", async () => {
       const { data } = await ask(moneyHandlers(parts).getUsage, { by: "day", split: "model", from: since });
       return data;

@@ -2,12 +2,12 @@
 import type { accountRoutes } from "@tollgate/api/console/accounts.ts";
 import { permissionsOf } from "@tollgate/api/roles.ts";
 import type { Membership } from "../../accounts/accounts.ts";
-import type { Identities, SignedIn } from "../../accounts/identities.ts";
+import type { Identities, SignedInPerson } from "../../accounts/identities.ts";
 import type { AccountParts } from "../../accounts/parts.ts";
 import type { ChosenPreferences } from "../../accounts/preferences.ts";
 import type { OpenSession } from "../../accounts/sessions.ts";
-import { publicId, suffixOf, type Uuid } from "../../base/ids.ts";
-import { seconds } from "../../base/time.ts";
+import { publicId, publicIdSuffix, type Uuid } from "../../base/ids.ts";
+import { toUnixSeconds } from "../../base/time.ts";
 import { requireRole } from "../../http/guards.ts";
 import { singlePage } from "../../http/lists/pages.ts";
 import type { Handlers } from "../../http/routes.ts";
@@ -59,7 +59,7 @@ export function accountHandlers({ identities }: Pick<AccountParts, "identities">
 }
 
 /** A person and the accounts that they belong to. */
-export async function meObject(identities: Identities, who: SignedIn) {
+export async function meObject(identities: Identities, who: SignedInPerson) {
   const { identityId } = who;
   const [accounts, chosen] = await Promise.all([
     identities.accountsOf(identityId),
@@ -68,7 +68,7 @@ export async function meObject(identities: Identities, who: SignedIn) {
   return { identity: identityObject(who, chosen), accounts: accounts.map(accountObject) };
 }
 
-function identityObject(who: SignedIn, { locale, timeZone }: ChosenPreferences) {
+function identityObject(who: SignedInPerson, { locale, timeZone }: ChosenPreferences) {
   const { identityId, email, name, operator, emailVerified, twoFactor } = who;
   return {
     id: publicId("usr", identityId),
@@ -86,11 +86,11 @@ export function accountObject({ id, kind, name, suspended, role }: Membership) {
   return { id: publicId("acc", id), kind, name, suspended, role, may: [...permissionsOf(role)] };
 }
 
-const sessionName = (id: Uuid): string => `ses_${suffixOf(id)}`;
+const sessionName = (id: Uuid): string => `ses_${publicIdSuffix(id)}`;
 
 export function sessionObject(
   { id, address, userAgent, scriptAccess, createdAt, expiresAt }: OpenSession,
-  who: SignedIn,
+  who: SignedInPerson,
 ) {
   return {
     id: sessionName(id),
@@ -98,7 +98,7 @@ export function sessionObject(
     address,
     user_agent: userAgent,
     script_access: scriptAccess,
-    created_at: seconds(createdAt),
-    expires_at: seconds(expiresAt),
+    created_at: toUnixSeconds(createdAt),
+    expires_at: toUnixSeconds(expiresAt),
   };
 }

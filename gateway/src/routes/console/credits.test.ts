@@ -19,7 +19,7 @@ import { systemRandom } from "../../base/random.ts";
 import { openPayments, type Payments } from "../../payments/payments.ts";
 import type { PaymentProvider } from "../../payments/provider.ts";
 import { stripeProvider } from "../../payments/stripe.ts";
-import { stripeAt } from "../../payments/testing.ts";
+import { createStripeProviderAt } from "../../payments/testing.ts";
 import { type Answer, Browser } from "../testing/browser.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { originOf } from "./credits.ts";
@@ -31,7 +31,7 @@ let app: FastifyInstance;
 before(async () => {
   platform = await openTestPlatform();
   demo = await openDemoProvider({ clock: systemClock, random: systemRandom(), log });
-  app = serve(paymentsAt(stripeAt(demo)));
+  app = serve(paymentsAt(createStripeProviderAt(demo)));
 });
 after(async () => {
   await demo.close();
@@ -150,7 +150,7 @@ describe("status 200", () => {
     const here = demo.shop.sales.at(-1);
     assert.equal(here?.successUrl, `http://console.test/console?purchase=done&checkout=${here?.reference}`);
     assert.equal(here?.cancelUrl, `http://console.test/console?purchase=cancelled&checkout=${here?.reference}`);
-    const behind = serve(paymentsAt(stripeAt(demo)), "https://tollgate.example/");
+    const behind = serve(paymentsAt(createStripeProviderAt(demo)), "https://tollgate.example/");
     const { browser: other } = await person(["builder"], { server: behind });
     await buy(other);
     assert.match(String(demo.shop.sales.at(-1)?.successUrl), /^https:\/\/tollgate\.example\/console\?/);

@@ -8,7 +8,7 @@ import { creditRoutes } from "@tollgate/api/console/money.ts";
 import { methodAndUrl } from "@tollgate/api/route.ts";
 import type { FastifyInstance } from "fastify";
 import { publicId } from "../../base/ids.ts";
-import { exactMicro } from "../../base/money.ts";
+import { formatExactMicrodollars } from "../../base/money.ts";
 import { fault, invalidRequest } from "../../faults.ts";
 import { singlePage } from "../../http/lists/pages.ts";
 import type { Handlers } from "../../http/routes.ts";
@@ -41,7 +41,7 @@ export function creditHandlers({
         id: publicId("pay", id),
         url,
         pack_id: pack,
-        amount_micro: exactMicro(price),
+        amount_micro: formatExactMicrodollars(price),
       };
     },
   };
@@ -77,7 +77,7 @@ export function originOf({ origin, host }: IncomingHttpHeaders, scheme: Scheme =
 }
 
 function packObject({ id, name, price }: Pack) {
-  const micro = exactMicro(price);
+  const micro = formatExactMicrodollars(price);
   return {
     id,
     object: "pack" as const,

@@ -10,23 +10,23 @@ import { dollars } from "../../base/money.ts";
 import { readZip } from "../../base/testing/read-zip.ts";
 import { checkLedger } from "../../ledger/check.ts";
 import { Browser, PASSWORD } from "../testing/browser.ts";
-import { insertServed } from "../testing/past-requests.ts";
+import { insertServedRequest } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
-import { assertRefused, type Person, signedIn } from "../testing/signed-in.ts";
+import { assertRefused, type Person, signInTestPerson } from "../testing/sign-in-test-person.ts";
 
 const MARK = "Zebulon";
 
 let platform: TestPlatform;
 before(async () => {
   platform = await openTestPlatform();
-  // At this price, the five output tokens that `insertServed` uses by default cost 1,000,000, and fifty cost
+  // At this price, the five output tokens that `insertServedRequest` uses by default cost 1,000,000, and fifty cost
   // 10,000,000. The tests below use these charges.
   await rows("insert into price (version, model, price_in_pico, price_out_pico) values (1, 'tiny-3b', 0, 200000)");
 });
 after(() => platform.close());
 
 const person = (kind?: "builder" | "host", more?: { operator: boolean }): Promise<Person> =>
-  signedIn(platform, kind === undefined ? [] : [{ kind }], more);
+  signInTestPerson(platform, kind === undefined ? [] : [{ kind }], more);
 const accountOf = ({ accountIds }: Person): Uuid => accountIds[0] as Uuid;
 const path = (who: Person, what: string): string => `/console/api/accounts/${publicId("acc", accountOf(who))}/${what}`;
 const remove = (who: Person, body: object, browser = who.browser) =>
@@ -53,7 +53,11 @@ describe("exporting an account", () => {
   test("returns a builder's records as files, without secrets", async () => {
     const who = await person("builder");
     const key = await who.browser.send("POST", "/console/api/keys", { body: { name: "web" } });
-    const request = await insertServed(platform, { accountId: accountOf(who), charge: 1_000_000n, label: "orders" });
+    const request = await insertServedRequest(platform, {
+      accountId: accountOf(who),
+      charge: 1_000_000n,
+      label: "orders",
+    });
     await platform.rollUp();
     const files = await exportOf(who, path(who, "export.zip"));
     const month = new Date().toISOString().slice(0, 7);
@@ -123,7 +127,7 @@ describe("deleting an account", () => {
     const secret = `Bearer ${String(key.body.secret)}`;
     assert.ok((await platform.parts.apiKeys.authenticate(secret)) !== undefined);
     for (const label of [MARK, `${MARK} 2`]) {
-      await insertServed(platform, { accountId: id, charge: 1_000_000n, label, keyName: MARK, client: MARK });
+      await insertServedRequest(platform, { accountId: id, charge: 1_000_000n, label, keyName: MARK, client: MARK });
     }
     await platform.rollUp();
     await who.browser.send("PUT", "/console/api/credits/alert", { body: { mark_micro: "1000000" } });
@@ -183,7 +187,7 @@ describe("deleting an account", () => {
       hardware: { gpu: MARK },
       agent: "",
     });
-    await insertServed(platform, {
+    await insertServedRequest(platform, {
       accountId: accountOf(builder),
       charge: 10_000_000n,
       completionTokens: 50,
@@ -273,7 +277,7 @@ describe("deleting an account", () => {
     assertRefused(refused, 409, "deletion_blocked");
     assert.match(refused.body.error?.message ?? "", /quarantine/);
     await fleet.release(node.id, "a test");
-    await insertServed(platform, {
+    await insertServedRequest(platform, {
       accountId: accountOf(builder),
       charge: 10_000_000n,
       completionTokens: 50,

@@ -1,9 +1,9 @@
 /** Export and deletion of an account, and of a person. */
 import { CODE_RULE, type deletionRoutes, EMAIL_RULE, NAME_RULE } from "@tollgate/api/console/deletion.ts";
 import type { Membership } from "../../accounts/accounts.ts";
-import type { SignedIn } from "../../accounts/identities.ts";
+import type { SignedInPerson } from "../../accounts/identities.ts";
 import { publicId } from "../../base/ids.ts";
-import { exactMicro } from "../../base/money.ts";
+import { formatExactMicrodollars } from "../../base/money.ts";
 import { writeZip } from "../../base/zip.ts";
 import { type Fault, ruleViolation } from "../../faults.ts";
 import type { OpenCall } from "../../http/call.ts";
@@ -21,14 +21,18 @@ export function deletionHandlers(parts: Parts): Handlers<typeof deletionRoutes> 
   const { deletion, leaving } = identities;
 
   /** The named account, suspended or not. Throws unless the person is an owner. */
-  const owned = async (who: SignedIn, name: string, refuse: (code: "not_found") => Fault): Promise<Membership> => {
+  const owned = async (
+    who: SignedInPerson,
+    name: string,
+    refuse: (code: "not_found") => Fault,
+  ): Promise<Membership> => {
     const theirs = await identities.accountsOf(who.identityId);
     const account = theirs.find(({ id }) => publicId("acc", id) === name);
     if (account === undefined) throw refuse("not_found");
     requireRole(account, "own");
     return account;
   };
-  const prove = (asked: { who: SignedIn; call: OpenCall }, code: string | null | undefined): Promise<void> =>
+  const prove = (asked: { who: SignedInPerson; call: OpenCall }, code: string | null | undefined): Promise<void> =>
     requireSecondFactor(identities, asked, { code, rule: CODE_RULE });
 
   return withSignInErrors<Handlers<typeof deletionRoutes>>({
@@ -44,7 +48,7 @@ export function deletionHandlers(parts: Parts): Handlers<typeof deletionRoutes> 
         object: "account_deletion",
         account: publicId("acc", id),
         kind,
-        given_up_micro: exactMicro(balance),
+        given_up_micro: formatExactMicrodollars(balance),
         keys,
         nodes,
         people,

@@ -6,13 +6,13 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { systemClock } from "../../base/clock.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
-import { exactMicro, pico } from "../../base/money.ts";
-import { seconds } from "../../base/time.ts";
+import { formatExactMicrodollars, pico } from "../../base/money.ts";
+import { toUnixSeconds } from "../../base/time.ts";
 import { openRetention } from "../../history/retention.ts";
 import { makePastMonths, monthsAgo, nameOfMonth } from "../../history/testing.ts";
-import { insertServed } from "../testing/past-requests.ts";
+import { insertServedRequest } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
-import { type Person, signedIn } from "../testing/signed-in.ts";
+import { type Person, signInTestPerson } from "../testing/sign-in-test-person.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const CHARGE = 1_500_000n;
@@ -24,14 +24,14 @@ let host: Person;
 let past: Uuid[] = [];
 before(async () => {
   platform = await openTestPlatform();
-  builder = await signedIn(platform, [{ kind: "builder" }]);
-  host = await signedIn(platform, [{ kind: "host" }]);
+  builder = await signInTestPerson(platform, [{ kind: "builder" }]);
+  host = await signInTestPerson(platform, [{ kind: "host" }]);
   await makePastMonths(platform.pool, 3);
   past = [];
   for (const ago of [3, 2, 1]) {
     for (const day of [1, 2, 3]) {
       past.push(
-        await insertServed(platform, {
+        await insertServedRequest(platform, {
           accountId: builder.accountIds[0] as Uuid,
           at: new Date(monthsAgo(ago).getTime() + day * DAY_MS),
           charge: CHARGE,
@@ -72,10 +72,10 @@ test("after two months were dropped, the console lists later requests only, and 
     "",
     "?sort=oldest",
     "?outcome=ok&sort=oldest",
-    `?sort=cost&from=${seconds(monthsAgo(1))}&to=${seconds(monthsAgo(0))}`,
+    `?sort=cost&from=${toUnixSeconds(monthsAgo(1))}&to=${toUnixSeconds(monthsAgo(0))}`,
   ]) {
     const { body } = await get(`requests${query}`);
-    assert.equal(body.kept_from, seconds(monthsAgo(1)), query);
+    assert.equal(body.kept_from, toUnixSeconds(monthsAgo(1)), query);
     assert.deepEqual((body.data as { id: string }[]).map(({ id }) => id).toSorted(), kept.toSorted(), query);
     assert.equal(body.next_cursor, null);
   }
@@ -102,7 +102,14 @@ test("after two months were dropped, the console lists later requests only, and 
       reason,
     ]),
     [2, 1]
-      .map((n) => ["charge", nameOfMonth(monthsAgo(n + 1)), exactMicro(pico(-3n * CHARGE)), null, null, null])
+      .map((n) => [
+        "charge",
+        nameOfMonth(monthsAgo(n + 1)),
+        formatExactMicrodollars(pico(-3n * CHARGE)),
+        null,
+        null,
+        null,
+      ])
       .toReversed(),
   );
   assert.deepEqual(

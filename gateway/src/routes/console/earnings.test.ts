@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";
-import { exactMicro, pico } from "../../base/money.ts";
+import { formatExactMicrodollars, pico } from "../../base/money.ts";
 import { hostShareOf } from "../../base/testing.ts";
 import { openFleet } from "../../fleet/fleet.ts";
-import { insertServed } from "../testing/past-requests.ts";
+import { insertServedRequest } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
-import { assertRefused, signedIn } from "../testing/signed-in.ts";
+import { assertRefused, signInTestPerson } from "../testing/sign-in-test-person.ts";
 
 const API = "/console/api";
 
@@ -18,10 +18,10 @@ before(async () => {
 after(() => platform.close());
 
 const share = (...charges: bigint[]): string =>
-  exactMicro(pico(charges.reduce((sum, charge) => sum + hostShareOf(charge), 0n)));
+  formatExactMicrodollars(pico(charges.reduce((sum, charge) => sum + hostShareOf(charge), 0n)));
 
 async function hostWithNode(name: string) {
-  const host = await signedIn(platform, [{ kind: "host" }]);
+  const host = await signInTestPerson(platform, [{ kind: "host" }]);
   const accountId = host.accountIds[0] as Uuid;
   const node = await openFleet(platform).register(accountId, { name, hardware: {}, agent: "" });
   return { host, at: { accountId, nodeId: node.id }, node: publicId("node", node.id) };
@@ -34,10 +34,10 @@ describe("status 200", () => {
     const { host, at, node } = await hostWithNode("barn");
     const other = await hostWithNode("elsewhere");
     const [first, second] = [new Date("2026-11-13T23:30:00Z"), new Date("2026-11-14T00:10:00Z")];
-    await insertServed(platform, { accountId, charge: 3_333_333n, host: at, at: first });
-    await insertServed(platform, { accountId, charge: 10_000_001n, host: at, at: second });
-    await insertServed(platform, { accountId, charge: 7n, host: at, at: second, model: "small-8b" });
-    await insertServed(platform, { accountId, charge: 500n, host: other.at, at: second });
+    await insertServedRequest(platform, { accountId, charge: 3_333_333n, host: at, at: first });
+    await insertServedRequest(platform, { accountId, charge: 10_000_001n, host: at, at: second });
+    await insertServedRequest(platform, { accountId, charge: 7n, host: at, at: second, model: "small-8b" });
+    await insertServedRequest(platform, { accountId, charge: 500n, host: other.at, at: second });
     const ask = async (query: string) => {
       const { status, text, body } = await host.browser.send("GET", `${API}/earnings/sums?from=2026-11-13&${query}`);
       assert.equal(status, 200, text);
@@ -73,14 +73,14 @@ describe("status 200", () => {
     const accountId = builder.accountIds[0] as Uuid;
     const { host, at, node } = await hostWithNode("kiln");
     const other = await hostWithNode("mill");
-    const early = await insertServed(platform, {
+    const early = await insertServedRequest(platform, {
       accountId,
       charge: 3n,
       host: at,
       at: new Date("2026-11-12T08:00:00Z"),
     });
-    const late = await insertServed(platform, { accountId, charge: 3_333_333n, host: at });
-    await insertServed(platform, { accountId, charge: 9n, host: other.at });
+    const late = await insertServedRequest(platform, { accountId, charge: 3_333_333n, host: at });
+    await insertServedRequest(platform, { accountId, charge: 9n, host: other.at });
     const file = await host.browser.send("GET", `${API}/earnings.csv`);
     assert.equal(file.headers["content-type"], "text/csv; charset=utf-8");
     assert.equal(file.headers["content-disposition"], 'attachment; filename="earnings.csv"');

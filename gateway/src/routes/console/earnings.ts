@@ -3,8 +3,8 @@ import type { EarningSumsFields, earningRoutes } from "@tollgate/api/console/ear
 import type { z } from "zod";
 import type { Columns } from "../../base/csv.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
-import { exactMicro } from "../../base/money.ts";
-import { DAY_MS, seconds } from "../../base/time.ts";
+import { formatExactMicrodollars } from "../../base/money.ts";
+import { DAY_MS, toUnixSeconds } from "../../base/time.ts";
 import { ruleViolation } from "../../faults.ts";
 import type { EarningHourlySum, EarningLine } from "../../history/earnings.ts";
 import type { HistoryParts } from "../../history/parts.ts";
@@ -46,7 +46,7 @@ export function earningHandlers(
       }
       const data = limitSums(await earnings.sums(account.id, { by, split, from, to, nodeId: nodeIdOfFilter(query) }));
       const shown = data.map((row) => sumObject(row, query));
-      return { object: "list", by, from: seconds(from), to: seconds(to), data: shown, next_cursor: null };
+      return { object: "list", by, from: toUnixSeconds(from), to: toUnixSeconds(to), data: shown, next_cursor: null };
     },
 
     async getEarningReceipt({ account, params, refuse }) {
@@ -66,8 +66,8 @@ function sumObject({ bucket, part, amount, own, ...counts }: EarningHourlySum, {
     requests: counts.requests,
     prompt_tokens: counts.promptTokens,
     completion_tokens: counts.completionTokens,
-    earned_micro: exactMicro(amount),
-    own_micro: exactMicro(own),
+    earned_micro: formatExactMicrodollars(amount),
+    own_micro: formatExactMicrodollars(own),
   };
 }
 
@@ -79,6 +79,6 @@ const CSV_COLUMNS: Columns<EarningLine> = {
   outcome: ({ outcome }) => outcome,
   prompt_tokens: ({ promptTokens }) => promptTokens,
   completion_tokens: ({ completionTokens }) => completionTokens,
-  earned_micro: ({ earned }) => exactMicro(earned),
+  earned_micro: ({ earned }) => formatExactMicrodollars(earned),
   own: ({ own }) => String(own),
 };

@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";
-import { dollars, exactMicro, pico, ZERO } from "../../base/money.ts";
+import { dollars, formatExactMicrodollars, pico, ZERO } from "../../base/money.ts";
 import { hostShareOf } from "../../base/testing.ts";
 import { type Node, openFleet } from "../../fleet/fleet.ts";
-import { insertServed } from "../testing/past-requests.ts";
+import { insertServedRequest } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
-import { assertRefused, type Person, signedIn } from "../testing/signed-in.ts";
+import { assertRefused, type Person, signInTestPerson } from "../testing/sign-in-test-person.ts";
 
 const API = "/console/api";
 const HOUR_MS = 3_600_000;
@@ -17,7 +17,7 @@ let owner: Person;
 let accountId: Uuid;
 before(async () => {
   platform = await openTestPlatform();
-  owner = await signedIn(platform, [{ kind: "host" }]);
+  owner = await signInTestPerson(platform, [{ kind: "host" }]);
   accountId = owner.accountIds[0] as Uuid;
 });
 after(() => platform.close());
@@ -27,7 +27,7 @@ const newNode = (name: string, account: Uuid): Promise<Node> =>
 
 describe("status 200", () => {
   test("returns every paid request, the amount owed and the payouts", async () => {
-    const host = await signedIn(platform, [{ kind: "host" }]);
+    const host = await signInTestPerson(platform, [{ kind: "host" }]);
     const builder = await platform.person([{ kind: "builder" }]);
     const [account] = host.accountIds as [Uuid];
     const node = await newNode("silo", account);
@@ -36,7 +36,7 @@ describe("status 200", () => {
     for (const charge of charges) {
       const at = { accountId: account, nodeId: node.id };
       requests.push(
-        await insertServed(platform, {
+        await insertServedRequest(platform, {
           accountId: builder.accountIds[0] as Uuid,
           charge,
           host: at,
@@ -62,31 +62,31 @@ describe("status 200", () => {
           prompt_tokens: 3,
           completion_tokens: 5,
           outcome: "ok",
-          earned_micro: exactMicro(shares[i] ?? ZERO),
+          earned_micro: formatExactMicrodollars(shares[i] ?? ZERO),
           own: false,
         }))
         .sort((a, b) => (a.request_id < b.request_id ? -1 : 1)),
     );
     assert.deepEqual(balance, {
-      earned_micro: exactMicro(pico(total)),
+      earned_micro: formatExactMicrodollars(pico(total)),
       own_micro: "0.000000",
       paid_out_micro: "2.000000",
       set_off_micro: "0.000000",
-      pending_micro: exactMicro(pico(total - 2_000_000n)),
+      pending_micro: formatExactMicrodollars(pico(total - 2_000_000n)),
       held_back_micro: "0.000000",
       withheld_micro: "0.000000",
     });
-    assert.equal(today_micro, exactMicro(pico(total)));
+    assert.equal(today_micro, formatExactMicrodollars(pico(total)));
     assert.ok(!answer.text.includes("their secret"), "whose request it was is not the host's business");
     const stats = (await host.browser.send("GET", `${API}/nodes/${publicId("node", node.id)}`)).body.stats as {
       today: object;
     };
-    const earned_micro = exactMicro(pico(total));
+    const earned_micro = formatExactMicrodollars(pico(total));
     assert.deepEqual(stats.today, { requests: 2, prompt_tokens: 6, completion_tokens: 10, earned_micro });
   });
 
   test("returns in pages, filtered by node and time, the same earnings as a search of all earnings", async () => {
-    const host = await signedIn(platform, [{ kind: "host" }]);
+    const host = await signInTestPerson(platform, [{ kind: "host" }]);
     const [account] = host.accountIds as [Uuid];
     const builder = (await platform.person([{ kind: "builder" }])).accountIds[0] as Uuid;
     const [common, rare] = [await newNode("common", account), await newNode("rare", account)];
@@ -98,7 +98,7 @@ describe("status 200", () => {
     const past = await Promise.all(
       rows.map(async (row) => ({
         ...row,
-        id: await insertServed(platform, {
+        id: await insertServedRequest(platform, {
           accountId: builder,
           charge: 1_000n,
           at: row.at,
@@ -137,7 +137,7 @@ describe("status 200", () => {
   });
 
   test("does not count the balance of the same person's builder account as earnings", async () => {
-    const both = await signedIn(platform, [{ kind: "host" }, { kind: "builder" }]);
+    const both = await signInTestPerson(platform, [{ kind: "host" }, { kind: "builder" }]);
     const { body } = await both.browser.send("GET", `${API}/earnings`);
     assert.equal((body.balance as { pending_micro: string }).pending_micro, "0.000000");
     assert.equal((await platform.ledger.balance(both.accountIds[1] as Uuid))?.balance, dollars(5));
@@ -159,11 +159,11 @@ describe("status 400", () => {
   });
 
   test("refuses a cursor that is forged or belongs to another host with invalid_cursor", async () => {
-    const other = await signedIn(platform, [{ kind: "host" }]);
+    const other = await signInTestPerson(platform, [{ kind: "host" }]);
     const builder = (await platform.person([{ kind: "builder" }])).accountIds[0] as Uuid;
     for (const account of [accountId, other.accountIds[0] as Uuid]) {
       const host = { accountId: account, nodeId: platform.newId() };
-      for (let i = 0; i < 2; i++) await insertServed(platform, { accountId: builder, charge: 10n, host });
+      for (let i = 0; i < 2; i++) await insertServedRequest(platform, { accountId: builder, charge: 10n, host });
     }
     const theirs = (await other.browser.send("GET", `${API}/earnings?limit=1`)).body.next_cursor;
     assert.ok(theirs);

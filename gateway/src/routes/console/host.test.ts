@@ -5,7 +5,7 @@ import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { type Fleet, type Node, openFleet } from "../../fleet/fleet.ts";
 import { NODE_RULES } from "../../fleet/rules.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
-import { assertRefused, type Person, signedIn } from "../testing/signed-in.ts";
+import { assertRefused, type Person, signInTestPerson } from "../testing/sign-in-test-person.ts";
 
 const API = "/console/api";
 
@@ -16,7 +16,7 @@ let accountId: Uuid;
 before(async () => {
   platform = await openTestPlatform();
   fleet = openFleet({ ...platform, rules: { ...NODE_RULES, probationNodesMax: 100 } });
-  owner = await signedIn(platform, [{ kind: "host" }]);
+  owner = await signInTestPerson(platform, [{ kind: "host" }]);
   accountId = owner.accountIds[0] as Uuid;
 });
 after(() => platform.close());
@@ -83,7 +83,7 @@ describe("status 200", () => {
   });
 
   test("lists every node once over all pages, without the large hardware descriptions", async () => {
-    const many = await signedIn(platform, [{ kind: "host" }]);
+    const many = await signInTestPerson(platform, [{ kind: "host" }]);
     await platform.pool.query(
       `insert into node (id, account_id, name, hardware)
          select gen_random_uuid(), $1, 'n' || i, jsonb_build_object('notes', repeat('x', 60000))
@@ -109,7 +109,7 @@ describe("status 200", () => {
   });
 
   test("shows that a node gets no requests because another node of its host is quarantined", async () => {
-    const host = await signedIn(platform, [{ kind: "host" }]);
+    const host = await signInTestPerson(platform, [{ kind: "host" }]);
     const account = host.accountIds[0] as Uuid;
     const bad = await newNode("bad", account);
     await fleet.quarantine(bad.id, { reason: "canary", evidence: {}, by: "platform" });
@@ -156,7 +156,7 @@ describe("status 400", () => {
 
 describe("status 404", () => {
   test("returns the same not_found for another host's token and for an unknown token", async () => {
-    const stranger = await signedIn(platform, [{ kind: "host" }]);
+    const stranger = await signInTestPerson(platform, [{ kind: "host" }]);
     const { body } = await owner.browser.send("POST", `${API}/host-tokens`, { body: { name: "mine" } });
     const answers: unknown[] = [];
     for (const id of [body.id, publicId("hst", platform.newId()), "hst_1", "nonsense"]) {
@@ -172,7 +172,7 @@ describe("status 404", () => {
   });
 
   test("returns the same node_not_found for another host's node and for an unknown node, whatever the body", async () => {
-    const stranger = await signedIn(platform, [{ kind: "host" }]);
+    const stranger = await signInTestPerson(platform, [{ kind: "host" }]);
     const node = await newNode("not yours");
     await fleet.elect(accountId, node.id, ["tiny-3b"]);
     const answers: unknown[] = [];

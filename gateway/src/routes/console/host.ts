@@ -3,13 +3,13 @@ import type { HostToken, hostRoutes } from "@tollgate/api/console/host.ts";
 import type { z } from "zod";
 import { parseId, publicId } from "../../base/ids.ts";
 import { invariant } from "../../base/invariant.ts";
-import { seconds } from "../../base/time.ts";
+import { toUnixSeconds } from "../../base/time.ts";
 import type { Handlers } from "../../http/routes.ts";
-import { type SecretRecord, TooManyOpen } from "../../keys/keys.ts";
+import { type SecretRecord, TooManyActiveSecretsError } from "../../keys/keys.ts";
 import type { KeyParts } from "../../keys/parts.ts";
 import { type ChecksParts, checksPage } from "../nodes/checks.ts";
 import { hostInsight, type InsightParts, jobsPage, nodeInsight } from "../nodes/insight.ts";
-import { type MarketParts, marketOf } from "../nodes/market.ts";
+import { type MarketParts, readMarketForHost } from "../nodes/market.ts";
 import { modelsForHosts } from "../nodes/models.ts";
 import { type OwnNodesParts, ownNodeHandlers } from "../nodes/own-nodes.ts";
 import { nodeStats, type StatsParts } from "../nodes/stats.ts";
@@ -35,7 +35,7 @@ export function hostHandlers(
 
     async createHostToken({ account, body, refuse }) {
       const { id, token } = await hostTokens.issue(account.id, body().name).catch((cause) => {
-        throw cause instanceof TooManyOpen ? refuse("limit_reached", { cause }) : cause;
+        throw cause instanceof TooManyActiveSecretsError ? refuse("limit_reached", { cause }) : cause;
       });
       const record = await hostTokens.find(account.id, id);
       invariant(record !== undefined, "a token that was issued is there");
@@ -88,7 +88,7 @@ export function hostHandlers(
     async getMarket({ account, query, refuse }) {
       const node = query.node === undefined ? undefined : await nodes.find(account.id, query.node);
       if (query.node !== undefined && node === undefined) throw refuse("node_not_found");
-      return marketOf(parts, account.id, node);
+      return readMarketForHost(parts, account.id, node);
     },
 
     listNodeModels: async () => modelsForHosts(catalogue()),
@@ -108,8 +108,8 @@ function tokenObject({
     object: "host_token",
     name,
     start: `tht_live_${reference}`,
-    created_at: seconds(createdAt),
-    last_used_at: lastUsedAt === null ? null : seconds(lastUsedAt),
-    revoked_at: revokedAt === null ? null : seconds(revokedAt),
+    created_at: toUnixSeconds(createdAt),
+    last_used_at: lastUsedAt === null ? null : toUnixSeconds(lastUsedAt),
+    revoked_at: revokedAt === null ? null : toUnixSeconds(revokedAt),
   };
 }

@@ -3,9 +3,9 @@ import { after, before, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { dollars, PICO_PER_DOLLAR, type Pico } from "../../base/money.ts";
 import type { Browser } from "../testing/browser.ts";
-import { insertServed } from "../testing/past-requests.ts";
+import { insertServedRequest } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
-import { signedIn } from "../testing/signed-in.ts";
+import { signInTestPerson } from "../testing/sign-in-test-person.ts";
 
 let platform: TestPlatform;
 before(async () => {
@@ -35,12 +35,12 @@ const behind = (texts: string[], name: string, count: number): string[] => {
 };
 
 async function world() {
-  const builder = await signedIn(platform, [{ kind: "builder" }]);
-  const host = await signedIn(platform, [{ kind: "host" }]);
+  const builder = await signInTestPerson(platform, [{ kind: "builder" }]);
+  const host = await signInTestPerson(platform, [{ kind: "host" }]);
   const [builderId, hostId] = [builder.accountIds[0] as Uuid, host.accountIds[0] as Uuid];
   const { id: nodeId } = await platform.parts.fleet.register(hostId, { name: "a node", hardware: {}, agent: "" });
   for (const charge of [PICO_PER_DOLLAR, 2n * PICO_PER_DOLLAR + 1n]) {
-    await insertServed(platform, { accountId: builderId, charge, host: { accountId: hostId, nodeId } });
+    await insertServedRequest(platform, { accountId: builderId, charge, host: { accountId: hostId, nodeId } });
   }
   await platform.ledger.transfer({
     id: platform.newId(),
@@ -73,7 +73,12 @@ test("a builder's invoice contains the month's transfers, its usage by model, an
 test("a host's monthly statement contains its earnings by model, its payouts and its balance", async () => {
   const { host, hostId, builderId, nodeId } = await world();
   const at = { accountId: hostId, nodeId };
-  await insertServed(platform, { accountId: builderId, charge: PICO_PER_DOLLAR, host: at, withheld: "node_failed" });
+  await insertServedRequest(platform, {
+    accountId: builderId,
+    charge: PICO_PER_DOLLAR,
+    host: at,
+    withheld: "node_failed",
+  });
   await platform.rollUp();
   const { balance } = (await platform.ledger.balance(hostId)) ?? {};
   const payout = { id: platform.newId(), kind: "payout", accountId: hostId, reason: "wire 1" } as const;

@@ -3,15 +3,15 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { startOfMonth } from "../../base/time.ts";
-import { insertServed } from "../testing/past-requests.ts";
+import { insertServedRequest } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
-import { assertRefused, type Person, signedIn } from "../testing/signed-in.ts";
+import { assertRefused, type Person, signInTestPerson } from "../testing/sign-in-test-person.ts";
 
 let platform: TestPlatform;
 let owner: Person;
 before(async () => {
   platform = await openTestPlatform();
-  owner = await signedIn(platform, [{ kind: "builder" }]);
+  owner = await signInTestPerson(platform, [{ kind: "builder" }]);
 });
 after(() => platform.close());
 
@@ -82,7 +82,7 @@ describe("status 201", () => {
 
 describe("status 200", () => {
   test("lists the account's keys, newest first, including revoked ones", async () => {
-    const person = await signedIn(platform, [{ kind: "builder" }]);
+    const person = await signInTestPerson(platform, [{ kind: "builder" }]);
     await made(owner, "of somebody else");
     const first = await made(person, "first");
     const second = await made(person, "second");
@@ -100,13 +100,13 @@ describe("status 200", () => {
   });
 
   test("shows each key's exact spend of this month", async () => {
-    const person = await signedIn(platform, [{ kind: "builder" }]);
+    const person = await signInTestPerson(platform, [{ kind: "builder" }]);
     const [accountId] = person.accountIds as [Uuid];
     const [busy, idle] = [await made(person, "busy"), await made(person, "idle")];
     const keyId = parseId("key", busy.id) as Uuid;
-    for (const charge of [1n, 9_830_400_001n]) await insertServed(platform, { accountId, keyId, charge });
+    for (const charge of [1n, 9_830_400_001n]) await insertServedRequest(platform, { accountId, keyId, charge });
     const before = new Date(startOfMonth(Date.now()).getTime() - 1);
-    await insertServed(platform, { accountId, keyId, charge: 7_000_000n, at: before });
+    await insertServedRequest(platform, { accountId, keyId, charge: 7_000_000n, at: before });
     const spend = new Map((await list(person)).map(({ id, spend_this_month }) => [id, spend_this_month]));
     assert.deepEqual(spend.get(busy.id), { requests: 2, charge_micro: "9830.400002" });
     assert.deepEqual(spend.get(idle.id), { requests: 0, charge_micro: "0.000000" });
@@ -215,7 +215,7 @@ describe("status 400", () => {
 describe("status 404", () => {
   test("returns the same not_found for another account's key and for an unknown key, and changes nothing", async () => {
     const theirs = await made(owner, "theirs");
-    const stranger = await signedIn(platform, [{ kind: "builder" }]);
+    const stranger = await signInTestPerson(platform, [{ kind: "builder" }]);
     const answers: unknown[] = [];
     for (const id of [theirs.id, publicId("key", platform.newId()), "key_nonsense", "nonsense"]) {
       for (const answer of [
@@ -256,7 +256,7 @@ test("the error for a field that is too large names the field and its limit", as
 
 describe("a member of the account's team", () => {
   const join = async (role: "member" | "owner"): Promise<Person> => {
-    const joined = await signedIn(platform);
+    const joined = await signInTestPerson(platform);
     const values = [owner.accountIds[0], joined.identityId];
     await platform.pool.query(
       role === "owner"

@@ -4,8 +4,8 @@ import type { z } from "zod";
 import type { Membership } from "../../accounts/accounts.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { invariant } from "../../base/invariant.ts";
-import { exactMicro, type Pico, picoOfMicro, ZERO } from "../../base/money.ts";
-import { seconds, startOfDay, startOfMonth } from "../../base/time.ts";
+import { formatExactMicrodollars, type Pico, picoOfMicro, ZERO } from "../../base/money.ts";
+import { startOfDay, startOfMonth, toUnixSeconds } from "../../base/time.ts";
 import { invalidRequest, ruleViolation } from "../../faults.ts";
 import type { HourlySum } from "../../history/hourly-sums.ts";
 import type { HistoryParts } from "../../history/parts.ts";
@@ -13,7 +13,7 @@ import { roleRequired } from "../../http/guards.ts";
 import type { Handlers } from "../../http/routes.ts";
 import type { InferenceParts } from "../../inference/parts.ts";
 import type { ApiKeyRecord } from "../../keys/api-keys.ts";
-import { type LimitOverrides, TooManyOpen } from "../../keys/keys.ts";
+import { type LimitOverrides, TooManyActiveSecretsError } from "../../keys/keys.ts";
 import type { KeyParts } from "../../keys/parts.ts";
 import { type KeyChange, loosenedLimits } from "../../keys/settings.ts";
 import { effectiveLimits, highestOwnLimits, type KeyLimits } from "../../limits/limits.ts";
@@ -73,7 +73,7 @@ export function keyHandlers(
       const { name, ...fields } = body();
       const key = { name, by: who.identityId, settings: settings(fields, highestOwnLimits(null)) };
       const { id, token } = await apiKeys.create(account.id, key).catch((cause) => {
-        throw cause instanceof TooManyOpen ? refuse("limit_reached", { cause }) : cause;
+        throw cause instanceof TooManyActiveSecretsError ? refuse("limit_reached", { cause }) : cause;
       });
       return { ...(await shown(account.id, id)), secret: token };
     },
@@ -88,7 +88,7 @@ export function keyHandlers(
       if (Object.keys(change).length === 0)
         throw invalidRequest("name", `"name" or one of these fields is required: ${SETTINGS}`);
       const isDone = await apiKeys.change(account.id, found.id, change).catch((cause) => {
-        throw cause instanceof TooManyOpen ? refuse("limit_reached", { cause }) : cause;
+        throw cause instanceof TooManyActiveSecretsError ? refuse("limit_reached", { cause }) : cause;
       });
       if (!isDone) throw refuse("not_found", REVOKED);
       return await shown(account.id, found.id);
@@ -202,8 +202,8 @@ export function keyObject(record: ApiKeyRecord, spend: KeySpend): z.input<typeof
     limits: limitsObject(effectiveLimits({ overrides, own })),
     limits_set: limitsObject(own),
     limits_max: limitsObject(highestOwnLimits(overrides)),
-    budget_day_micro: record.budgetDay === null ? null : exactMicro(record.budgetDay),
-    budget_month_micro: record.budgetMonth === null ? null : exactMicro(record.budgetMonth),
+    budget_day_micro: record.budgetDay === null ? null : formatExactMicrodollars(record.budgetDay),
+    budget_month_micro: record.budgetMonth === null ? null : formatExactMicrodollars(record.budgetMonth),
     spend_today: spendObject(spend.today.get(id)),
     spend_this_month: spendObject(spend.month.get(id)),
     models: record.models,
@@ -214,17 +214,17 @@ export function keyObject(record: ApiKeyRecord, spend: KeySpend): z.input<typeof
     old_secret_until: secondsOrNull(record.previousUntil),
     created_by:
       createdByName === null || createdByEmail === null ? null : { name: createdByName, email: createdByEmail },
-    created_at: seconds(record.createdAt),
+    created_at: toUnixSeconds(record.createdAt),
     last_used_at: secondsOrNull(record.lastUsedAt),
     revoked_at: secondsOrNull(record.revokedAt),
   };
 }
 
-const secondsOrNull = (moment: Date | null): number | null => (moment === null ? null : seconds(moment));
+const secondsOrNull = (moment: Date | null): number | null => (moment === null ? null : toUnixSeconds(moment));
 
 const spendObject = (spend: HourlySum | undefined) => ({
   requests: spend?.requests ?? 0,
-  charge_micro: exactMicro(spend?.amount ?? ZERO),
+  charge_micro: formatExactMicrodollars(spend?.amount ?? ZERO),
 });
 
 export const limitsObject = <Limit extends number | null>(limits: { [Name in keyof KeyLimits]: Limit }) => ({

@@ -9,7 +9,7 @@ import { parseId, type Uuid } from "../../base/ids.ts";
 import { ACTIVE_SECRETS_MAX } from "../../keys/keys.ts";
 import { type Answer, Browser } from "../testing/browser.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
-import { assertRefused, type Person, signedIn } from "../testing/signed-in.ts";
+import { assertRefused, type Person, signInTestPerson } from "../testing/sign-in-test-person.ts";
 
 const API = "/console/api";
 const AT_ONCE = 20;
@@ -48,7 +48,7 @@ const many = (send: (i: number) => Promise<Answer>): Promise<Answer[]> =>
   Promise.all(Array.from({ length: AT_ONCE }, (_, i) => send(i)));
 
 test("an expired API key does not count towards the key limit, and cannot be extended while the limit is reached", async () => {
-  const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
+  const { browser, accountIds } = await signInTestPerson(platform, [{ kind: "builder" }]);
   const [account] = accountIds as [Uuid];
   await fill("api_key", account, ACTIVE_SECRETS_MAX.api_key - 1);
   const create = (body: object) => browser.send("POST", `${API}/keys`, { body: { name: "new", ...body } });
@@ -77,7 +77,7 @@ for (const [table, path, kind, what] of [
 ] as const) {
   const max = ACTIVE_SECRETS_MAX[table];
   test(`an account has at most ${max} active ${what}, even if many are created concurrently`, async () => {
-    const { browser, accountIds } = await signedIn(platform, [{ kind }]);
+    const { browser, accountIds } = await signInTestPerson(platform, [{ kind }]);
     const [account] = accountIds as [Uuid];
     await fill(table, account, max - LEFT);
     await fill(table, account, 2, true);
@@ -94,7 +94,7 @@ for (const [table, path, kind, what] of [
   });
 
   test(`${what} are listed in pages: active ones first, then revoked ones, each newest first`, async () => {
-    const { browser, accountIds } = await signedIn(platform, [{ kind }]);
+    const { browser, accountIds } = await signInTestPerson(platform, [{ kind }]);
     const [account] = accountIds as [Uuid];
     await fill(table, account, 30, true);
     await fill(table, account, 40);
@@ -125,7 +125,7 @@ for (const [table, path, kind, what] of [
 
 test(`an identity owns at most ${ACCOUNTS_MAX} accounts, even if many are opened concurrently`, async () => {
   const kinds = Array.from({ length: ACCOUNTS_MAX - LEFT }, () => ({ kind: "host" as const }));
-  const { browser } = await signedIn(platform, kinds);
+  const { browser } = await signInTestPerson(platform, kinds);
   const answers = await many((i) =>
     browser.send("POST", `${API}/accounts`, { body: { kind: "builder", name: `new ${i}` } }),
   );
@@ -145,8 +145,8 @@ describe("the sessions of an identity", () => {
   };
 
   test(`an identity has at most ${SESSIONS_MAX} sessions: a new one ends the oldest, even if many begin concurrently`, async () => {
-    const person = await signedIn(platform);
-    const others = await signedIn(platform);
+    const person = await signInTestPerson(platform);
+    const others = await signInTestPerson(platform);
     for (let i = 0; i < SESSIONS_MAX - 3; i++) {
       await platform.pool.query(
         `insert into identity_session (id, identity_id, token, expires_at, created_at)
@@ -168,7 +168,7 @@ describe("the sessions of an identity", () => {
 });
 
 test("a usage query with more than 100,000 sums is refused with 400", async () => {
-  const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
+  const { browser, accountIds } = await signInTestPerson(platform, [{ kind: "builder" }]);
   const fillHours = (keys: number) =>
     platform.pool.query(
       `insert into usage_hour

@@ -2,7 +2,7 @@
 import type { liveRoutes } from "@tollgate/api/console/live.ts";
 import type { z } from "zod";
 import { publicId, type Uuid } from "../../base/ids.ts";
-import { exactMicro, ZERO } from "../../base/money.ts";
+import { formatExactMicrodollars, ZERO } from "../../base/money.ts";
 import type { HistoryParts } from "../../history/parts.ts";
 import type { ConsoleGuards } from "../../http/guards.ts";
 import type { Handlers } from "../../http/routes.ts";
@@ -21,7 +21,7 @@ type Numbers<Id extends keyof typeof liveRoutes> = {
   >;
 };
 
-export function liveHandlers(
+export function liveNumberHandlers(
   parts: Pick<SiteParts, "live"> &
     Pick<LedgerParts, "ledger"> &
     Pick<HistoryParts, "history"> &
@@ -48,7 +48,7 @@ export function liveHandlers(
     return {
       load: {
         in_flight: holds,
-        held_micro: exactMicro(held),
+        held_micro: formatExactMicrodollars(held),
         nodes,
         slots: connected.reduce((sum, { slots }) => sum + slots, 0),
         busy: connected.reduce((sum, { busy }) => sum + busy, 0),

@@ -3,7 +3,7 @@ import { EventEmitter } from "node:events";
 import type { ServerResponse } from "node:http";
 import { describe, test } from "node:test";
 import { createLog } from "../../base/log.ts";
-import { manualClock, turn } from "../../base/testing.ts";
+import { manualClock, waitOneTurn } from "../../base/testing.ts";
 import { fault } from "../../faults.ts";
 import { LiveFeeds } from "./live.ts";
 
@@ -54,16 +54,16 @@ describe("live numbers", () => {
     const { clock, shown, open } = start();
     const page = new Page();
     open("a", page);
-    await turn();
+    await waitOneTurn();
     assert.match(page.text, /event: balance\ndata: \{"micro":"1"\}/);
     assert.match(page.text, /event: in_flight/);
     page.text = "";
     clock.advance(1000);
-    await turn();
+    await waitOneTurn();
     assert.equal(page.text, "");
     shown.in_flight.count = 3;
     clock.advance(1000);
-    await turn();
+    await waitOneTurn();
     assert.equal(page.text, 'event: in_flight\ndata: {"count":3}\n\n');
   });
 
@@ -71,14 +71,14 @@ describe("live numbers", () => {
     const { clock, open, reads } = start();
     const pages = Array.from({ length: 5 }, () => new Page());
     for (const page of pages) open("a", page);
-    await turn();
+    await waitOneTurn();
     assert.equal(reads(), 1);
     const late = new Page();
     open("a", late);
     assert.match(late.text, /event: balance/, "who comes later sees where things stand");
     for (const page of [...pages, late]) page.destroy();
     clock.advance(10_000);
-    await turn();
+    await waitOneTurn();
     assert.equal(reads(), 1);
   });
 
@@ -87,7 +87,7 @@ describe("live numbers", () => {
     const page = new Page();
     page.req.method = "HEAD";
     open("a", page);
-    await turn();
+    await waitOneTurn();
     assert.deepEqual([page.ended, reads()], [true, 0]);
     for (let i = 0; i < 50; i++) open("a", new Page());
     assert.throws(() => open("a", page), /Too many live pages/);
@@ -97,11 +97,11 @@ describe("live numbers", () => {
     const { clock, shown, open } = start();
     const stuck = new Page();
     open("a", stuck);
-    await turn();
+    await waitOneTurn();
     stuck.writableLength = 1024 * 1024;
     shown.in_flight.count = 1;
     clock.advance(1000);
-    await turn();
+    await waitOneTurn();
     assert.ok(stuck.destroyed);
     for (let i = 0; i < 50; i++) open("b", new Page());
     assert.throws(() => open("b", new Page()), /Too many live pages/);
@@ -114,10 +114,10 @@ describe("live numbers", () => {
         return { back: true };
       },
     });
-    await turn();
+    await waitOneTurn();
     broken = false;
     clock.advance(1000);
-    await turn();
+    await waitOneTurn();
     assert.match(page.text, /event: back/);
   });
 
@@ -125,15 +125,15 @@ describe("live numbers", () => {
     const { clock, shown, open, reads } = start();
     const stuck = new Page();
     open("a", stuck);
-    await turn();
+    await waitOneTurn();
     stuck.writableLength = 1;
     clock.advance(5 * 60_000);
-    await turn();
+    await waitOneTurn();
     assert.ok(stuck.destroyed);
     const [before, text] = [reads(), stuck.text];
     shown.in_flight.count = 1;
     clock.advance(60_000);
-    await turn();
+    await waitOneTurn();
     assert.equal(stuck.text, text);
     assert.equal(reads(), before, "nobody looks any more");
   });
@@ -150,16 +150,16 @@ describe("live numbers", () => {
       },
     });
     clock.advance(15_000);
-    await turn();
+    await waitOneTurn();
     assert.deepEqual([page.ended, refused.ended], [false, true]);
     allowed = false;
     clock.advance(15_000);
-    await turn();
+    await waitOneTurn();
     assert.ok(page.ended);
     const before = reads();
     shown.in_flight.count = 1;
     clock.advance(10_000);
-    await turn();
+    await waitOneTurn();
     assert.equal(reads(), before, "nobody looks any more");
   });
 
@@ -170,11 +170,11 @@ describe("live numbers", () => {
     open("builder 1", pages.removed, { mayLook: async () => false });
     open("builder 2", pages.elsewhere, { mayLook: async () => false });
     live.review("1");
-    await turn();
+    await waitOneTurn();
     assert.deepEqual([pages.mine.ended, pages.removed.ended, pages.elsewhere.ended], [false, true, false]);
     // Undefined stands for any account: after lost notifications, a member of any account may have been removed.
     live.review(undefined);
-    await turn();
+    await waitOneTurn();
     assert.deepEqual([pages.mine.ended, pages.elsewhere.ended], [false, true]);
   });
 
@@ -186,7 +186,7 @@ describe("live numbers", () => {
       open("a", left);
     }
     clock.advance(10_000);
-    await turn();
+    await waitOneTurn();
     assert.equal(reads(), 0);
     open("a", new Page());
   });
@@ -196,7 +196,7 @@ describe("live numbers", () => {
     const pages = [new Page(), new Page()];
     const ended = pages.map((page) => new Promise((resolve) => page.once("close", resolve)));
     for (const [i, page] of pages.entries()) open(`account ${i}`, page);
-    await turn();
+    await waitOneTurn();
     live.close();
     await Promise.all(ended);
     const late = new Page();

@@ -1,17 +1,17 @@
 /** The models that the console shows, and the hold that a chat request would need, calculated before it is sent. */
 import { type modelRoutes, QuoteFields } from "@tollgate/api/console/models.ts";
-import { exactMicro } from "../../base/money.ts";
+import { formatExactMicrodollars } from "../../base/money.ts";
 import type { HistoryParts } from "../../history/parts.ts";
-import { slotsOf } from "../../history/performance.ts";
+import { timeSlotsOf } from "../../history/performance.ts";
 import { parseFields } from "../../http/fields.ts";
 import { singlePage } from "../../http/lists/pages.ts";
 import type { Handlers } from "../../http/routes.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
 import type { Gateway } from "../../inference/gateway.ts";
 import type { InferenceParts } from "../../inference/parts.ts";
-import { quote } from "../../inference/quote.ts";
+import { quoteRequest } from "../../inference/quote.ts";
 import type { CatalogueEntry } from "../../metering/catalogue.ts";
-import { measuredFigures, sumSamples } from "../measured-performance.ts";
+import { measuredPerformanceObject, sumSamples } from "../measured-performance.ts";
 import type { NodeParts } from "../nodes/parts.ts";
 import { modelFacts } from "../openai/catalogue.ts";
 import { chat } from "../openai/chat.ts";
@@ -67,7 +67,7 @@ export function modelHandlers(
     async readModelPerformance({ params, query: { range, to }, refuse }) {
       const entry = find(params.id);
       if (entry === undefined) throw refuse("model_not_found");
-      const slots = slotsOf(range, now(), to);
+      const slots = timeSlotsOf(range, now(), to);
       const asked = { ...slots, scope: "platform" as const, model: entry.id, percentilesOf: ["ttft"] as const };
       const [{ total, performed }, samples] = await Promise.all([
         performance.each(asked, { total: [], performed: ["slot"] }),
@@ -79,11 +79,11 @@ export function modelHandlers(
         object: "model.performance",
         model: entry.id,
         range,
-        total: measuredFigures(entry, { performance: total[0], samples: sumSamples(samples) }),
+        total: measuredPerformanceObject(entry, { performance: total[0], samples: sumSamples(samples) }),
         slot_seconds: slots.slotMs / 1000,
         points: starts.map((at) => ({
           at: at / 1000,
-          ...measuredFigures(entry, {
+          ...measuredPerformanceObject(entry, {
             performance: performed.find(({ slot }) => slot?.getTime() === at),
             samples: samples.find(({ slot }) => slot.getTime() === at),
           }),
@@ -93,13 +93,13 @@ export function modelHandlers(
 
     async quoteChat({ account, call }) {
       const asked = { endpoint: quoteEndpoint, call, payer: account.id };
-      const { model, promptTokens, outputTokensMax, hold } = await quote(gateway, asked);
+      const { model, promptTokens, outputTokensMax, hold } = await quoteRequest(gateway, asked);
       return {
         object: "quote",
         model,
         prompt_tokens: promptTokens,
         output_tokens_max: outputTokensMax,
-        hold_micro: exactMicro(hold),
+        hold_micro: formatExactMicrodollars(hold),
       };
     },
   };

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
-import { dollars, exactMicro, pico } from "../../base/money.ts";
+import { dollars, formatExactMicrodollars, pico } from "../../base/money.ts";
 import { startOfMonth } from "../../base/time.ts";
-import { insertRefused, insertServed } from "../testing/past-requests.ts";
+import { insertRefusedRequest, insertServedRequest } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
-import { assertRefused, type Person, signedIn } from "../testing/signed-in.ts";
+import { assertRefused, type Person, signInTestPerson } from "../testing/sign-in-test-person.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -20,7 +20,7 @@ let past: { key: Uuid; model: string; outcome: string; at: Date; charge: bigint 
 let start: number;
 before(async () => {
   platform = await openTestPlatform();
-  owner = await signedIn(platform, [{ kind: "builder" }]);
+  owner = await signInTestPerson(platform, [{ kind: "builder" }]);
   accountId = owner.accountIds[0] as Uuid;
   keys = [platform.newId(), platform.newId()];
   start = Math.floor(Date.now() / DAY_MS) * DAY_MS - 5 * DAY_MS;
@@ -31,7 +31,7 @@ before(async () => {
     at: new Date(start + i * 2 * HOUR_MS + 5),
     charge: 1n << BigInt(i),
   }));
-  await Promise.all(past.map((row) => insertServed(platform, { ...row, accountId, keyId: row.key })));
+  await Promise.all(past.map((row) => insertServedRequest(platform, { ...row, accountId, keyId: row.key })));
 });
 after(() => platform.close());
 
@@ -66,7 +66,7 @@ function expected(by: string, bucketOf: (row: (typeof past)[number]) => string, 
       requests: rows.length,
       prompt_tokens: rows.length * 3,
       completion_tokens: rows.length * 5,
-      charge_micro: exactMicro(pico(rows.reduce((sum, { charge }) => sum + charge, 0n))),
+      charge_micro: formatExactMicrodollars(pico(rows.reduce((sum, { charge }) => sum + charge, 0n))),
     }));
 }
 
@@ -100,11 +100,11 @@ describe("status 200", () => {
   }
 
   test("returns usage by day of this month by default, and includes every hour that begins within the time span", async () => {
-    const person = await signedIn(platform, [{ kind: "builder" }]);
+    const person = await signInTestPerson(platform, [{ kind: "builder" }]);
     const [account] = person.accountIds as [Uuid];
     const month = startOfMonth(Date.now());
-    await insertServed(platform, { accountId: account, charge: 5n, at: new Date(month.getTime() + 1) });
-    await insertServed(platform, { accountId: account, charge: 7n, at: new Date(month.getTime() - 1) });
+    await insertServedRequest(platform, { accountId: account, charge: 5n, at: new Date(month.getTime() + 1) });
+    await insertServedRequest(platform, { accountId: account, charge: 7n, at: new Date(month.getTime() - 1) });
     const { body } = await usage({}, person);
     const [today, ...others] = body.data as Bucket[];
     assert.deepEqual([body.by, today?.charge_micro, others], ["day", "0.000005", []]);
@@ -114,18 +114,18 @@ describe("status 200", () => {
   });
 
   test("counts requests refused by a limit without a model", async () => {
-    const person = await signedIn(platform, [{ kind: "builder" }]);
-    await insertRefused(platform, { accountId: person.accountIds[0] as Uuid });
+    const person = await signInTestPerson(platform, [{ kind: "builder" }]);
+    await insertRefusedRequest(platform, { accountId: person.accountIds[0] as Uuid });
     const [bucket] = (await usage({ by: "model", split: "key" }, person)).body.data as Bucket[];
     assert.deepEqual([bucket?.model, bucket?.requests, bucket?.charge_micro], ["", 1, "0.000000"]);
   });
 
   test("names the keys in usage by key", async () => {
-    const person = await signedIn(platform, [{ kind: "builder" }]);
+    const person = await signInTestPerson(platform, [{ kind: "builder" }]);
     const [account] = person.accountIds as [Uuid];
     const made = await person.browser.send("POST", "/console/api/keys", { body: { name: "nightly" } });
     const key = made.body.id as string;
-    await insertServed(platform, { accountId: account, keyId: parseId("key", key) as Uuid, charge: 5n });
+    await insertServedRequest(platform, { accountId: account, keyId: parseId("key", key) as Uuid, charge: 5n });
     const named = { key, key_name: "nightly" };
     for (const query of [{ by: "key" }, { by: "model", split: "key" }]) {
       const [bucket] = (await usage(query, person)).body.data as (Bucket & { key: string; key_name: string })[];
@@ -147,17 +147,17 @@ describe("status 200", () => {
   });
 
   test("returns an account's usage to that account only", async () => {
-    const stranger = await signedIn(platform, [{ kind: "builder" }]);
+    const stranger = await signInTestPerson(platform, [{ kind: "builder" }]);
     for (const by of ["key", "model", "day", "hour", "outcome"]) {
       assert.deepEqual((await usage({ by, ...span() }, stranger)).body.data, [], by);
     }
   });
 
   test("lists every transfer once on the statement, newest first; the amounts add up to the balance", async () => {
-    const person = await signedIn(platform, [{ kind: "builder" }]);
+    const person = await signInTestPerson(platform, [{ kind: "builder" }]);
     const [account] = person.accountIds as [Uuid];
-    const request = await insertServed(platform, { accountId: account, charge: 1_234_567n });
-    await insertServed(platform, { accountId: account, charge: 0n });
+    const request = await insertServedRequest(platform, { accountId: account, charge: 1_234_567n });
+    await insertServedRequest(platform, { accountId: account, charge: 0n });
     const transfer = { id: platform.newId(), kind: "refund", accountId: account, reason: "a mistake" } as const;
     await platform.ledger.transfer({ ...transfer, amount: dollars(2) });
     const lines: Record<string, unknown>[] = [];
@@ -236,8 +236,8 @@ describe("status 400", () => {
   });
 
   test("refuses a cursor that another list returned (invalid_cursor)", async () => {
-    const stranger = await signedIn(platform, [{ kind: "builder" }]);
-    await insertServed(platform, { accountId: stranger.accountIds[0] as Uuid, charge: 1n });
+    const stranger = await signInTestPerson(platform, [{ kind: "builder" }]);
+    await insertServedRequest(platform, { accountId: stranger.accountIds[0] as Uuid, charge: 1n });
     const cursorOf = async (url: string, { browser }: Person) => (await browser.send("GET", url)).body.next_cursor;
     for (const cursor of [
       "1",

@@ -3,13 +3,13 @@ import type { Balance, LedgerEntry, moneyRoutes } from "@tollgate/api/console/mo
 import type { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { invariant } from "../../base/invariant.ts";
-import { exactMicro, pico } from "../../base/money.ts";
-import { DAY_MS, seconds, startOfMonth } from "../../base/time.ts";
+import { formatExactMicrodollars, pico } from "../../base/money.ts";
+import { DAY_MS, startOfMonth, toUnixSeconds } from "../../base/time.ts";
 import { ruleViolation } from "../../faults.ts";
 import { SUMS_MAX } from "../../history/hourly-sums.ts";
 import type { HistoryParts } from "../../history/parts.ts";
 import { listPage } from "../../http/lists/pages.ts";
-import type { Handlers, Untimed } from "../../http/routes.ts";
+import type { Handlers, WithOptionalTime } from "../../http/routes.ts";
 import type { Balance as AccountBalance } from "../../ledger/ledger.ts";
 import type { LedgerParts } from "../../ledger/parts.ts";
 import type { StatementLine } from "../../ledger/statement.ts";
@@ -45,9 +45,9 @@ export function moneyHandlers(
           ...sum,
           prompt_tokens: promptTokens,
           completion_tokens: completionTokens,
-          charge_micro: exactMicro(charge),
+          charge_micro: formatExactMicrodollars(charge),
         }));
-        return { object: "list", by, from: seconds(from), to: seconds(to), data, next_cursor: null };
+        return { object: "list", by, from: toUnixSeconds(from), to: toUnixSeconds(to), data, next_cursor: null };
       }
       const keyId = key === undefined ? undefined : parseId("key", key);
       const names = by === "key" || split === "key" ? await usage.keyNames(account.id) : new Map<Uuid, string>();
@@ -61,9 +61,9 @@ export function moneyHandlers(
         requests: row.requests,
         prompt_tokens: row.promptTokens,
         completion_tokens: row.completionTokens,
-        charge_micro: exactMicro(row.amount),
+        charge_micro: formatExactMicrodollars(row.amount),
       }));
-      return { object: "list", by, from: seconds(from), to: seconds(to), data, next_cursor: null };
+      return { object: "list", by, from: toUnixSeconds(from), to: toUnixSeconds(to), data, next_cursor: null };
     },
 
     listLedger: ({ account, query }) =>
@@ -84,12 +84,12 @@ export function limitSums<Row>(sums: Row[]): Row[] {
   throw ruleViolation("from", `must be later, or "to" earlier: this range would return more than ${SUMS_MAX} rows`);
 }
 
-export function balanceObject({ balance, held }: AccountBalance): Untimed<z.input<typeof Balance>> {
+export function balanceObject({ balance, held }: AccountBalance): WithOptionalTime<z.input<typeof Balance>> {
   return {
     object: "balance",
-    balance_micro: exactMicro(balance),
-    held_micro: exactMicro(held),
-    available_micro: exactMicro(pico(balance - held)),
+    balance_micro: formatExactMicrodollars(balance),
+    held_micro: formatExactMicrodollars(held),
+    available_micro: formatExactMicrodollars(pico(balance - held)),
   };
 }
 
@@ -97,12 +97,12 @@ function lineObject({ kind, amount, of, operation, reason, at }: StatementLine):
   return {
     object: "ledger_entry",
     kind,
-    amount_micro: exactMicro(amount),
+    amount_micro: formatExactMicrodollars(amount),
     request_id: of === "request" ? publicId("req", operation) : null,
     transfer_id: of === "transfer" ? publicId("pay", operation) : null,
     // A closing (the sums of a dropped month) has its month's end as time, so this is the dropped month.
     month: of === "closing" ? at.toISOString().slice(0, 7) : null,
     reason,
-    at: seconds(at),
+    at: toUnixSeconds(at),
   };
 }

@@ -17,17 +17,17 @@ import {
   type NotificationChannel,
   type NotificationKind,
 } from "../../base/states.ts";
-import { seconds } from "../../base/time.ts";
+import { toUnixSeconds } from "../../base/time.ts";
 import { ruleViolation } from "../../faults.ts";
 import { listPage, singlePage } from "../../http/lists/pages.ts";
 import type { Handlers } from "../../http/routes.ts";
-import { urlMistake } from "../../notifications/addresses.ts";
 import type { ShownDelivery } from "../../notifications/deliveries.ts";
 import type { ListedNotification } from "../../notifications/inbox.ts";
+import { writeNotificationTexts } from "../../notifications/notification-texts.ts";
 import type { NotificationParts } from "../../notifications/parts.ts";
 import { type ReaderFormat, readerFormatOf } from "../../notifications/reader-format.ts";
-import { isOn, NOTHING_SET } from "../../notifications/settings.ts";
-import { wordsOf } from "../../notifications/words.ts";
+import { isNotificationOn, UNCONFIGURED_SETTINGS } from "../../notifications/settings.ts";
+import { urlMistake } from "../../notifications/webhook-addresses.ts";
 import type { SiteParts } from "../parts.ts";
 
 const HOUR_MS = 3_600_000;
@@ -45,14 +45,14 @@ export function notificationHandlers(
     { id, kind }: { id: Uuid; kind: "builder" | "host" },
     secret: string | null,
   ): Promise<Settings> => {
-    const found = isThere() ? await settings.of(id) : NOTHING_SET;
+    const found = isThere() ? await settings.of(id) : UNCONFIGURED_SETTINGS;
     const kinds = kind === "builder" ? BUILDER_NOTIFICATIONS : HOST_NOTIFICATIONS;
     return {
       object: "notification_settings",
       kinds: kinds.map((of) => ({
         kind: of,
         channels: Object.fromEntries(
-          NOTIFICATION_CHANNELS.map((channel) => [channel, isOn(found, of, channel)]),
+          NOTIFICATION_CHANNELS.map((channel) => [channel, isNotificationOn(found, of, channel)]),
         ) as Record<NotificationChannel, boolean>,
       })),
       can_mail: sendsMail,
@@ -141,7 +141,7 @@ function notificationObject(
   account: { id: Uuid; name: string },
   style: ReaderFormat,
 ): z.input<typeof Notification> {
-  const { title, text, page: about } = wordsOf(fact, account, style);
+  const { title, text, page: about } = writeNotificationTexts(fact, account, style);
   return {
     object: "notification",
     id: publicId("ntf", id),
@@ -150,7 +150,7 @@ function notificationObject(
     text,
     page: about,
     read: isRead,
-    created_at: seconds(createdAt),
+    created_at: toUnixSeconds(createdAt),
   };
 }
 
@@ -167,9 +167,9 @@ function deliveryObject(delivery: ShownDelivery): z.input<typeof Delivery> {
     tries: attempts,
     answer_status: delivery.answerStatus,
     problem: delivery.problem,
-    next_try_at: nextAt && seconds(nextAt),
-    created_at: seconds(createdAt),
-    ended_at: endedAt && seconds(endedAt),
+    next_try_at: nextAt && toUnixSeconds(nextAt),
+    created_at: toUnixSeconds(createdAt),
+    ended_at: endedAt && toUnixSeconds(endedAt),
   };
 }
 

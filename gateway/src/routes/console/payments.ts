@@ -2,8 +2,8 @@
 import type { Payment as PaymentObject, paymentRoutes } from "@tollgate/api/console/credits.ts";
 import type { z } from "zod";
 import { parseId, publicId } from "../../base/ids.ts";
-import { exactMicro } from "../../base/money.ts";
-import { seconds } from "../../base/time.ts";
+import { formatExactMicrodollars } from "../../base/money.ts";
+import { toUnixSeconds } from "../../base/time.ts";
 import type { HistoryParts } from "../../history/parts.ts";
 import { listPage } from "../../http/lists/pages.ts";
 import type { Handlers } from "../../http/routes.ts";
@@ -84,11 +84,11 @@ function paymentObject({
     object: "payment",
     kind,
     state,
-    amount_micro: exactMicro(amount),
+    amount_micro: formatExactMicrodollars(amount),
     purchase_id: publicId("pay", purchaseId),
     provider_id: providerId,
     pack_id: findPack(pack)?.id ?? null,
     has_receipt: providerId === null && state === "paid",
-    at: seconds(at),
+    at: toUnixSeconds(at),
   };
 }

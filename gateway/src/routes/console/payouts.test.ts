@@ -7,9 +7,9 @@ import { after, before, describe, test } from "node:test";
 import type { Email } from "../../accounts/mail.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { latestAuditEntries } from "../testing/audit-log.ts";
-import { insertServed } from "../testing/past-requests.ts";
+import { insertServedRequest } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
-import { assertRefused, type Person, signedIn } from "../testing/signed-in.ts";
+import { assertRefused, type Person, signInTestPerson } from "../testing/sign-in-test-person.ts";
 
 const METHOD = "/console/api/payout-method";
 const PAYOUTS = "/console/api/payouts";
@@ -25,7 +25,7 @@ before(async () => {
   platform = await openTestPlatform({
     mail: { delivers: true, send: async (email) => void sent.push(email) },
   });
-  operator = await signedIn(platform, [], { operator: true });
+  operator = await signInTestPerson(platform, [], { operator: true });
   builder = (await platform.person([{ kind: "builder" }])).accountIds[0] as Uuid;
   await platform.pool.query("insert into price values (1, 'tiny-3b', 20000, 40000) on conflict do nothing");
 });
@@ -34,14 +34,14 @@ after(() => platform.close());
 const accountOf = (who: Person): Uuid => who.accountIds[0] as Uuid;
 
 async function hostWithEarnings(name = "A host"): Promise<Person> {
-  const host = await signedIn(platform, [{ kind: "host" }]);
+  const host = await signInTestPerson(platform, [{ kind: "host" }]);
   await platform.pool.query("update account set name = $2 where id = $1", [accountOf(host), name]);
   await earn(host);
   return host;
 }
 
 async function earn(host: Person): Promise<void> {
-  await insertServed(platform, {
+  await insertServedRequest(platform, {
     accountId: builder,
     charge: 10_000_000n,
     completionTokens: 50,
@@ -116,7 +116,7 @@ describe("a payout method", () => {
   });
 
   test("is refused with the field and its rule if it is invalid, and the previous method stays", async () => {
-    const host = await signedIn(platform, [{ kind: "host" }]);
+    const host = await signInTestPerson(platform, [{ kind: "host" }]);
     await set(host, US_BANK);
     for (const [field, wrong] of [
       ["kind", { ...IBAN, kind: "cash" }],
@@ -133,10 +133,10 @@ describe("a payout method", () => {
   });
 
   test("is changed by owners and billing contacts only, and both get an email without the number", async () => {
-    const host = await signedIn(platform, [{ kind: "host" }]);
+    const host = await signInTestPerson(platform, [{ kind: "host" }]);
     const roles = { billing: 200, member: 403, viewer: 403 };
     for (const [role, status] of Object.entries(roles)) {
-      const other = await signedIn(platform);
+      const other = await signInTestPerson(platform);
       const values = [accountOf(host), other.identityId, role];
       await platform.pool.query(
         "insert into account_member (account_id, identity_id, role) values ($1, $2, $3)",
@@ -156,7 +156,7 @@ describe("a payout method", () => {
   });
 
   test("is recorded in the audit log by its kind only", async () => {
-    const host = await signedIn(platform, [{ kind: "host" }]);
+    const host = await signInTestPerson(platform, [{ kind: "host" }]);
     await set(host, IBAN);
     await host.browser.send("DELETE", METHOD);
     const by = `person ${publicId("usr", host.identityId)}`;
@@ -170,8 +170,8 @@ describe("a payout method", () => {
   });
 
   test("stays valid after the person who set it deletes themselves, without a reference to them", async () => {
-    const host = await signedIn(platform, [{ kind: "host" }]);
-    const other = await signedIn(platform);
+    const host = await signInTestPerson(platform, [{ kind: "host" }]);
+    const other = await signInTestPerson(platform);
     await platform.identities.own(other.identityId, accountOf(host));
     await set(other, IBAN);
     assert.equal(

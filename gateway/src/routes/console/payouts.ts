@@ -9,8 +9,8 @@ import type { z } from "zod";
 import type { AccountParts } from "../../accounts/parts.ts";
 import type { PayoutMethod } from "../../accounts/payout-methods.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
-import { exactMicro } from "../../base/money.ts";
-import { seconds } from "../../base/time.ts";
+import { formatExactMicrodollars } from "../../base/money.ts";
+import { toUnixSeconds } from "../../base/time.ts";
 import { listPage } from "../../http/lists/pages.ts";
 import type { Handlers } from "../../http/routes.ts";
 import type { OperatorParts } from "../../operators/parts.ts";
@@ -73,7 +73,7 @@ function methodObject(method: PayoutMethod | undefined) {
   const { kind, label, holder, changedAt, changedBy } = method;
   return {
     object: "payout_method" as const,
-    method: { kind, label, holder, changed_at: seconds(changedAt), changed_by: changedBy },
+    method: { kind, label, holder, changed_at: toUnixSeconds(changedAt), changed_by: changedBy },
   };
 }
 
@@ -83,12 +83,12 @@ function payoutObject(payout: HostPayout): z.input<typeof HostPayoutAnswer> {
     object: "payout",
     payout: publicId("pay", batchId),
     state: paidAt === null ? "open" : "paid",
-    amount_micro: exactMicro(amount),
-    held_back_micro: exactMicro(heldBack),
-    set_off_micro: exactMicro(setOff),
-    withheld_micro: exactMicro(withheld),
-    created_at: seconds(createdAt),
-    paid_at: paidAt && seconds(paidAt),
+    amount_micro: formatExactMicrodollars(amount),
+    held_back_micro: formatExactMicrodollars(heldBack),
+    set_off_micro: formatExactMicrodollars(setOff),
+    withheld_micro: formatExactMicrodollars(withheld),
+    created_at: toUnixSeconds(createdAt),
+    paid_at: paidAt && toUnixSeconds(paidAt),
     paid_to: paidTo,
   };
 }

@@ -5,9 +5,9 @@ import { systemClock } from "../../base/clock.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { openRollups } from "../../history/rollups.ts";
-import { insertServed } from "../testing/past-requests.ts";
+import { insertServedRequest } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
-import { type Person, signedIn } from "../testing/signed-in.ts";
+import { type Person, signInTestPerson } from "../testing/sign-in-test-person.ts";
 
 const URL = "/console/api/performance";
 
@@ -25,7 +25,7 @@ describe("performance figures of the playground", () => {
   let [own, first, second]: Uuid[] = [];
   before(async () => {
     platform = await openTestPlatform();
-    person = await signedIn(platform, [{ kind: "builder" }]);
+    person = await signInTestPerson(platform, [{ kind: "builder" }]);
     const accountId = person.accountIds[0] as Uuid;
     const issued = async (): Promise<Uuid> =>
       parseId("key", String((await person.browser.send("POST", "/console/api/playground/key")).body.id)) as Uuid;
@@ -34,7 +34,7 @@ describe("performance figures of the playground", () => {
     second = await issued();
     own = (await platform.parts.apiKeys.issue(accountId, "own")).id;
     for (const keyId of [own, first, first, second]) {
-      await insertServed(platform, {
+      await insertServedRequest(platform, {
         accountId,
         keyId,
         charge: 1n,
@@ -84,8 +84,8 @@ describe("performance figures of the playground", () => {
   });
 
   test("are empty for an account without playground keys", async () => {
-    const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
-    await insertServed(platform, { accountId: accountIds[0] as Uuid, charge: 1n });
+    const { browser, accountIds } = await signInTestPerson(platform, [{ kind: "builder" }]);
+    await insertServedRequest(platform, { accountId: accountIds[0] as Uuid, charge: 1n });
     await rollUp();
     for (const [query, requests] of [
       ["", 1],

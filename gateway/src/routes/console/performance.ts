@@ -2,14 +2,14 @@
 import type { performanceRoutes } from "@tollgate/api/console/performance.ts";
 import { PLAYGROUND } from "@tollgate/api/console/playground.ts";
 import { publicId } from "../../base/ids.ts";
-import { seconds } from "../../base/time.ts";
+import { toUnixSeconds } from "../../base/time.ts";
 import type { HistoryParts } from "../../history/parts.ts";
-import { type PerformanceSum, slotsOf } from "../../history/performance.ts";
+import { type PerformanceSum, timeSlotsOf } from "../../history/performance.ts";
 import type { Handlers } from "../../http/routes.ts";
 import type { InferenceParts } from "../../inference/parts.ts";
 import type { KeyParts } from "../../keys/parts.ts";
 import type { SiteParts } from "../parts.ts";
-import { findFilterKeys } from "./named-keys.ts";
+import { findFilterKeys } from "./find-filter-keys.ts";
 
 const NOTHING: Figures = {
   requests: 0,
@@ -32,7 +32,7 @@ export function performanceHandlers(
   return {
     async getPerformance({ account, query: { range, by, model, key, to }, refuse }) {
       if (model !== undefined && !catalogue().entries.some(({ id }) => id === model)) throw refuse("unknown_model");
-      const slots = slotsOf(range, now(), to);
+      const slots = timeSlotsOf(range, now(), to);
       const [keyIds, ofPlayground] = await Promise.all([
         findFilterKeys(sessionKeys, account.id, key),
         by === "key" ? sessionKeys.ofAccount(account.id) : [],
@@ -43,8 +43,8 @@ export function performanceHandlers(
         object: "performance",
         range,
         by,
-        from: seconds(slots.from),
-        to: seconds(slots.to),
+        from: toUnixSeconds(slots.from),
+        to: toUnixSeconds(slots.to),
         slot_s: slots.slotMs / 1000,
         total: figures(total[0] ?? NOTHING),
         data: rows.map((sum) => ({
@@ -52,7 +52,7 @@ export function performanceHandlers(
           ...(sum.key !== null && { key: sum.key === ofPlayground[0] ? PLAYGROUND : publicId("key", sum.key) }),
           ...figures(sum),
         })),
-        series: points.flatMap((sum) => (sum.slot === null ? [] : [{ at: seconds(sum.slot), ...figures(sum) }])),
+        series: points.flatMap((sum) => (sum.slot === null ? [] : [{ at: toUnixSeconds(sum.slot), ...figures(sum) }])),
       };
     },
   };

@@ -1,7 +1,7 @@
 /** The playground's API key: one per session and account, so that the person need not create one. */
 import type { playgroundRoutes } from "@tollgate/api/console/playground.ts";
 import { publicId } from "../../base/ids.ts";
-import { seconds } from "../../base/time.ts";
+import { toUnixSeconds } from "../../base/time.ts";
 import type { Handlers } from "../../http/routes.ts";
 import type { KeyParts } from "../../keys/parts.ts";
 
@@ -15,7 +15,7 @@ export function playgroundHandlers({ sessionKeys }: Pick<KeyParts, "sessionKeys"
         id: publicId("key", issued.id),
         object: "playground_key",
         secret: issued.token,
-        expires_at: seconds(issued.expiresAt),
+        expires_at: toUnixSeconds(issued.expiresAt),
       };
     },
   };

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
-import { type Person, signedIn } from "../testing/signed-in.ts";
+import { type Person, signInTestPerson } from "../testing/sign-in-test-person.ts";
 
 const SECRET = "the words of a prompt";
 
@@ -13,7 +13,7 @@ let keyId: Uuid;
 let token: string;
 before(async () => {
   platform = await openTestPlatform();
-  owner = await signedIn(platform, [{ kind: "builder" }]);
+  owner = await signInTestPerson(platform, [{ kind: "builder" }]);
   ({ id: keyId, token } = await platform.parts.apiKeys.issue(owner.accountIds[0] as Uuid, "production"));
 });
 after(() => platform.close());
@@ -67,6 +67,6 @@ test("a builder sees calls refused with 400, 401 and 404, without their content"
 });
 
 test("another builder does not see these refused calls", async () => {
-  const other = await signedIn(platform, [{ kind: "builder" }]);
+  const other = await signInTestPerson(platform, [{ kind: "builder" }]);
   assert.deepEqual((await other.browser.send("GET", "/console/api/refusals")).body.data, []);
 });

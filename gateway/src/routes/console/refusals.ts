@@ -1,10 +1,10 @@
 /** Refused calls by error code: their number, their API keys, and the latest examples. */
 import type { refusalRoutes } from "@tollgate/api/console/refusals.ts";
 import { publicId } from "../../base/ids.ts";
-import { seconds } from "../../base/time.ts";
+import { toUnixSeconds } from "../../base/time.ts";
 import type { HistoryParts } from "../../history/parts.ts";
-import { KEPT_MS } from "../../history/refused-calls.ts";
-import type { RefusedSum } from "../../history/refused-rows.ts";
+import { REFUSED_CALLS_KEPT_MS } from "../../history/refused-calls.ts";
+import type { RefusedCallSum } from "../../history/refused-rows.ts";
 import type { Handlers } from "../../http/routes.ts";
 import type { SiteParts } from "../parts.ts";
 
@@ -15,7 +15,7 @@ export function refusalHandlers({
   return {
     async listRefusals({ account, query }) {
       const asOf = now();
-      const { to = new Date(asOf), from = new Date(to.getTime() - KEPT_MS) } = query;
+      const { to = new Date(asOf), from = new Date(to.getTime() - REFUSED_CALLS_KEPT_MS) } = query;
       const [sums, examples] = await Promise.all([
         refusedCalls.sums(account.id, { from, to }),
         refusedCalls.examples(account.id),
@@ -26,7 +26,7 @@ export function refusalHandlers({
         code,
         status: keys[0]?.status ?? 0,
         requests: keys.reduce((sum, { requests }) => sum + requests, 0),
-        last_at: Math.max(...keys.map(({ lastAt }) => seconds(lastAt))),
+        last_at: Math.max(...keys.map(({ lastAt }) => toUnixSeconds(lastAt))),
         keys: keys.map(({ keyId, keyName, requests }) => ({ id: publicId("key", keyId), name: keyName, requests })),
         examples: (last.get(code) ?? [])
           .filter(({ at }) => at >= from.getTime() && at < to.getTime())
@@ -37,14 +37,14 @@ export function refusalHandlers({
             message,
           })),
       }));
-      const span = { from: seconds(from), to: seconds(to), as_of: Math.floor(asOf / 1000) };
+      const span = { from: toUnixSeconds(from), to: toUnixSeconds(to), as_of: Math.floor(asOf / 1000) };
       return { object: "list", ...span, data: data.sort((a, b) => b.requests - a.requests), next_cursor: null };
     },
   };
 }
 
-function byCode(sums: RefusedSum[]): { code: string; keys: RefusedSum[] }[] {
-  const codes = new Map<string, RefusedSum[]>();
+function byCode(sums: RefusedCallSum[]): { code: string; keys: RefusedCallSum[] }[] {
+  const codes = new Map<string, RefusedCallSum[]>();
   for (const sum of sums) codes.set(sum.code, [...(codes.get(sum.code) ?? []), sum]);
   return [...codes].map(([code, keys]) => ({ code, keys }));
 }

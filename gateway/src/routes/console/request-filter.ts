@@ -8,13 +8,13 @@ import type { Uuid } from "../../base/ids.ts";
 import { picoOfMicro } from "../../base/money.ts";
 import { DAY_MS } from "../../base/time.ts";
 import { type Fault, ruleViolation } from "../../faults.ts";
-import { type Bounds, type Filter, needsRecordSearch, usesRollupColumns } from "../../history/filter.ts";
+import { type Filter, type MeasureBounds, needsRecordSearch, usesRollupColumns } from "../../history/filter.ts";
 import type { HistoryParts } from "../../history/parts.ts";
 import type { HandlerInput } from "../../http/routes.ts";
 import type { InferenceParts } from "../../inference/parts.ts";
 import type { KeyParts } from "../../keys/parts.ts";
 import type { SiteParts } from "../parts.ts";
-import { findFilterKeys } from "./named-keys.ts";
+import { findFilterKeys } from "./find-filter-keys.ts";
 
 type Query = Omit<z.output<typeof RequestsQuery>, "cursor" | "limit" | "sort">;
 type Refuse = HandlerInput<typeof requestRoutes.exportRequests>["refuse"];
@@ -116,7 +116,7 @@ function measuresOf(query: Query): NonNullable<Filter["measures"]> {
   };
 }
 
-function boundsOf(name: string, min: bigint | undefined, max: bigint | undefined): Bounds | undefined {
+function boundsOf(name: string, min: bigint | undefined, max: bigint | undefined): MeasureBounds | undefined {
   if (min === undefined && max === undefined) return undefined;
   if (min !== undefined && max !== undefined && max < min) {
     throw ruleViolation(`${name}_max`, `must not be below "${name}_min"`);

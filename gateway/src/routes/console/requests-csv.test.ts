@@ -6,9 +6,9 @@ import type { AddressInfo } from "node:net";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
-import { insertRefused, insertServed } from "../testing/past-requests.ts";
+import { insertRefusedRequest, insertServedRequest } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
-import { type Person, signedIn } from "../testing/signed-in.ts";
+import { type Person, signInTestPerson } from "../testing/sign-in-test-person.ts";
 
 const URL = "/console/api/requests.csv";
 const ROWS = 100_000;
@@ -24,11 +24,11 @@ before(async () => {
 after(() => platform.close());
 
 test("the CSV file lists requests and refusals, and escapes a key's name that a spreadsheet would run as a formula", async () => {
-  const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
+  const { browser, accountIds } = await signInTestPerson(platform, [{ kind: "builder" }]);
   const [accountId] = accountIds as [Uuid];
   const at = new Date(Date.now() - 60_000);
   const keyName = '=HYPERLINK("http://evil.test","pay")';
-  const id = await insertServed(platform, {
+  const id = await insertServedRequest(platform, {
     accountId,
     keyName,
     at,
@@ -36,7 +36,7 @@ test("the CSV file lists requests and refusals, and escapes a key's name that a 
     charge: 1_234_567n,
     label: "nightly",
   });
-  const none = await insertRefused(platform, { accountId, keyName: "+plain, with a comma" });
+  const none = await insertRefusedRequest(platform, { accountId, keyName: "+plain, with a comma" });
   const answer = await browser.send("GET", URL);
   assert.equal(answer.status, 200);
   assert.equal(answer.headers["content-type"], "text/csv; charset=utf-8");
@@ -62,10 +62,10 @@ test("the CSV file lists requests and refusals, and escapes a key's name that a 
 });
 
 test("the CSV file accepts the same filters as the list of requests", async () => {
-  const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
+  const { browser, accountIds } = await signInTestPerson(platform, [{ kind: "builder" }]);
   const [accountId] = accountIds as [Uuid];
-  const wanted = await insertServed(platform, { accountId, model: "small-8b", charge: 1n });
-  await insertServed(platform, { accountId, model: "tiny-3b" });
+  const wanted = await insertServedRequest(platform, { accountId, model: "small-8b", charge: 1n });
+  await insertServedRequest(platform, { accountId, model: "tiny-3b" });
   const { text } = await browser.send("GET", `${URL}?model=small-8b&outcome=ok`);
   assert.deepEqual(
     text.split("\r\n").map((line) => line.split(",")[0]),
@@ -76,7 +76,7 @@ test("the CSV file accepts the same filters as the list of requests", async () =
 describe("an export of a hundred thousand rows", () => {
   let owner: Person;
   before(async () => {
-    owner = await signedIn(platform, [{ kind: "builder" }]);
+    owner = await signInTestPerson(platform, [{ kind: "builder" }]);
     await platform.pool.query(
       `insert into request (id, account_id, key_id, key_name, endpoint, model, stream, outcome, http_status, created_at)
        select (lpad(to_hex(1763188200000 + i), 12, '0') || '7000800000000000' || lpad(to_hex(i), 4, '0'))::uuid,

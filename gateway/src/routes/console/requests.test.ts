@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
-import { exactMicro, pico } from "../../base/money.ts";
-import { insertRefused, insertServed } from "../testing/past-requests.ts";
+import { formatExactMicrodollars, pico } from "../../base/money.ts";
+import { insertRefusedRequest, insertServedRequest } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
-import { assertRefused, type Person, signedIn } from "../testing/signed-in.ts";
+import { assertRefused, type Person, signInTestPerson } from "../testing/sign-in-test-person.ts";
 
 const URL = "/console/api/requests";
 const HOUR_MS = 3_600_000;
@@ -26,7 +26,7 @@ let past: { id: string; model: string; outcome: string; key: Uuid; at: Date }[] 
 let start: number;
 before(async () => {
   platform = await openTestPlatform();
-  owner = await signedIn(platform, [{ kind: "builder" }]);
+  owner = await signInTestPerson(platform, [{ kind: "builder" }]);
   accountId = owner.accountIds[0] as Uuid;
   [blue, green] = [platform.newId(), platform.newId()];
   start = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 40 * HOUR_MS;
@@ -39,7 +39,10 @@ before(async () => {
   past = await Promise.all(
     rows.map(async (row) => ({
       ...row,
-      id: publicId("req", await insertServed(platform, { ...row, accountId, keyId: row.key, charge: 1_500_000n })),
+      id: publicId(
+        "req",
+        await insertServedRequest(platform, { ...row, accountId, keyId: row.key, charge: 1_500_000n }),
+      ),
     })),
   );
   past.reverse();
@@ -68,10 +71,10 @@ async function allPages(query: Record<string, string>, limit = 7, person = owner
 
 describe("status 200", () => {
   test("returns a request with its exact charge and all fields for the builder, but without node or host", async () => {
-    const person = await signedIn(platform, [{ kind: "builder" }]);
-    const host = await signedIn(platform, [{ kind: "host" }]);
+    const person = await signInTestPerson(platform, [{ kind: "builder" }]);
+    const host = await signInTestPerson(platform, [{ kind: "host" }]);
     const nodeId = platform.newId();
-    const id = await insertServed(platform, {
+    const id = await insertServedRequest(platform, {
       accountId: person.accountIds[0] as Uuid,
       keyId: blue,
       keyName: "production",
@@ -118,8 +121,8 @@ describe("status 200", () => {
   });
 
   test("returns a request that was refused with 429, with its error code and without model and charge", async () => {
-    const person = await signedIn(platform, [{ kind: "builder" }]);
-    await insertRefused(platform, { accountId: person.accountIds[0] as Uuid, outcome: "rate_limit_tokens" });
+    const person = await signInTestPerson(platform, [{ kind: "builder" }]);
+    await insertRefusedRequest(platform, { accountId: person.accountIds[0] as Uuid, outcome: "rate_limit_tokens" });
     const [record] = (await get({}, person)).body.data as RequestObject[];
     const { outcome, http_status, model, stream, charge_micro, hold_micro, finish_reason } = record as RequestObject;
     assert.deepEqual(
@@ -178,8 +181,8 @@ describe("status 200", () => {
 
   test("filters by the playground's keys of all sessions of this account", async () => {
     const [person, other] = [
-      await signedIn(platform, [{ kind: "builder" }]),
-      await signedIn(platform, [{ kind: "builder" }]),
+      await signInTestPerson(platform, [{ kind: "builder" }]),
+      await signInTestPerson(platform, [{ kind: "builder" }]),
     ];
     const [account, theirs] = [person.accountIds[0] as Uuid, other.accountIds[0] as Uuid];
     const keyOf = async (browser: Person["browser"]): Promise<Uuid> =>
@@ -192,10 +195,10 @@ describe("status 200", () => {
     assert.deepEqual(await allPages({ key: "playground" }, 7, person), []);
     const ids: string[] = [];
     for (const keyId of [first, second, first]) {
-      ids.unshift(publicId("req", await insertServed(platform, { accountId: account, keyId, charge: 1_000n })));
+      ids.unshift(publicId("req", await insertServedRequest(platform, { accountId: account, keyId, charge: 1_000n })));
     }
-    await insertServed(platform, { accountId: account, keyId: blue, charge: 1_000n });
-    await insertServed(platform, { accountId: theirs, keyId: await keyOf(other.browser), charge: 1_000n });
+    await insertServedRequest(platform, { accountId: account, keyId: blue, charge: 1_000n });
+    await insertServedRequest(platform, { accountId: theirs, keyId: await keyOf(other.browser), charge: 1_000n });
     assert.deepEqual((await allPages({ key: "playground" }, 2, person)).toSorted(), ids.toSorted());
     const { body } = await person.browser.send("GET", `${URL}/totals?key=playground`);
     assert.equal(body.requests, 3);
@@ -211,14 +214,14 @@ describe("status 200", () => {
   });
 
   test("excludes requests made during paging from the following pages", async () => {
-    const person = await signedIn(platform, [{ kind: "builder" }]);
+    const person = await signInTestPerson(platform, [{ kind: "builder" }]);
     const [account] = person.accountIds as [Uuid];
     const older = [
-      await insertServed(platform, { accountId: account }),
-      await insertServed(platform, { accountId: account }),
+      await insertServedRequest(platform, { accountId: account }),
+      await insertServedRequest(platform, { accountId: account }),
     ];
     const first = await get({ limit: "1" }, person);
-    await insertServed(platform, { accountId: account });
+    await insertServedRequest(platform, { accountId: account });
     const second = await get({ limit: "1", cursor: String(first.body.next_cursor) }, person);
     assert.deepEqual([...idsOf(first), ...idsOf(second)].sort(), older.map((id) => publicId("req", id)).sort());
     assert.equal(second.body.next_cursor, null);
@@ -226,7 +229,7 @@ describe("status 200", () => {
 });
 
 test("in every sort order, with and without a label, pages contain each request once and totals include all", async () => {
-  const person = await signedIn(platform, [{ kind: "builder" }]);
+  const person = await signInTestPerson(platform, [{ kind: "builder" }]);
   const [account] = person.accountIds as [Uuid];
   const at = (i: number): Date => new Date(start + i * 7 * 60_000);
   const rows = await Promise.all(
@@ -237,7 +240,7 @@ test("in every sort order, with and without a label, pages contain each request 
         model: i % 2 === 0 ? "tiny-3b" : "small-8b",
       };
       const { label, ...rest } = row;
-      const id = await insertServed(platform, {
+      const id = await insertServedRequest(platform, {
         accountId: account,
         at: at(i),
         ...rest,
@@ -274,7 +277,7 @@ test("in every sort order, with and without a label, pages contain each request 
       const query = new URLSearchParams({ from, ...filter });
       const { body } = await person.browser.send("GET", `${URL}/totals?${query}`);
       const charge = expected.reduce((sum, row) => sum + row.charge, 0n);
-      assert.deepEqual([body.requests, body.charge_micro], [expected.length, exactMicro(pico(charge))]);
+      assert.deepEqual([body.requests, body.charge_micro], [expected.length, formatExactMicrodollars(pico(charge))]);
     }
   }
 });
@@ -284,7 +287,7 @@ test("in every sort order, with and without a label, pages contain each request 
  * labels.
  */
 async function withMeasures(count: number) {
-  const person = await signedIn(platform, [{ kind: "builder" }]);
+  const person = await signInTestPerson(platform, [{ kind: "builder" }]);
   const [account] = person.accountIds as [Uuid];
   const rows = await Promise.all(
     Array.from({ length: count }, async (_, i) => {
@@ -298,7 +301,7 @@ async function withMeasures(count: number) {
       };
       return {
         ...row,
-        id: publicId("req", await insertServed(platform, { accountId: account, promptTokens: 3, ...row })),
+        id: publicId("req", await insertServedRequest(platform, { accountId: account, promptTokens: 3, ...row })),
       };
     }),
   );
@@ -409,7 +412,7 @@ test("counts over time include partial hours at both ends of the span, which end
   assert.equal(sum(body.data), rows.length - 7);
   const all = (await person.browser.send("GET", `${URL}/histogram`)).body;
   assert.deepEqual([sum(all.data), all.from], [rows.length, start / 1000]);
-  const none = await signedIn(platform, [{ kind: "builder" }]);
+  const none = await signInTestPerson(platform, [{ kind: "builder" }]);
   assert.deepEqual((await none.browser.send("GET", `${URL}/histogram`)).body.data, []);
 });
 
@@ -437,9 +440,9 @@ describe("status 400", () => {
   });
 
   test("refuses a cursor that is forged, modified, or from another account or list (invalid_cursor)", async () => {
-    const stranger = await signedIn(platform, [{ kind: "builder" }]);
+    const stranger = await signInTestPerson(platform, [{ kind: "builder" }]);
     const [theirs] = stranger.accountIds as [Uuid];
-    for (let i = 0; i < 3; i++) await insertServed(platform, { accountId: theirs, charge: 1n });
+    for (let i = 0; i < 3; i++) await insertServedRequest(platform, { accountId: theirs, charge: 1n });
     const cursorOf = async (url: string, person: Person) =>
       String((await person.browser.send("GET", `${url}?limit=1`)).body.next_cursor);
     const mine = await cursorOf(URL, owner);
@@ -497,7 +500,7 @@ describe("status 400", () => {
 
 describe("status 404", () => {
   test("returns the same not_found for another account's request, an unknown request and an invalid ID", async () => {
-    const stranger = await signedIn(platform, [{ kind: "builder" }]);
+    const stranger = await signInTestPerson(platform, [{ kind: "builder" }]);
     const theirs = past[0]?.id as string;
     const bodies: unknown[] = [];
     for (const id of [theirs, publicId("req", platform.newId()), "req_1", "nonsense", theirs.toUpperCase()]) {

@@ -2,9 +2,9 @@
 import type { Request, requestRoutes } from "@tollgate/api/console/requests.ts";
 import type { z } from "zod";
 import type { Columns } from "../../base/csv.ts";
-import { parseId, publicId, timeOf, type Uuid } from "../../base/ids.ts";
-import { exactMicro, pico } from "../../base/money.ts";
-import { DAY_MS, seconds, startOfMonth } from "../../base/time.ts";
+import { creationTimeMsOf, parseId, publicId, type Uuid } from "../../base/ids.ts";
+import { formatExactMicrodollars, pico } from "../../base/money.ts";
+import { DAY_MS, startOfMonth, toUnixSeconds } from "../../base/time.ts";
 import { ruleViolation } from "../../faults.ts";
 import { needsRecordSearch } from "../../history/filter.ts";
 import type { RequestRecord } from "../../history/history.ts";
@@ -20,7 +20,7 @@ import { RECORDS_READ_MAX, requestFilters, tooManyToRead } from "./request-filte
 
 const UNFUNDED_DAYS_MAX = 400;
 /** The prefix of an answer's ID. The rest is also the end of its request's ID. */
-export const ANSWER_ID = /^(chatcmpl|cmpl)-/;
+export const ANSWER_ID_PREFIX = /^(chatcmpl|cmpl)-/;
 
 export function requestHandlers(
   parts: Pick<HistoryParts, "history" | "receipts" | "unfunded"> &
@@ -35,14 +35,14 @@ export function requestHandlers(
     text: string,
     refuse: HandlerInput<typeof requestRoutes.getRequest>["refuse"],
   ): Promise<RequestRecord> => {
-    const id = parseId("req", text.replace(ANSWER_ID, "req_"));
+    const id = parseId("req", text.replace(ANSWER_ID_PREFIX, "req_"));
     const record = id === undefined ? undefined : await history.find(accountId, id);
     if (record === undefined) throw await requestNotFound(history, id, refuse);
     return record;
   };
   const withKept = async <Page extends object>(read: Promise<Page>) => {
     const [list, from] = await Promise.all([read, history.keptFrom()]);
-    return { ...list, kept_from: from && seconds(from) };
+    return { ...list, kept_from: from && toUnixSeconds(from) };
   };
   return {
     async listRequests({ account, query, refuse }) {
@@ -70,7 +70,7 @@ export function requestHandlers(
             reached: () => reached,
           }),
         );
-        return reached === undefined ? found : { ...found, searched_to: Math.floor(timeOf(reached) / 1000) };
+        return reached === undefined ? found : { ...found, searched_to: Math.floor(creationTimeMsOf(reached) / 1000) };
       }
       const within = await sortable(account.id, sort, filter);
       return withKept(
@@ -94,7 +94,7 @@ export function requestHandlers(
         requests,
         prompt_tokens: promptTokens,
         completion_tokens: completionTokens,
-        charge_micro: exactMicro(charge),
+        charge_micro: formatExactMicrodollars(charge),
       };
     },
 
@@ -104,10 +104,10 @@ export function requestHandlers(
       if (counts.counts === undefined) throw tooManyToRead("counted when these filters are set");
       return {
         object: "request_histogram",
-        from: seconds(counts.from),
-        to: seconds(counts.to),
+        from: toUnixSeconds(counts.from),
+        to: toUnixSeconds(counts.to),
         bucket_s: counts.bucketMs / 1000,
-        data: counts.counts.map(({ at, outcome, requests }) => ({ at: seconds(at), outcome, requests })),
+        data: counts.counts.map(({ at, outcome, requests }) => ({ at: toUnixSeconds(at), outcome, requests })),
       };
     },
 
@@ -119,7 +119,7 @@ export function requestHandlers(
       }
       const sums = await unfunded.sums(account.id, { from, to });
       const data = sums.map(({ keyId, reason, requests }) => ({ key: publicId("key", keyId), reason, requests }));
-      return { object: "list", from: seconds(from), to: seconds(to), data, next_cursor: null };
+      return { object: "list", from: toUnixSeconds(from), to: toUnixSeconds(to), data, next_cursor: null };
     },
 
     async exportRequests({ account, query, refuse }) {
@@ -160,8 +160,8 @@ export function requestObject(record: RequestRecord): z.input<typeof Request> {
   return {
     id: publicId("req", record.id),
     object: "request",
-    created_at: seconds(record.createdAt),
-    finished_at: seconds(record.finishedAt),
+    created_at: toUnixSeconds(record.createdAt),
+    finished_at: toUnixSeconds(record.finishedAt),
     key: { id: publicId("key", record.keyId), name: record.keyName },
     endpoint: record.endpoint,
     model: record.model,
@@ -176,9 +176,9 @@ export function requestObject(record: RequestRecord): z.input<typeof Request> {
       completion_tokens: record.completionTokens,
       reasoning_tokens: record.reasoningTokens,
     },
-    hold_micro: exactMicro(record.hold),
-    charge_micro: exactMicro(record.charge),
-    refund_micro: exactMicro(pico(record.hold - record.charge)),
+    hold_micro: formatExactMicrodollars(record.hold),
+    charge_micro: formatExactMicrodollars(record.charge),
+    refund_micro: formatExactMicrodollars(pico(record.hold - record.charge)),
     price_version: record.priceVersion,
     attempts: record.attempts,
     queue_ms: record.queueMs,
@@ -204,8 +204,8 @@ const CSV_COLUMNS: Columns<RequestRecord> = {
   prompt_tokens: ({ promptTokens }) => promptTokens,
   completion_tokens: ({ completionTokens }) => completionTokens,
   reasoning_tokens: ({ reasoningTokens }) => reasoningTokens,
-  hold_micro: ({ hold }) => exactMicro(hold),
-  charge_micro: ({ charge }) => exactMicro(charge),
+  hold_micro: ({ hold }) => formatExactMicrodollars(hold),
+  charge_micro: ({ charge }) => formatExactMicrodollars(charge),
   duration_ms: ({ durationMs }) => durationMs,
   ttft_ms: ({ ttftMs }) => ttftMs,
   client: ({ client }) => client,

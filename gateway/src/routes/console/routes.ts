@@ -44,7 +44,7 @@ import { healthHandlers } from "./health.ts";
 import { hostHandlers } from "./host.ts";
 import { invoiceHandlers } from "./invoices.ts";
 import { keyHandlers } from "./keys.ts";
-import { liveHandlers } from "./live-numbers.ts";
+import { liveNumberHandlers } from "./live-numbers.ts";
 import { modelHandlers } from "./models.ts";
 import { moneyHandlers } from "./money.ts";
 import { notificationHandlers } from "./notifications.ts";
@@ -107,7 +107,7 @@ export function consoleRoutes(app: FastifyInstance, parts: Parts): void {
   serveRoutes(app, options, hostPayoutRoutes, hostPayoutHandlers(parts));
   serveRoutes(app, options, notificationRoutes, notificationHandlers(parts));
   serveRoutes(app, options, healthRoutes, healthHandlers(parts));
-  serveRoutes(app, options, liveRoutes, liveHandlers(parts, guards));
+  serveRoutes(app, options, liveRoutes, liveNumberHandlers(parts, guards));
   serveRoutes(app, options, triageRoutes, triageHandlers(parts));
   serveRoutes(app, options, operatorIncidentRoutes, operatorIncidentHandlers(parts));
   serveRoutes(app, options, setupRoutes, setupHandlers(parts));

@@ -3,7 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { Browser, PASSWORD } from "../testing/browser.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
-import { assertRefused, signedIn } from "../testing/signed-in.ts";
+import { assertRefused, signInTestPerson } from "../testing/sign-in-test-person.ts";
 
 let platform: TestPlatform;
 before(async () => {
@@ -32,7 +32,7 @@ const answerTo = (browser: Browser, code: string, confirm = true) =>
   browser.send("POST", `/console/api/script-logins/${code}`, { body: { confirm } });
 
 async function loggedIn(access: "read" | "write", accounts: Parameters<TestPlatform["person"]>[0]) {
-  const person = await signedIn(platform, accounts);
+  const person = await signInTestPerson(platform, accounts);
   const login = await begun(access);
   assert.equal((await answerTo(person.browser, login.code)).status, 200);
   return { ...person, ...login };
@@ -40,7 +40,7 @@ async function loggedIn(access: "read" | "write", accounts: Parameters<TestPlatf
 
 describe("a script's login", () => {
   test("starts with a token that has no access until a person confirms the code", async () => {
-    const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
+    const { browser, accountIds } = await signInTestPerson(platform, [{ kind: "builder" }]);
     const { token, code, rest, state, send } = await begun();
     assert.match(token, /^tgs_[\w-]{43}$/);
     assert.match(code, /^[B-DF-HJ-NP-TV-XZ]{4}-[B-DF-HJ-NP-TV-XZ]{4}$/);
@@ -62,14 +62,14 @@ describe("a script's login", () => {
   });
 
   test("accepts the code in lower or upper case, with or without the hyphen", async () => {
-    const { browser } = await signedIn(platform);
+    const { browser } = await signInTestPerson(platform);
     const { code, state } = await begun();
     await answerTo(browser, code.toLowerCase().replace("-", ""));
     assert.equal(await state(), "confirmed");
   });
 
   test("is reported as rejected to the script if the person rejects it, and its token has no access", async () => {
-    const { browser } = await signedIn(platform);
+    const { browser } = await signInTestPerson(platform);
     const { code, state, send } = await begun();
     assert.deepEqual((await answerTo(browser, code, false)).body, { status: "refused" });
     assert.equal(await state(), "refused");
@@ -78,7 +78,7 @@ describe("a script's login", () => {
   });
 
   test("expires after ten minutes", async () => {
-    const { browser } = await signedIn(platform);
+    const { browser } = await signInTestPerson(platform);
     const { code, rest, state } = await begun();
     const { rows } = await platform.pool.query("select extract(epoch from now())::integer + 600 as until");
     assert.ok(Math.abs(Number(rest.expires_at) - rows[0].until) <= 5);
@@ -90,7 +90,7 @@ describe("a script's login", () => {
   });
 
   test("is refused to operators, before or after confirmation", async () => {
-    const operator = await signedIn(platform, [], { operator: true });
+    const operator = await signInTestPerson(platform, [], { operator: true });
     const first = await begun();
     assertRefused(await answerTo(operator.browser, first.code), 403, "operator_excluded");
     const read = await operator.browser.send("GET", `/console/api/script-logins/${first.code}`);
@@ -113,7 +113,7 @@ describe("a script's login", () => {
   });
 
   test("limits the number of wrong codes per person", async () => {
-    const { browser } = await signedIn(platform);
+    const { browser } = await signInTestPerson(platform);
     for (let i = 0; i < 30; i++) assertRefused(await answerTo(browser, "BBBB-BBBB"), 404, "not_found");
     assert.equal((await answerTo(browser, "BBBB-BBBB")).status, 429);
   });

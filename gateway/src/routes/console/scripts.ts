@@ -1,9 +1,9 @@
 /** Sessions for scripts: a script requests a login, and a person confirms or rejects it. */
 import type { scriptRoutes } from "@tollgate/api/console/scripts.ts";
-import type { SignedIn } from "../../accounts/identities.ts";
+import type { SignedInPerson } from "../../accounts/identities.ts";
 import type { AccountParts } from "../../accounts/parts.ts";
-import { formatCode } from "../../accounts/scripts.ts";
-import { seconds } from "../../base/time.ts";
+import { formatLoginCode } from "../../accounts/script-sessions.ts";
+import { toUnixSeconds } from "../../base/time.ts";
 import type { Handlers } from "../../http/routes.ts";
 import { withSignInErrors } from "./sign-in.ts";
 
@@ -15,12 +15,12 @@ export function scriptHandlers({
   return withSignInErrors<Handlers<typeof scriptRoutes>>({
     async beginScriptLogin({ call, body }) {
       const { token, code, expiresAt } = await scripts.begin({ ...body(), address: call.address() });
-      const shown = formatCode(code);
+      const shown = formatLoginCode(code);
       return {
         token,
         code: shown,
         confirm_path: `/console/authorize?code=${shown}`,
-        expires_at: seconds(expiresAt),
+        expires_at: toUnixSeconds(expiresAt),
         poll_s: POLL_S,
       };
     },
@@ -29,7 +29,7 @@ export function scriptHandlers({
       const state = await scripts.state(body().token);
       return {
         status: state.status,
-        expires_at: state.status === "confirmed" ? seconds(state.expiresAt) : null,
+        expires_at: state.status === "confirmed" ? toUnixSeconds(state.expiresAt) : null,
       };
     },
 
@@ -38,7 +38,7 @@ export function scriptHandlers({
       const waiting = await scripts.find(params.code, who.identityId);
       if (waiting === undefined) throw refuse("not_found");
       const { name, access, address, expiresAt } = waiting;
-      return { code: formatCode(params.code), name, access, address, expires_at: seconds(expiresAt) };
+      return { code: formatLoginCode(params.code), name, access, address, expires_at: toUnixSeconds(expiresAt) };
     },
 
     async answerScriptLogin({ who, params, body, refuse }) {
@@ -50,4 +50,4 @@ export function scriptHandlers({
   });
 }
 
-const isOperator = ({ operator }: SignedIn): boolean => operator;
+const isOperator = ({ operator }: SignedInPerson): boolean => operator;

@@ -1,13 +1,13 @@
 /** Asks for a second-factor code, if the person enabled one, for actions where a session alone is not enough. */
-import type { Caller } from "../../accounts/ask.ts";
-import type { Identities, SignedIn } from "../../accounts/identities.ts";
+import type { Caller } from "../../accounts/auth-call.ts";
+import type { Identities, SignedInPerson } from "../../accounts/identities.ts";
 import { ruleViolation } from "../../faults.ts";
 import type { OpenCall } from "../../http/call.ts";
 import { callerOf } from "./sign-in.ts";
 
 export async function requireSecondFactor(
   { twoFactor }: Pick<Identities, "twoFactor">,
-  asked: { who: SignedIn; call: OpenCall },
+  asked: { who: SignedInPerson; call: OpenCall },
   { code, rule }: { code: string | null | undefined; rule: string },
 ): Promise<void> {
   if (!asked.who.twoFactor) return;

@@ -4,7 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { openTestIssuer, type ProviderFaults } from "../../accounts/testing/oidc.ts";
 import { Browser } from "../testing/browser.ts";
 import {
-  AUTH,
+  AUTH_BASE_PATH,
   currentIdentity,
   finishOpenIdSignIn,
   newOpenIdPerson,
@@ -77,7 +77,7 @@ describe("an OpenID sign-in is refused", () => {
       expired,
     );
     assert.equal(await finishOpenIdSignIn(browser, url), "/console/");
-    await browser.send("POST", `${AUTH}/sign-out`);
+    await browser.send("POST", `${AUTH_BASE_PATH}/sign-out`);
     assert.equal(await finishOpenIdSignIn(browser, url), expired);
     assert.equal(await currentIdentity(browser), undefined);
   });
@@ -121,7 +121,7 @@ describe("an OpenID sign-in is refused", () => {
       oidcProviders: [gone.provider],
     });
     const browser = new Browser(other);
-    const begun = await browser.send("POST", `${AUTH}/sign-in/openid`, { body: { provider: "test" } });
+    const begun = await browser.send("POST", `${AUTH_BASE_PATH}/sign-in/openid`, { body: { provider: "test" } });
     const url = await gone.signIn(String(begun.body.url), newOpenIdPerson());
     await gone.close();
     const lines = await stage.told(async () => {
@@ -151,7 +151,7 @@ describe("an OpenID sign-in is refused", () => {
   test("for an unknown provider or after too many attempts, and redirects to the console", async () => {
     const browser = new Browser(stage.platform);
     const back = (provider: string) =>
-      finishOpenIdSignIn(browser, new URL(`${PUBLIC_URL}${AUTH}/callback/${provider}?code=1`));
+      finishOpenIdSignIn(browser, new URL(`${PUBLIC_URL}${AUTH_BASE_PATH}/callback/${provider}?code=1`));
     assert.equal(await back("nobody"), "/console/?sign_in=failed");
     for (let i = 1; i < 10; i++) assert.equal(await back("test"), "/console/?sign_in=expired");
     const lines = await stage.told(async () => assert.equal(await back("test"), "/console/?sign_in=too_many_attempts"));
@@ -160,7 +160,9 @@ describe("an OpenID sign-in is refused", () => {
 
   test("with 400 for an unknown provider", async () => {
     for (const provider of ["nobody", "google", "credential", ""]) {
-      const answer = await new Browser(stage.platform).send("POST", `${AUTH}/sign-in/openid`, { body: { provider } });
+      const answer = await new Browser(stage.platform).send("POST", `${AUTH_BASE_PATH}/sign-in/openid`, {
+        body: { provider },
+      });
       assert.equal(answer.status, 400, provider);
       assert.equal(answer.body.error?.param, "provider");
     }
@@ -168,7 +170,7 @@ describe("an OpenID sign-in is refused", () => {
 
   test("with 403 from another site", async () => {
     const headers = { "sec-fetch-site": "cross-site" };
-    const answer = await new Browser(stage.platform).send("POST", `${AUTH}/sign-in/openid`, {
+    const answer = await new Browser(stage.platform).send("POST", `${AUTH_BASE_PATH}/sign-in/openid`, {
       body: { provider: "test" },
       headers,
     });
@@ -179,7 +181,8 @@ describe("an OpenID sign-in is refused", () => {
     const away = await openTestIssuer();
     const other = await openTestPlatform({ publicUrl: PUBLIC_URL, oidcProviders: [away.provider] });
     away.speakFor("https://evil.test");
-    const begin = () => new Browser(other).send("POST", `${AUTH}/sign-in/openid`, { body: { provider: "test" } });
+    const begin = () =>
+      new Browser(other).send("POST", `${AUTH_BASE_PATH}/sign-in/openid`, { body: { provider: "test" } });
     const refused = await begin();
     assert.equal(refused.status, 502);
     assert.equal(refused.body.error?.code, "sign_in_provider_unavailable");

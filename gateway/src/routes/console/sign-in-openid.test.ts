@@ -4,7 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { totp } from "../../accounts/testing/totp.ts";
 import { Browser, PASSWORD } from "../testing/browser.ts";
 import {
-  AUTH,
+  AUTH_BASE_PATH,
   currentIdentity,
   newOpenIdPerson,
   type OpenIdStage,
@@ -26,7 +26,7 @@ describe("a successful OpenID sign-in", () => {
     const asked = url.searchParams;
     assert.equal(asked.get("response_type"), "code");
     assert.equal(asked.get("client_id"), stage.issuer.provider.clientId);
-    assert.equal(asked.get("redirect_uri"), `${PUBLIC_URL}${AUTH}/callback/test`);
+    assert.equal(asked.get("redirect_uri"), `${PUBLIC_URL}${AUTH_BASE_PATH}/callback/test`);
     assert.equal(asked.get("code_challenge_method"), "S256");
     for (const name of ["state", "nonce", "code_challenge"]) assert.ok((asked.get(name) ?? "").length >= 32, name);
     assert.deepEqual(asked.get("scope")?.split(" ").sort(), ["email", "openid", "profile"]);
@@ -56,7 +56,7 @@ describe("a successful OpenID sign-in", () => {
   });
 
   test("lists the provider without its secrets", async () => {
-    const { body, text } = await new Browser(stage.platform).send("GET", `${AUTH}/methods`);
+    const { body, text } = await new Browser(stage.platform).send("GET", `${AUTH_BASE_PATH}/methods`);
     assert.deepEqual(body.providers, [
       { id: "test", name: "Test provider" },
       { id: "company", name: "The company" },
@@ -111,7 +111,7 @@ describe("linking an OpenID sign-in with an existing identity", () => {
   test("is refused if the local identity's address is unverified", async () => {
     const squatter = new Browser(stage.platform);
     const body = { email: "victim@example.test", password: PASSWORD, name: "Squatter" };
-    await squatter.send("POST", `${AUTH}/sign-up/email`, { body });
+    await squatter.send("POST", `${AUTH_BASE_PATH}/sign-up/email`, { body });
     const owner = new Browser(stage.platform);
     const where = await stage.signIn(owner, newOpenIdPerson({ email: "victim@example.test" }));
     assert.equal(where, "/console/?sign_in=account_not_linked");
@@ -131,9 +131,9 @@ test("an OpenID sign-in also asks for the second factor", async () => {
   const known = await stage.platform.person();
   const browser = new Browser(stage.platform);
   await browser.signIn(known.email);
-  const begun = await browser.send("POST", `${AUTH}/two-factor/enable`, { body: { password: PASSWORD } });
+  const begun = await browser.send("POST", `${AUTH_BASE_PATH}/two-factor/enable`, { body: { password: PASSWORD } });
   const secret = String(begun.body.secret);
-  await browser.send("POST", `${AUTH}/two-factor/confirm`, { body: { code: totp(secret) } });
+  await browser.send("POST", `${AUTH_BASE_PATH}/two-factor/confirm`, { body: { code: totp(secret) } });
   const next = new Browser(stage.platform);
   assert.equal(
     await stage.signIn(next, newOpenIdPerson({ email: known.email })),
@@ -141,7 +141,7 @@ test("an OpenID sign-in also asks for the second factor", async () => {
   );
   assert.equal(next.cookies.has("tollgate.session_token"), false);
   assert.equal(await currentIdentity(next), undefined);
-  const entered = await next.send("POST", `${AUTH}/sign-in/code`, { body: { code: totp(secret, 1) } });
+  const entered = await next.send("POST", `${AUTH_BASE_PATH}/sign-in/code`, { body: { code: totp(secret, 1) } });
   assert.deepEqual(entered.body, { status: "signed_in" }, entered.text);
   assert.equal((await currentIdentity(next))?.email, known.email);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { openAttempts } from "../../accounts/attempts.ts";
+import { openAttemptLimits } from "../../accounts/attempt-limits.ts";
 import { openIdentities } from "../../accounts/identities.ts";
 import { SignInRefusal } from "../../accounts/refusals.ts";
 import { cheapHash } from "../../accounts/testing/cheap-hash.ts";
@@ -290,7 +290,7 @@ describe("status 429", () => {
     assertStopped(await new Browser(platform, "2001:db8:1:3::1").signIn(email), 15 * 60);
     assert.equal((await owner.signIn(email)).status, 200);
     // The successful sign-in reset the limit of this email address, so exhaust it again.
-    const { take } = openAttempts(platform);
+    const { take } = openAttemptLimits(platform);
     for (let i = 0; i < 20; i++) await take("email", email);
     assertStopped(await new Browser(platform).signIn(email), 15 * 60);
     assert.equal((await new Browser(platform, "2001:db8:1:2::2").signIn(email)).status, 200);

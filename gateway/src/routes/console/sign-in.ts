@@ -8,12 +8,12 @@ import {
   type signInRoutes,
   tooManyAttempts,
 } from "@tollgate/api/console/sign-in.ts";
-import type { Caller } from "../../accounts/ask.ts";
-import type { SignedIn } from "../../accounts/identities.ts";
+import type { Caller } from "../../accounts/auth-call.ts";
+import type { SignedInPerson } from "../../accounts/identities.ts";
 import type { AccountParts } from "../../accounts/parts.ts";
 import { SignInRefusal } from "../../accounts/refusals.ts";
-import { scriptToken } from "../../accounts/scripts.ts";
-import type { Owner } from "../../accounts/two-factor.ts";
+import { scriptToken } from "../../accounts/script-sessions.ts";
+import type { SecondFactorOwner } from "../../accounts/two-factor.ts";
 import { Fault } from "../../faults.ts";
 import type { OpenCall } from "../../http/call.ts";
 import type { Handlers } from "../../http/routes.ts";
@@ -141,7 +141,7 @@ export function callerOf({ call }: { call: OpenCall }): Caller {
   return { cookie, address: call.address(), userAgent };
 }
 
-function ownerOf(asked: { call: OpenCall; who: SignedIn }): Owner {
+function ownerOf(asked: { call: OpenCall; who: SignedInPerson }): SecondFactorOwner {
   return { identityId: asked.who.identityId, caller: callerOf(asked) };
 }
 

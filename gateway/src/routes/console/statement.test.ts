@@ -4,9 +4,9 @@ import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { dollars, type Pico, pico } from "../../base/money.ts";
 import { DAY_MS } from "../../base/time.ts";
-import { insertServed } from "../testing/past-requests.ts";
+import { insertServedRequest } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
-import { type Person, signedIn } from "../testing/signed-in.ts";
+import { type Person, signInTestPerson } from "../testing/sign-in-test-person.ts";
 import { creditDurationS } from "./statement.ts";
 
 let platform: TestPlatform;
@@ -26,7 +26,7 @@ interface Row {
 }
 
 async function newBuilder(): Promise<Person & { account: Uuid }> {
-  const person = await signedIn(platform, [{ kind: "builder" }]);
+  const person = await signInTestPerson(platform, [{ kind: "builder" }]);
   return { ...person, account: person.accountIds[0] as Uuid };
 }
 
@@ -106,7 +106,7 @@ describe("the statement by day", () => {
       [account, at(3)],
     );
     await platform.pool.query("update ledger_account set balance = balance - 5 where id = $1", [account]);
-    const request = await insertServed(platform, { accountId: account, charge: 11n });
+    const request = await insertServedRequest(platform, { accountId: account, charge: 11n });
     const rows = await statementOf(person);
     assert.deepEqual(
       rows.map(({ kind, day, requests, amount_micro }) => [kind, day, requests, amount_micro]),
@@ -140,7 +140,7 @@ describe("the statement by day", () => {
 
   test("excludes other accounts' rows, and refuses a cursor of another account", async () => {
     const [one, other] = [await newBuilder(), await newBuilder()];
-    await insertServed(platform, { accountId: one.account, charge: 11n });
+    await insertServedRequest(platform, { accountId: one.account, charge: 11n });
     assert.equal((await statementOf(other)).length, 1);
     const { body } = await one.browser.send("GET", "/console/api/statement?limit=1");
     const answer = await other.browser.send("GET", `/console/api/statement?cursor=${body.next_cursor}`);

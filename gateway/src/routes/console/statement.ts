@@ -5,11 +5,11 @@ import type { z } from "zod";
 import type { Columns } from "../../base/csv.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { invariant } from "../../base/invariant.ts";
-import { exactMicro, type Pico, pico } from "../../base/money.ts";
-import { seconds } from "../../base/time.ts";
+import { formatExactMicrodollars, type Pico, pico } from "../../base/money.ts";
+import { toUnixSeconds } from "../../base/time.ts";
 import type { HistoryParts } from "../../history/parts.ts";
 import { listPage } from "../../http/lists/pages.ts";
-import type { Handlers, Untimed } from "../../http/routes.ts";
+import type { Handlers, WithOptionalTime } from "../../http/routes.ts";
 import type { LedgerParts } from "../../ledger/parts.ts";
 import type { StatementRow as Row } from "../../ledger/statement.ts";
 import type { NotificationParts } from "../../notifications/parts.ts";
@@ -74,7 +74,10 @@ export function creditDurationS(balance: Pico, perDay: Pico): number | null {
   return Number(lasts < LASTS_S_MAX ? lasts : LASTS_S_MAX);
 }
 
-export async function creditsOf(parts: CreditParts, accountId: Uuid): Promise<Untimed<z.input<typeof Credits>>> {
+export async function creditsOf(
+  parts: CreditParts,
+  accountId: Uuid,
+): Promise<WithOptionalTime<z.input<typeof Credits>>> {
   const { ledger, usage, alerts, sendsMail, payments, now } = parts;
   const [money, burn, alert, topUp, method] = await Promise.all([
     ledger.balance(accountId),
@@ -89,13 +92,13 @@ export async function creditsOf(parts: CreditParts, accountId: Uuid): Promise<Un
     can_buy: payments !== undefined,
     can_mail: sendsMail,
     spending: {
-      last_day_micro: exactMicro(burn.day),
-      last_week_micro: exactMicro(burn.week),
-      per_day_micro: exactMicro(burn.perDay),
+      last_day_micro: formatExactMicrodollars(burn.day),
+      last_week_micro: formatExactMicrodollars(burn.week),
+      per_day_micro: formatExactMicrodollars(burn.perDay),
       lasts_s: creditDurationS(money.balance, burn.perDay),
     },
     alert: {
-      mark_micro: alert === undefined ? null : exactMicro(alert.mark),
+      mark_micro: alert === undefined ? null : formatExactMicrodollars(alert.mark),
       is_below: alert !== undefined && money.balance < alert.mark,
     },
     top_up: topUp === undefined ? null : topUpObject(topUp),
@@ -106,12 +109,12 @@ export async function creditsOf(parts: CreditParts, accountId: Uuid): Promise<Un
 export function topUpObject({ enabled, amount, mark, monthMax, monthSpent, failure, failedAt }: TopUp) {
   return {
     enabled,
-    amount_micro: exactMicro(amount),
-    mark_micro: exactMicro(mark),
-    month_max_micro: exactMicro(monthMax),
-    month_spent_micro: exactMicro(monthSpent),
+    amount_micro: formatExactMicrodollars(amount),
+    mark_micro: formatExactMicrodollars(mark),
+    month_max_micro: formatExactMicrodollars(monthMax),
+    month_spent_micro: formatExactMicrodollars(monthSpent),
     failure,
-    failed_at: failedAt === null ? null : seconds(failedAt),
+    failed_at: failedAt === null ? null : toUnixSeconds(failedAt),
   };
 }
 
@@ -123,11 +126,11 @@ function rowObject(row: Row): z.input<typeof StatementRow> {
     requests: row.requests,
     prompt_tokens: row.promptTokens,
     completion_tokens: row.completionTokens,
-    amount_micro: exactMicro(row.amount),
-    balance_micro: exactMicro(row.balance),
+    amount_micro: formatExactMicrodollars(row.amount),
+    balance_micro: formatExactMicrodollars(row.balance),
     transfer_id: row.transferId === null ? null : publicId("pay", row.transferId),
     reason: row.reason,
-    at: row.at === null ? null : seconds(row.at),
+    at: row.at === null ? null : toUnixSeconds(row.at),
   };
 }
 
@@ -138,8 +141,8 @@ const CSV_COLUMNS: Columns<Row> = {
   requests: ({ requests }) => requests,
   prompt_tokens: ({ promptTokens }) => promptTokens,
   completion_tokens: ({ completionTokens }) => completionTokens,
-  amount_micro: ({ amount }) => exactMicro(amount),
-  balance_micro: ({ balance }) => exactMicro(balance),
+  amount_micro: ({ amount }) => formatExactMicrodollars(amount),
+  balance_micro: ({ balance }) => formatExactMicrodollars(balance),
   transfer_id: ({ transferId }) => (transferId === null ? null : publicId("pay", transferId)),
   reason: ({ reason }) => reason,
 };

@@ -4,7 +4,7 @@ import type { Invitation } from "../../accounts/invitations.ts";
 import type { AccountParts } from "../../accounts/parts.ts";
 import type { Member, TeamEvent } from "../../accounts/team.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
-import { seconds } from "../../base/time.ts";
+import { toUnixSeconds } from "../../base/time.ts";
 import { requireRole, roleRequired } from "../../http/guards.ts";
 import type { Handlers } from "../../http/routes.ts";
 import { accountObject } from "./accounts.ts";
@@ -65,7 +65,7 @@ export function teamHandlers({ identities }: Pick<AccountParts, "identities">): 
       if (typeof offer === "string") throw refuse(offer);
       const { account, role, invitedBy, expiresAt } = offer;
       const { kind, name } = account;
-      return { account: { kind, name }, role, invited_by: invitedBy, expires_at: seconds(expiresAt) };
+      return { account: { kind, name }, role, invited_by: invitedBy, expires_at: toUnixSeconds(expiresAt) };
     },
 
     async acceptInvitation({ who, body, refuse }) {
@@ -83,7 +83,7 @@ export function teamHandlers({ identities }: Pick<AccountParts, "identities">): 
 }
 
 function memberObject({ id, name, email, role, since }: Member, me: Uuid) {
-  return { id: publicId("usr", id), name, email, role, since: seconds(since), you: id === me };
+  return { id: publicId("usr", id), name, email, role, since: toUnixSeconds(since), you: id === me };
 }
 
 function invitationObject({ id, email, role, invitedBy, createdAt, expiresAt }: Invitation) {
@@ -92,9 +92,15 @@ function invitationObject({ id, email, role, invitedBy, createdAt, expiresAt }: 
     email,
     role,
     invited_by: invitedBy,
-    created_at: seconds(createdAt),
-    expires_at: seconds(expiresAt),
+    created_at: toUnixSeconds(createdAt),
+    expires_at: toUnixSeconds(expiresAt),
   };
 }
 
-const eventObject = ({ at, by, action, email, role }: TeamEvent) => ({ at: seconds(at), by, action, email, role });
+const eventObject = ({ at, by, action, email, role }: TeamEvent) => ({
+  at: toUnixSeconds(at),
+  by,
+  action,
+  email,
+  role,
+});

@@ -6,7 +6,7 @@
 import type { AccountParts } from "../../accounts/parts.ts";
 import type { Uuid } from "../../base/ids.ts";
 import type { HistoryParts } from "../../history/parts.ts";
-import { slotsOf } from "../../history/performance.ts";
+import { timeSlotsOf } from "../../history/performance.ts";
 import type { KeyParts } from "../../keys/parts.ts";
 import type { LedgerParts } from "../../ledger/parts.ts";
 import type { OperatorParts } from "../../operators/parts.ts";
@@ -43,7 +43,7 @@ function questions(parts: WarmedParts): ((i: number) => Promise<unknown>)[] {
   const { identities, ledger, usage, performance, history, unfunded, refusedCalls, apiKeys, statement, alerts } = parts;
   const now = new Date(parts.now());
   const span = { from: now, to: now };
-  const day = slotsOf("24h", parts.now());
+  const day = timeSlotsOf("24h", parts.now());
   const slots = { ...day, ...span };
   return [
     () => identities.warm(),

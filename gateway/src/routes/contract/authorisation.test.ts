@@ -10,12 +10,12 @@ import { ACTING_GUARDS, type Guard as AnyGuard, GUARDS, accessOf as refusalsOf }
 import { nodeApi } from "@tollgate/api/nodes/api.ts";
 import { type Permission, permissionOf, type Role } from "@tollgate/api/roles.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
-import type { PrivateResult } from "../../inference/private-job.ts";
+import type { UnpaidJobResult } from "../../inference/unpaid-job.ts";
 import type { Answer } from "../testing/browser.ts";
-import { type AccessCase, accessOf, rowsWithoutOperation } from "./testing/access.ts";
+import { type AccessCase, findObsoleteAccessRows, listAccessCases } from "./testing/access.ts";
 import { openEvents } from "./testing/events.ts";
-import { type Fixture, openFixture, PEOPLE, type PersonKind, TEAMS } from "./testing/fixture.ts";
-import { addressOf, isStream } from "./testing/operations.ts";
+import { type Fixture, openFixture, PERSON_KINDS, type PersonKind, TEAM_MEMBER_KINDS } from "./testing/fixture.ts";
+import { isStream, operationRequestLine } from "./testing/operations.ts";
 
 type Guard = Exclude<AnyGuard, "hostToken" | "apiKey">;
 const EVERYBODY_PASSES: Record<Guard, string> = {
@@ -87,8 +87,8 @@ const OWNER: Record<Guard, PersonKind> = {
   operator: "operator",
 };
 
-const CONSOLE = accessOf(consoleApi);
-const NODES = accessOf(nodeApi);
+const CONSOLE = listAccessCases(consoleApi);
+const NODES = listAccessCases(nodeApi);
 const guardOf = ({ guard }: AccessCase): Guard => guard as Guard;
 /** The error code that a person gets before the body is read, or "passes". */
 function toldBy(access: AccessCase, who: PersonKind): string {
@@ -99,7 +99,9 @@ function toldBy(access: AccessCase, who: PersonKind): string {
 /** The team members who share the owner's access to the object. */
 function teamOf(access: AccessCase): readonly PersonKind[] {
   const owner = OWNER[guardOf(access)];
-  return ACTING_GUARDS.includes(access.guard) && (owner === "builder" || owner === "host") ? TEAMS[owner] : [];
+  return ACTING_GUARDS.includes(access.guard) && (owner === "builder" || owner === "host")
+    ? TEAM_MEMBER_KINDS[owner]
+    : [];
 }
 
 let fixture: Fixture;
@@ -115,7 +117,7 @@ async function call(
   headers?: Record<string, string>,
 ): Promise<Answer> {
   const { browser } = fixture.people[who];
-  const { method, url } = addressOf(access, id);
+  const { method, url } = operationRequestLine(access, id);
   if (isStream(access) && toldBy(access, who) === "passes") return beginning(access, who);
   const { sent: body } = access;
   return browser.send(method, url, { ...(body !== undefined && { body }), ...(headers && { headers }) });
@@ -127,7 +129,7 @@ const another = (id: string): string =>
 
 /** The first events of a stream, which does not end by itself. */
 async function beginning({ id, answer, at }: AccessCase, who: PersonKind): Promise<Answer> {
-  const { url } = addressOf({ at } as AccessCase);
+  const { url } = operationRequestLine({ at } as AccessCase);
   const stream = await openEvents(fixture.platform.app, fixture.people[who].browser, url);
   const events: unknown[] = [];
   for (const name of Object.keys(answer.events?.named ?? {})) events.push(await stream.event(name));
@@ -150,8 +152,8 @@ function assertHidden({ text }: Answer, who: PersonKind): void {
   if (who === "operator") return;
   for (const owner of ["builder", "host"] as const) {
     // A host's earnings contain request IDs, which give no access to the requests.
-    if (who === owner || (TEAMS[owner] as readonly PersonKind[]).includes(who)) continue;
-    const isHost = who === "host" || (TEAMS.host as readonly PersonKind[]).includes(who);
+    if (who === owner || (TEAM_MEMBER_KINDS[owner] as readonly PersonKind[]).includes(who)) continue;
+    const isHost = who === "host" || (TEAM_MEMBER_KINDS.host as readonly PersonKind[]).includes(who);
     const marks = fixture.marks[owner].filter((mark) => !(isHost && mark.startsWith("req_")));
     for (const mark of marks) assert.ok(!text.includes(mark), `${who} is shown ${mark}`);
   }
@@ -170,7 +172,7 @@ function assertHead(head: Answer, get: Answer, what: string): void {
 test("every guard returns the errors that it declares, and no others", () => {
   for (const guard of Object.keys(EVERYBODY_PASSES) as Guard[]) {
     const declared = GUARDS[guard].faults.flatMap(({ code }) => code ?? []);
-    const told = PEOPLE.map((who) => TOLD[who][guard]).filter((code) => code !== "passes");
+    const told = PERSON_KINDS.map((who) => TOLD[who][guard]).filter((code) => code !== "passes");
     assert.deepEqual(new Set(told), new Set<string>(declared), guard);
   }
 });
@@ -180,7 +182,7 @@ test("every route of an account declares its permission and role_required", () =
     const { at, needs } = route;
     if (!at.startsWith("GET ")) assert.ok(needs !== undefined, `${at} does not say what it needs`);
     const declared = refusalsOf(route).faults.some(({ code }) => code === "role_required");
-    const isRefused = PEOPLE.some((who) => toldBy(route, who) === "role_required");
+    const isRefused = PERSON_KINDS.some((who) => toldBy(route, who) === "role_required");
     assert.equal(declared, isRefused, at);
   }
   for (const { at, guard, needs } of CONSOLE) assert.ok(needs === undefined || ACTING_GUARDS.includes(guard), at);
@@ -198,7 +200,7 @@ test("only operators can call operator/ routes, and only the listed routes work 
 });
 
 test("every row of the table in access.ts belongs to an existing operation", () =>
-  assert.deepEqual(rowsWithoutOperation([consoleApi, nodeApi]), []));
+  assert.deepEqual(findObsoleteAccessRows([consoleApi, nodeApi]), []));
 
 describe("requests from another site", () => {
   /**
@@ -244,7 +246,11 @@ describe("requests from another site", () => {
     const headers = { "sec-fetch-site": "cross-site", origin: "https://evil.test" };
     for (const access of CONSOLE.filter((one) => !isStream(one))) {
       const answer = await call(access, "nobody", "none", headers);
-      const preflight = await fixture.platform.app.inject({ method: "OPTIONS", url: addressOf(access).url, headers });
+      const preflight = await fixture.platform.app.inject({
+        method: "OPTIONS",
+        url: operationRequestLine(access).url,
+        headers,
+      });
       assert.equal(preflight.statusCode, 405);
       for (const name of [...Object.keys(answer.headers), ...Object.keys(preflight.headers)]) {
         assert.doesNotMatch(name, /^access-control-/, access.at);
@@ -265,10 +271,11 @@ describe("every route for every person", () => {
       if (none !== undefined) assertRefusal(none, absent as string, "one that does not exist");
 
       const before = await fixture.snapshot();
-      for (const who of PEOPLE.filter(isRefused)) assertRefusal(await call(access, who, id), toldBy(access, who), who);
+      for (const who of PERSON_KINDS.filter(isRefused))
+        assertRefusal(await call(access, who, id), toldBy(access, who), who);
       for (const [who, code] of Object.entries(except))
         assertRefusal(await call(access, who as PersonKind, id), code, who);
-      const others = PEOPLE.filter((who) => !isRefused(who) && except[who] === undefined && who !== OWNER[guard]);
+      const others = PERSON_KINDS.filter((who) => !isRefused(who) && except[who] === undefined && who !== OWNER[guard]);
       const strangers = others.filter((who) => !team.includes(who));
       for (const who of none === undefined ? [] : strangers) {
         const answer = await call(access, who, id);
@@ -281,7 +288,7 @@ describe("every route for every person", () => {
       assertHidden(mine, OWNER[guard]);
       if (at.startsWith("GET ")) {
         for (const who of [OWNER[guard], "nobody"] as const) {
-          const head = await fixture.people[who].browser.send("HEAD", addressOf(access, id).url);
+          const head = await fixture.people[who].browser.send("HEAD", operationRequestLine(access, id).url);
           assertHead(head, await call(access, who, id), `HEAD, ${who}`);
         }
       }
@@ -300,7 +307,7 @@ describe("every route for every person", () => {
 });
 
 describe("every node API route for every token", () => {
-  const TRIED: PrivateResult = {
+  const TRIED: UnpaidJobResult = {
     end: "finished",
     finish: "stop",
     text: "Hi.",
@@ -343,7 +350,7 @@ describe("every node API route for every token", () => {
   for (const access of NODES) {
     const { at, thing, sent: body, absent, status } = access;
     const send = (id: string, headers: Record<string, string>, head?: "HEAD"): Promise<Answer> => {
-      const { method, url } = addressOf(access, id);
+      const { method, url } = operationRequestLine(access, id);
       return fixture.people.host.browser.send(head ?? method, url, { body, headers });
     };
     test(at, async () => {

@@ -6,16 +6,16 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { nodeApi } from "@tollgate/api/nodes/api.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
-import type { PrivateResult } from "../../inference/private-job.ts";
+import type { UnpaidJobResult } from "../../inference/unpaid-job.ts";
 import { Browser } from "../testing/browser.ts";
-import { insertChecked, insertServed } from "../testing/past-requests.ts";
+import { insertServedRequest, insertSpotCheck } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { openCoverage, type RequestInput } from "./testing/coverage.ts";
 import { unknownIds, wrongInputs } from "./testing/wrong-input.ts";
 
 const coverage = openCoverage(nodeApi);
 const CREDENTIALS = { url: "nats://plane.test:4222", jwt: "a.jwt", seed: "SU", expiresAt: 1_900_000_000_000 };
-const RESULT: PrivateResult = {
+const RESULT: UnpaidJobResult = {
   end: "finished",
   finish: "stop",
   text: "Hello.",
@@ -42,7 +42,10 @@ before(async () => {
   authorization = `Bearer ${(await platform.parts.hostTokens.issue(host, "a token")).token}`;
   node = await registered("a node", ["tiny-3b"]);
   const servedBy = { accountId: host, nodeId: idOf(node) };
-  request = publicId("req", await insertServed(platform, { accountId: builder, charge: 1_000n, host: servedBy }));
+  request = publicId(
+    "req",
+    await insertServedRequest(platform, { accountId: builder, charge: 1_000n, host: servedBy }),
+  );
 });
 after(() => platform.close());
 
@@ -134,7 +137,7 @@ describe("tests of every response of the node API", () => {
   });
 
   test("cover a host's trial request to its own node, for every kind of model and every outcome", async () => {
-    const attempt = (status: number, result: Partial<PrivateResult> | undefined, model = "tiny-3b") => {
+    const attempt = (status: number, result: Partial<UnpaidJobResult> | undefined, model = "tiny-3b") => {
       platform.outside.tried = result && { ...RESULT, ...result };
       return ask(status, "tryNode", { id: node, body: { model } });
     };
@@ -158,7 +161,7 @@ describe("tests of every response of the node API", () => {
     const { data } = await ask(200, "listJobs", { id: node });
     assert.equal((data as object[]).length, 1);
     await ask(400, "listJobs", { id: node, query: "cursor=none" });
-    await insertChecked(platform, { nodeId: idOf(node), verdict: "ok", score: -0.4 });
+    await insertSpotCheck(platform, { nodeId: idOf(node), verdict: "ok", score: -0.4 });
     const checks = (await ask(200, "listChecks", { id: node })).data as { verdict: string }[];
     assert.deepEqual(
       checks.map(({ verdict }) => verdict),

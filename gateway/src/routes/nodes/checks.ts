@@ -3,10 +3,10 @@ import type { SpotCheck, SpotCheckList } from "@tollgate/api/nodes/answers.ts";
 import type { z } from "zod";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import type { CheckFinding } from "../../base/states.ts";
-import { seconds } from "../../base/time.ts";
+import { toUnixSeconds } from "../../base/time.ts";
 import { listPage } from "../../http/lists/pages.ts";
-import type { Untimed } from "../../http/routes.ts";
-import type { NodeCheck } from "../../trust/spot-checks/reader.ts";
+import type { WithOptionalTime } from "../../http/routes.ts";
+import type { NodeCheck } from "../../trust/spot-checks/check-reader.ts";
 import type { SiteParts } from "../parts.ts";
 import type { NodeParts } from "./parts.ts";
 
@@ -25,7 +25,7 @@ export const checksPage = (
   { checks, cursors }: ChecksParts,
   nodeId: Uuid,
   query: { cursor?: string | undefined; limit: number },
-): Promise<Untimed<z.input<typeof SpotCheckList>>> =>
+): Promise<WithOptionalTime<z.input<typeof SpotCheckList>>> =>
   listPage({
     cursors,
     list: `checks ${nodeId}`,
@@ -38,7 +38,7 @@ export const checksPage = (
 const checkObject = ({ requestId, model, at, method, score, verdict }: NodeCheck): z.input<typeof SpotCheck> => ({
   request_id: publicId("req", requestId),
   model,
-  checked_at: seconds(at),
+  checked_at: toUnixSeconds(at),
   method,
   score: roundScore(score),
   verdict,

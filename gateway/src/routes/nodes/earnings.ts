@@ -3,13 +3,13 @@ import type { Earning, EarningList, WithheldList, WithheldShare } from "@tollgat
 import type { EarningsQuery, WithheldQuery } from "@tollgate/api/nodes/fields.ts";
 import type { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
-import { exactMicro, pico } from "../../base/money.ts";
+import { formatExactMicrodollars, pico } from "../../base/money.ts";
 import type { WithheldReason } from "../../base/states.ts";
-import { seconds, startOfDay } from "../../base/time.ts";
+import { startOfDay, toUnixSeconds } from "../../base/time.ts";
 import type { EarningLine } from "../../history/earnings.ts";
 import type { HistoryParts } from "../../history/parts.ts";
 import { listPage } from "../../http/lists/pages.ts";
-import type { Untimed } from "../../http/routes.ts";
+import type { WithOptionalTime } from "../../http/routes.ts";
 import type { LedgerParts } from "../../ledger/parts.ts";
 import type { WithheldShare as Share } from "../../ledger/reserve.ts";
 import type { SiteParts } from "../parts.ts";
@@ -25,7 +25,7 @@ export async function earningsPage(
   { earnings, hostMoney, cursors, now }: EarningsParts,
   accountId: Uuid,
   query: z.output<typeof EarningsQuery>,
-): Promise<Untimed<z.input<typeof EarningList>>> {
+): Promise<WithOptionalTime<z.input<typeof EarningList>>> {
   const { from, to } = query;
   const nodeId = nodeIdOfFilter(query);
   const [{ pending, paidOut, setOff, heldBack, withheld }, own, today, lines] = await Promise.all([
@@ -45,15 +45,15 @@ export async function earningsPage(
   return {
     ...lines,
     balance: {
-      earned_micro: exactMicro(pico(pending + paidOut + setOff)),
-      own_micro: exactMicro(own),
-      paid_out_micro: exactMicro(paidOut),
-      set_off_micro: exactMicro(setOff),
-      pending_micro: exactMicro(pending),
-      held_back_micro: exactMicro(heldBack),
-      withheld_micro: exactMicro(withheld),
+      earned_micro: formatExactMicrodollars(pico(pending + paidOut + setOff)),
+      own_micro: formatExactMicrodollars(own),
+      paid_out_micro: formatExactMicrodollars(paidOut),
+      set_off_micro: formatExactMicrodollars(setOff),
+      pending_micro: formatExactMicrodollars(pending),
+      held_back_micro: formatExactMicrodollars(heldBack),
+      withheld_micro: formatExactMicrodollars(withheld),
     },
-    today_micro: exactMicro(today.earned),
+    today_micro: formatExactMicrodollars(today.earned),
   };
 }
 
@@ -69,7 +69,7 @@ export const withheldPage = (
   { reserve, cursors }: EarningsParts,
   hostId: Uuid,
   query: z.output<typeof WithheldQuery>,
-): Promise<Untimed<z.input<typeof WithheldList>>> =>
+): Promise<WithOptionalTime<z.input<typeof WithheldList>>> =>
   listPage({
     cursors,
     list: `withheld ${hostId}`,
@@ -86,12 +86,12 @@ export function withheldObject(share: Share): z.input<typeof WithheldShare> {
     node: publicId("node", share.nodeId),
     model: share.model,
     outcome: share.outcome,
-    withheld_at: seconds(share.at),
-    amount_micro: exactMicro(share.amount),
+    withheld_at: toUnixSeconds(share.at),
+    amount_micro: formatExactMicrodollars(share.amount),
     reason: share.reason,
     explanation: REASONS[share.reason],
     taken_back: share.takenBack,
-    released_at: share.releasedAt === null ? null : seconds(share.releasedAt),
+    released_at: share.releasedAt === null ? null : toUnixSeconds(share.releasedAt),
     note: share.note,
   };
 }
@@ -101,11 +101,11 @@ function earningObject(line: EarningLine): z.input<typeof Earning> {
     request_id: publicId("req", line.id),
     node: line.nodeId === null ? null : publicId("node", line.nodeId),
     model: line.model,
-    finished_at: seconds(line.finishedAt),
+    finished_at: toUnixSeconds(line.finishedAt),
     prompt_tokens: line.promptTokens,
     completion_tokens: line.completionTokens,
     outcome: line.outcome,
-    earned_micro: exactMicro(line.earned),
+    earned_micro: formatExactMicrodollars(line.earned),
     own: line.own,
   };
 }

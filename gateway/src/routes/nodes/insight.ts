@@ -8,15 +8,15 @@ import type {
 } from "@tollgate/api/nodes/insight.ts";
 import type { z } from "zod";
 import { publicId, type Uuid } from "../../base/ids.ts";
-import { exactMicro } from "../../base/money.ts";
+import { formatExactMicrodollars } from "../../base/money.ts";
 import type { RequestOutcome } from "../../base/states.ts";
-import { seconds } from "../../base/time.ts";
+import { toUnixSeconds } from "../../base/time.ts";
 import type { InsightFigures, Insights } from "../../history/insight.ts";
 import type { Job } from "../../history/jobs.ts";
 import type { HistoryParts } from "../../history/parts.ts";
-import { slotsOf } from "../../history/performance.ts";
+import { timeSlotsOf } from "../../history/performance.ts";
 import { listPage } from "../../http/lists/pages.ts";
-import type { Untimed } from "../../http/routes.ts";
+import type { WithOptionalTime } from "../../http/routes.ts";
 import type { SiteParts } from "../parts.ts";
 import type { NodeParts } from "./parts.ts";
 import { roundToTenth } from "./stats.ts";
@@ -31,8 +31,8 @@ export async function nodeInsight(
   { insights, now }: InsightParts,
   node: { id: Uuid; accountId: Uuid },
   { range, to }: Asked,
-): Promise<Untimed<z.input<typeof NodeInsight>>> {
-  const insight = await insights.of(node.accountId, [node.id], slotsOf(range, now(), to), now());
+): Promise<WithOptionalTime<z.input<typeof NodeInsight>>> {
+  const insight = await insights.of(node.accountId, [node.id], timeSlotsOf(range, now(), to), now());
   return { object: "node_insight", node: publicId("node", node.id), ...show(insight, range) };
 }
 
@@ -40,8 +40,8 @@ export async function hostInsight(
   { insights, fleet, now }: InsightParts,
   accountId: Uuid,
   { range, to }: Asked,
-): Promise<Untimed<z.input<typeof HostInsight>>> {
-  const slots = slotsOf(range, now(), to);
+): Promise<WithOptionalTime<z.input<typeof HostInsight>>> {
+  const slots = timeSlotsOf(range, now(), to);
   const ids = await fleet.atWork(accountId, slots.from);
   const insight = await insights.of(accountId, ids, slots, now());
   return {
@@ -59,16 +59,22 @@ type Insight = Awaited<ReturnType<Insights["of"]>>;
 
 const show = ({ slots, total, series, earningsSlotMs, earnings }: Insight, range: Asked["range"]) => ({
   range,
-  from: seconds(slots.from),
-  to: seconds(slots.to),
+  from: toUnixSeconds(slots.from),
+  to: toUnixSeconds(slots.to),
   slot_s: slots.slotMs / 1000,
   total: showTotal(total),
-  series: series.map((point) => ({ at: seconds(point.at), ...showFigures(point) })),
+  series: series.map((point) => ({ at: toUnixSeconds(point.at), ...showFigures(point) })),
   earnings_slot_s: earningsSlotMs / 1000,
-  earnings: earnings.map(({ at, earned }) => ({ at: seconds(at), earned_micro: exactMicro(earned) })),
+  earnings: earnings.map(({ at, earned }) => ({
+    at: toUnixSeconds(at),
+    earned_micro: formatExactMicrodollars(earned),
+  })),
 });
 
-const showTotal = (total: Insight["total"]) => ({ ...showFigures(total), earned_micro: exactMicro(total.earned) });
+const showTotal = (total: Insight["total"]) => ({
+  ...showFigures(total),
+  earned_micro: formatExactMicrodollars(total.earned),
+});
 
 const showFigures = ({ performed, utilisation, connected }: InsightFigures) => ({
   requests: performed?.requests ?? 0,
@@ -133,8 +139,8 @@ function jobObject(job: Job): z.input<typeof JobShown> {
   return {
     request_id: publicId("req", job.id),
     model: job.model,
-    created_at: seconds(job.createdAt),
-    finished_at: seconds(job.finishedAt),
+    created_at: toUnixSeconds(job.createdAt),
+    finished_at: toUnixSeconds(job.finishedAt),
     outcome: job.outcome,
     ...(ENDINGS[job.outcome] ?? { says: "The platform refused the request.", by: "platform" }),
     prompt_tokens: job.promptTokens,
@@ -143,7 +149,7 @@ function jobObject(job: Job): z.input<typeof JobShown> {
     ttft_ms: ttftMs,
     duration_ms: durationMs,
     tps: completionTokens > 1 && flowMs > 0 ? roundToTenth(((completionTokens - 1) * 1000) / flowMs) : null,
-    earned_micro: exactMicro(job.earned),
+    earned_micro: formatExactMicrodollars(job.earned),
     own: job.own,
   };
 }

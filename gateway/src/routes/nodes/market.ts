@@ -2,12 +2,12 @@
 import type { MarketModel, Market as MarketShown } from "@tollgate/api/nodes/insight.ts";
 import type { z } from "zod";
 import { publicId, type Uuid } from "../../base/ids.ts";
-import { exactMicro, HOST_SHARE_PERCENT, pico } from "../../base/money.ts";
+import { formatExactMicrodollars, HOST_SHARE_PERCENT, pico } from "../../base/money.ts";
 import type { Node } from "../../fleet/fleet.ts";
 import { type ModelWork, meanHourlyEarnings, slotHourlyEarnings } from "../../history/market.ts";
 import type { HistoryParts } from "../../history/parts.ts";
 import { singlePage } from "../../http/lists/pages.ts";
-import type { Untimed } from "../../http/routes.ts";
+import type { WithOptionalTime } from "../../http/routes.ts";
 import type { InferenceParts } from "../../inference/parts.ts";
 import type { CatalogueEntry } from "../../metering/catalogue.ts";
 import type { NodeParts } from "./parts.ts";
@@ -18,11 +18,11 @@ export type MarketParts = Pick<HistoryParts, "market"> &
   Pick<NodeParts, "nodes" | "fleet">;
 
 /** The market for a host. The estimate uses the speeds and slots of `node`, a node of `accountId`. */
-export async function marketOf(
+export async function readMarketForHost(
   { market, catalogue, nodes, fleet }: MarketParts,
   accountId: Uuid,
   node: Node | undefined,
-): Promise<Untimed<z.input<typeof MarketShown>>> {
+): Promise<WithOptionalTime<z.input<typeof MarketShown>>> {
   const { entries, active } = catalogue();
   const [models, own, elected] = await Promise.all([
     market.models(),
@@ -46,9 +46,9 @@ export async function marketOf(
       ...nodes.capacityOf(model),
       elected: elected.includes(model),
       speed: work === undefined ? null : speedOf(work, byNode === undefined ? "model" : "node"),
-      slot_hour_micro: hour === null ? null : exactMicro(hour),
-      node_hour_micro: hour === null || slots === null ? null : exactMicro(pico(hour * BigInt(slots))),
-      mean_hour_micro: mean === null ? null : exactMicro(mean),
+      slot_hour_micro: hour === null ? null : formatExactMicrodollars(hour),
+      node_hour_micro: hour === null || slots === null ? null : formatExactMicrodollars(pico(hour * BigInt(slots))),
+      mean_hour_micro: mean === null ? null : formatExactMicrodollars(mean),
     };
   };
   const data = entries.filter(({ id }) => active.has(id)).map(rowOf);

@@ -2,7 +2,7 @@
 import type { ListedNode as ListedShown, Node as NodeShown } from "@tollgate/api/nodes/answers.ts";
 import type { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
-import { seconds } from "../../base/time.ts";
+import { toUnixSeconds } from "../../base/time.ts";
 import { type Fault, type FaultOptions, ruleViolation } from "../../faults.ts";
 import { type ListedNode, type MoveOutcome, type Node, NodeNameTaken } from "../../fleet/fleet.ts";
 import { listPage } from "../../http/lists/pages.ts";
@@ -128,12 +128,12 @@ export function listedNodeObject({ nodes }: Pick<NodeParts, "nodes">, node: List
     quarantine: quarantineObject(node),
     probation: node.probation,
     withheld: node.withheld,
-    created_at: seconds(node.createdAt),
+    created_at: toUnixSeconds(node.createdAt),
   };
 }
 
 function quarantineObject({ quarantine }: ListedNode) {
   if (quarantine === null) return null;
   const { reason, evidence, at } = quarantine;
-  return { reason, evidence, at: seconds(at) };
+  return { reason, evidence, at: toUnixSeconds(at) };
 }

@@ -2,9 +2,9 @@
 
 import type { MedianSpeed } from "../../dispatch/speeds.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
-import type { SeenNode } from "../../history/presence.ts";
+import type { NodeSample } from "../../history/presence.ts";
 import type { NodeCredentials } from "../../plane/plane.ts";
-import type { CheckReader } from "../../trust/spot-checks/reader.ts";
+import type { CheckReader } from "../../trust/spot-checks/check-reader.ts";
 import type { RecentJobs } from "../../trust/trust.ts";
 
 export interface NodeParts {
@@ -38,7 +38,7 @@ interface LiveNode {
 export interface ConnectedNodes {
   count: () => number;
   /** All connected nodes, each once. */
-  all: () => SeenNode[];
+  all: () => NodeSample[];
   /** The state that the node reports; undefined if it is not connected. */
   find: (nodeId: string) => LiveNode | undefined;
   /** The median speed over all nodes that serve the model. */

@@ -11,14 +11,14 @@ import { hostTokenGuard } from "../../http/guards.ts";
 import { requestNotFound } from "../../http/lists/no-such-request.ts";
 import { type Handlers, serveRoutes } from "../../http/routes.ts";
 import type { InferenceParts } from "../../inference/parts.ts";
-import type { PrivateResult } from "../../inference/private-job.ts";
+import type { UnpaidJobResult } from "../../inference/unpaid-job.ts";
 import type { KeyParts } from "../../keys/parts.ts";
 import type { ActiveModel } from "../../metering/catalogue.ts";
 import type { SiteParts } from "../parts.ts";
 import { type ChecksParts, checksPage } from "./checks.ts";
 import { type EarningsParts, earningsPage, withheldPage } from "./earnings.ts";
 import { hostInsight, type InsightParts, jobsPage, nodeInsight } from "./insight.ts";
-import { type MarketParts, marketOf } from "./market.ts";
+import { type MarketParts, readMarketForHost } from "./market.ts";
 import { modelsForHosts } from "./models.ts";
 import { notAllowedMessage, type OwnNodesParts, ownNodeHandlers } from "./own-nodes.ts";
 import type { NodeParts } from "./parts.ts";
@@ -92,7 +92,7 @@ function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
     async getMarket({ accountId, query, refuse }) {
       const node = query.node === undefined ? undefined : await nodes.find(accountId, query.node);
       if (query.node !== undefined && node === undefined) throw refuse("node_not_found");
-      return marketOf(parts, accountId, node);
+      return readMarketForHost(parts, accountId, node);
     },
 
     async getNodeStats({ accountId, params, refuse }) {
@@ -171,7 +171,7 @@ function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
   };
 }
 
-function tryObject(model: ActiveModel, result: PrivateResult) {
+function tryObject(model: ActiveModel, result: UnpaidJobResult) {
   const { text, reasoning, vectors, finish, promptTokens, completionTokens, ttftMs, tokensPerSecond } = result;
   return {
     object: "node_try" as const,

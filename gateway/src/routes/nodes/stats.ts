@@ -2,7 +2,7 @@
 import type { NodeStats } from "@tollgate/api/nodes/answers.ts";
 import type { z } from "zod";
 import { publicId } from "../../base/ids.ts";
-import { exactMicro } from "../../base/money.ts";
+import { formatExactMicrodollars } from "../../base/money.ts";
 import { startOfDay } from "../../base/time.ts";
 import type { Node } from "../../fleet/fleet.ts";
 import type { HistoryParts } from "../../history/parts.ts";
@@ -36,7 +36,7 @@ export async function nodeStats(parts: StatsParts, node: Node): Promise<z.input<
       requests: today.requests,
       prompt_tokens: today.promptTokens,
       completion_tokens: today.completionTokens,
-      earned_micro: exactMicro(today.earned),
+      earned_micro: formatExactMicrodollars(today.earned),
     },
     last_day: { ...seen, late_acceptances: late },
     agent_outdated: live !== undefined && !live.inGoodStanding && !live.acceptsEarly,

@@ -5,7 +5,7 @@ import type { JsonOf } from "@tollgate/api/route.ts";
 import { parseFields } from "../../http/fields.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
 import { renderedRole } from "../../metering/templates.ts";
-import { formatOf, generationRequest, usageObject, withoutUnusedStreamOptions } from "./generation.ts";
+import { generationRequest, outputFormatOf, usageObject, withoutUnusedStreamOptions } from "./generation.ts";
 
 const route = publicRoutes.createChatCompletion;
 
@@ -26,7 +26,7 @@ export const chat: Endpoint = {
       ...generationRequest(fields, body),
       prompt: { kind: "chat", messages },
       promptField: "messages",
-      body: { messages, ...formatOf(fields) },
+      body: { messages, ...outputFormatOf(fields) },
       vectorsDue: 0,
     };
   },

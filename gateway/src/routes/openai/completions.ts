@@ -3,7 +3,7 @@ import { publicRoutes } from "@tollgate/api/public/routes.ts";
 import type { JsonOf } from "@tollgate/api/route.ts";
 import { parseFields } from "../../http/fields.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
-import { formatOf, generationRequest, usageObject, withoutUnusedStreamOptions } from "./generation.ts";
+import { generationRequest, outputFormatOf, usageObject, withoutUnusedStreamOptions } from "./generation.ts";
 
 const route = publicRoutes.createCompletion;
 
@@ -19,7 +19,7 @@ export const completions: Endpoint = {
       ...generationRequest(fields, body),
       prompt: { kind: "text", text },
       promptField: "prompt",
-      body: { prompt: text, ...formatOf(fields) },
+      body: { prompt: text, ...outputFormatOf(fields) },
       vectorsDue: 0,
     };
   },

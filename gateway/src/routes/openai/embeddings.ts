@@ -4,7 +4,7 @@ import { publicRoutes } from "@tollgate/api/public/routes.ts";
 import type { JsonOf } from "@tollgate/api/route.ts";
 import { parseFields, presentFields } from "../../http/fields.ts";
 import type { Answer, AnswerMeta, Endpoint, ParsedRequest, Sdk } from "../../inference/endpoint.ts";
-import { labelOf } from "./label.ts";
+import { requestLabelOf } from "./label.ts";
 
 const route = publicRoutes.createEmbedding;
 type List = JsonOf<typeof route>;
@@ -40,7 +40,7 @@ export function embeddingsEndpoint({ base64Compat }: { base64Compat: boolean }):
         formatted: false,
         keywords: [],
         vectorsAs,
-        ...labelOf(body),
+        ...requestLabelOf(body),
         ignored: vectorsAs === "base64" ? ignored.filter((name) => name !== "encoding_format") : ignored,
       };
     },

@@ -9,7 +9,7 @@ import { invalidRequest } from "../../faults.ts";
 import { presentFields } from "../../http/fields.ts";
 import type { ParsedRequest, Usage } from "../../inference/endpoint.ts";
 import { SCHEMA_FIELD } from "../../inference/schema-support.ts";
-import { labelOf } from "./label.ts";
+import { requestLabelOf } from "./label.ts";
 
 const IGNORED_UNSTREAMED: readonly string[] = [...IGNORED_FIELDS, "stream_options"];
 
@@ -27,10 +27,10 @@ export function generationRequest(
     includeUsage: stream && fields.stream_options?.include_usage === true,
     outputTokensMax: fields.max_completion_tokens ?? fields.max_tokens,
     sampling: sampling(fields),
-    formatted: "format" in formatOf(fields),
+    formatted: "format" in outputFormatOf(fields),
     keywords: keywordsOf(fields),
     vectorsAs: "floats",
-    ...labelOf(body),
+    ...requestLabelOf(body),
     ignored: presentFields(body, stream ? IGNORED_FIELDS : IGNORED_UNSTREAMED),
   };
 }
@@ -42,7 +42,7 @@ export function withoutUnusedStreamOptions(body: unknown): unknown {
 }
 
 /** The output format in the job's body. Plain text needs none. */
-export function formatOf({ response_format: asked }: Generation): { format?: OutputFormat } {
+export function outputFormatOf({ response_format: asked }: Generation): { format?: OutputFormat } {
   if (asked === undefined || asked.type === "text") return {};
   if (asked.type === "json_object") return { format: { type: "json_object" } };
   const { name, schema, strict } = asked.json_schema;

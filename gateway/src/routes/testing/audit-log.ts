@@ -1,5 +1,5 @@
 /** For tests: reads the audit log as an operator. */
-import type { Person } from "./signed-in.ts";
+import type { Person } from "./sign-in-test-person.ts";
 
 interface Act {
   operator: string;

@@ -1,6 +1,6 @@
 /** For tests: a browser with the console open, which keeps cookies and sends an Origin header. */
 import type { FastifyInstance } from "fastify";
-import { beginSession, type SessionPlace } from "../../accounts/testing/session.ts";
+import { beginSession, type SessionContext } from "../../accounts/testing/session.ts";
 import type { Uuid } from "../../base/ids.ts";
 
 export const PASSWORD = "correct horse battery";
@@ -63,7 +63,7 @@ export class Browser {
   }
 
   /** Signs in without the sign-in routes, for tests of other routes. */
-  async enter(place: SessionPlace, identityId: Uuid): Promise<void> {
+  async enter(place: SessionContext, identityId: Uuid): Promise<void> {
     const { name, value } = await beginSession(place, { identityId, address: this.address });
     this.cookies.set(name, value);
   }

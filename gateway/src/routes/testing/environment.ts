@@ -4,7 +4,7 @@
  */
 import { parseId } from "../../base/ids.ts";
 import type { InferenceParts } from "../../inference/parts.ts";
-import type { PrivateResult } from "../../inference/private-job.ts";
+import type { UnpaidJobResult } from "../../inference/unpaid-job.ts";
 import type { Meter } from "../../metering/meter.ts";
 import type { PaymentParts } from "../../payments/parts.ts";
 import type { Payments } from "../../payments/payments.ts";
@@ -15,7 +15,7 @@ export interface SimulatedEnvironment {
   /** The connected nodes, by public ID. */
   connected: Set<string>;
   /** The result of a host's trial request to its node. */
-  tried: PrivateResult | undefined;
+  tried: UnpaidJobResult | undefined;
   mint: (nodeId: string) => Promise<NodeCredentials>;
   /** Whether the payment provider answers requests, other than those for a checkout. */
   provider: "there" | "away";

@@ -11,7 +11,7 @@ import { FORM_VALUES_MAX, parseJson } from "../../http/body.ts";
 import { openBodyBudget } from "../../http/body-budget.ts";
 import type { HttpOptions, LargeBodies } from "../../http/call.ts";
 import { cutLongTexts } from "../../http/long-texts.ts";
-import type { Reader } from "../../inference/call.ts";
+import type { LargeBodyReader } from "../../inference/call.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -22,15 +22,17 @@ export const testHttpOptions = (more: Partial<HttpOptions> = {}): HttpOptions =>
     newId: newIds(systemClock, systemRandom()),
     log,
     troubles: rateLimitedLog(log, clock),
-    bodies: testBodies(),
+    bodies: testLargeBodies(),
     ...more,
   };
 };
 
-export const testBodies = (): LargeBodies => ({
+export const testLargeBodies = (): LargeBodies => ({
   budget: openBodyBudget({ gatewayBytesMax: 256 * MEBIBYTE, payerBytesMax: 64 * MEBIBYTE }),
   parseForm: async ({ pieces }) => cutLongTexts(parseJson(Buffer.concat(pieces), FORM_VALUES_MAX)),
 });
 
 /** A reader for tests that send no body large enough for a worker thread. */
-export const NO_READER: Reader = { read: () => Promise.reject(new Error("no test sends a large request here")) };
+export const NO_READER: LargeBodyReader = {
+  read: () => Promise.reject(new Error("no test sends a large request here")),
+};

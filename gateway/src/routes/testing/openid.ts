@@ -5,7 +5,7 @@ import { createLog } from "../../base/log.ts";
 import type { Browser } from "./browser.ts";
 import { openTestPlatform, type TestPlatform } from "./platform.ts";
 
-export const AUTH = "/console/api/auth";
+export const AUTH_BASE_PATH = "/console/api/auth";
 export const PUBLIC_URL = "http://gate.test";
 
 export interface OpenIdStage {
@@ -61,7 +61,7 @@ export function newOpenIdPerson(claims: Record<string, unknown> = {}): Person {
 
 /** Starts a sign-in, and returns the URL at the provider without opening it. */
 export async function startOpenIdSignIn(browser: Browser, provider = "test"): Promise<string> {
-  const answer = await browser.send("POST", `${AUTH}/sign-in/openid`, { body: { provider } });
+  const answer = await browser.send("POST", `${AUTH_BASE_PATH}/sign-in/openid`, { body: { provider } });
   assert.equal(answer.status, 200, answer.text);
   return String(answer.body.url);
 }

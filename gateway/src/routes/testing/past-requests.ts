@@ -29,7 +29,7 @@ interface PastRequest {
 }
 
 /** Inserts a request with its hold and its settlement. */
-export async function insertServed({ ledger }: TestPlatform, request: PastRequest): Promise<Uuid> {
+export async function insertServedRequest({ ledger }: TestPlatform, request: PastRequest): Promise<Uuid> {
   const { accountId, at = new Date(), charge = 0n, hold = charge, host, keyId = accountId } = request;
   const id = newIdAt(at);
   const { keyName = "a key", model = "tiny-3b", client = "openai-js", outcome = "ok" } = request;
@@ -73,7 +73,7 @@ export async function insertServed({ ledger }: TestPlatform, request: PastReques
 }
 
 /** Inserts a spot check of the node's answer. The node is its own verifier, which no test reads. */
-export async function insertChecked(
+export async function insertSpotCheck(
   { pool, newId }: TestPlatform,
   { nodeId, verdict, score }: { nodeId: Uuid; verdict: CheckFinding | "trap_seen"; score: number | null },
 ): Promise<Uuid> {
@@ -88,7 +88,7 @@ export async function insertChecked(
 }
 
 /** Inserts a request that a limit refused before its model was known. */
-export async function insertRefused({ pool }: TestPlatform, request: PastRequest): Promise<Uuid> {
+export async function insertRefusedRequest({ pool }: TestPlatform, request: PastRequest): Promise<Uuid> {
   const { accountId, at = new Date(), keyId = accountId, keyName = "a key", client = "" } = request;
   const id = newIdAt(at);
   await openRefusals({ pool, clock: systemClock }).record({

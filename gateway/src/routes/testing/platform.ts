@@ -26,7 +26,7 @@ import { publicServer } from "../../site/public-server.ts";
 import type { Parts } from "../parts.ts";
 import { PASSWORD } from "./browser.ts";
 import { defaultEnvironment, type SimulatedEnvironment, simulatedParts, WORD_METER } from "./environment.ts";
-import { NO_READER, testBodies } from "./http-options.ts";
+import { NO_READER, testLargeBodies } from "./http-options.ts";
 
 export interface TestPlatform {
   app: FastifyInstance;
@@ -142,7 +142,7 @@ async function portsOn(database: TestDatabase, outside: SimulatedEnvironment): P
       meter: () => ({ ...WORD_METER, ...outside.counting }),
       // Served requests are tested in inference/ and e2e/. Here, the gateway only calculates their holds.
       reader: NO_READER,
-      parseForm: testBodies().parseForm,
+      parseForm: testLargeBodies().parseForm,
     },
     plane: { ...absentPlane(), mint: (nodeId) => outside.mint(nodeId) },
     deployment: Promise.resolve("test"),

@@ -9,8 +9,8 @@ import { bareServer } from "../../http/server.ts";
 import { answerUnknownPaths } from "../../http/unknown-paths.ts";
 import { testHttpOptions } from "../../routes/testing/http-options.ts";
 import { docsRoutes } from "./docs.ts";
-import { ADDRESS_PLACEHOLDER, framePage } from "./frame.ts";
 import { html } from "./html.ts";
+import { ADDRESS_PLACEHOLDER, framePage } from "./page-frame.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "tollgate-docs-"));
 after(() => rmSync(folder, { recursive: true }));

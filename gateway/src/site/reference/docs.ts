@@ -7,11 +7,11 @@ import { extname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { notFound } from "../../faults.ts";
-import { etagOf, sendCached } from "../../http/cached.ts";
-import { addressOf, type KnownAddress } from "./address.ts";
-import { ADDRESS_PLACEHOLDER, SECURITY_HEADERS, withoutStatus } from "./frame.ts";
+import { etagOf, sendCached } from "../../http/send-cached.ts";
+import { type BaseUrlOptions, baseUrlOf } from "./base-url.ts";
 import { wantsHtml } from "./home.ts";
 import { html } from "./html.ts";
+import { ADDRESS_PLACEHOLDER, removeStatusLink, SECURITY_HEADERS } from "./page-frame.ts";
 
 const FOLDER = fileURLToPath(new URL("../../../../docs/dist", import.meta.url));
 const HTML = "text/html; charset=utf-8";
@@ -34,7 +34,7 @@ interface DocsFile {
   etag: string;
 }
 
-interface DocsOptions extends KnownAddress {
+interface DocsOptions extends BaseUrlOptions {
   hasStatus?: boolean;
   folder?: string;
 }
@@ -44,7 +44,7 @@ export function docsRoutes(app: FastifyInstance, { hasStatus = true, folder = FO
   const files = new Map<string, DocsFile>();
   const read = (name: string, all: Set<string>): DocsFile => {
     const bytes = readFileSync(join(folder, name));
-    const page = (): string => (hasStatus ? bytes.toString() : withoutStatus(bytes.toString()));
+    const page = (): string => (hasStatus ? bytes.toString() : removeStatusLink(bytes.toString()));
     const body = extname(name) === ".html" ? page() : bytes;
     const zipped = all.has(`${name}.gz`) ? readFileSync(join(folder, `${name}.gz`)) : undefined;
     return { type: TYPES[extname(name)] ?? "", body, zipped, etag: etagOf(body) };
@@ -57,7 +57,7 @@ export function docsRoutes(app: FastifyInstance, { hasStatus = true, folder = FO
   // A page that contains the address from the caller's headers may be cached only for that caller.
   const keep = known.publicUrl === undefined ? "private" : "public";
   const sendPage = (request: FastifyRequest, reply: FastifyReply, { body, etag, type }: DocsFile): FastifyReply => {
-    const address = addressOf(request.raw, known);
+    const address = baseUrlOf(request.raw, known);
     const filled = (): string => String(body).replaceAll(ADDRESS_PLACEHOLDER, html`${address}`.text);
     return sendCached(request, reply, { body: filled, etag: etagOf(`${etag} ${address}`), type, keep });
   };

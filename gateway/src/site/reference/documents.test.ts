@@ -12,7 +12,7 @@ for (const { name, file, api } of DOCUMENTS) {
     const at = current.findIndex((line, i) => line !== committed[i]);
     const same = at < 0 && committed.length === current.length;
     const where = `line ${at + 1} is\n  ${committed[at]}\nand should be\n  ${current[at]}`;
-    const remedy = "Run: npx node gateway/src/site/reference/write.ts, and commit the file.";
+    const remedy = "Run: npx node gateway/src/site/reference/write-api-documents.ts, and commit the file.";
     assert.ok(same, `gateway/openapi/${file} is stale. ${remedy}\n${where}`);
   });
 }

@@ -30,10 +30,10 @@ export interface CallExamples {
   /** Examples in other languages use the `openai` libraries or plain HTTP. Undefined: there are only curl examples. */
   code?: "openai" | "http";
   /** The first steps of a new user, with links into the console. */
-  steps: Step[];
+  steps: DocumentStep[];
 }
 
-export interface Step {
+export interface DocumentStep {
   text: string;
   link: { url: string; name: string };
 }

@@ -1,6 +1,7 @@
 /** The root path: describes the service and links to its pages, as HTML for browsers or as JSON for programs. */
-import { codeFigure, framePage, GUIDE_URL, STATUS_URL } from "./frame.ts";
+
 import { html } from "./html.ts";
+import { codeFigure, framePage, GUIDE_URL, STATUS_URL } from "./page-frame.ts";
 
 interface Places {
   object: "gateway";

@@ -6,13 +6,13 @@ import { readFileSync } from "node:fs";
 import { buildDocument } from "@tollgate/api/openapi/document.ts";
 import { documentText } from "@tollgate/api/openapi/openapi.ts";
 import type { FastifyInstance } from "fastify";
-import { etagOf, sendCached } from "../../http/cached.ts";
+import { etagOf, sendCached } from "../../http/send-cached.ts";
 import type { SiteParts } from "../../routes/parts.ts";
-import { addressOf } from "./address.ts";
+import { baseUrlOf } from "./base-url.ts";
 import { docsRoutes } from "./docs.ts";
 import { DOCUMENTS } from "./documents.ts";
-import { GUIDE_STYLE_URL, KEY_SCRIPT_URL, MARK_URL, SCRIPT_URL, SECURITY_HEADERS, STYLE_URL } from "./frame.ts";
 import { homePage, serviceUrls, wantsHtml } from "./home.ts";
+import { GUIDE_STYLE_URL, KEY_SCRIPT_URL, LOGO_URL, SCRIPT_URL, SECURITY_HEADERS, STYLE_URL } from "./page-frame.ts";
 
 interface File {
   url: string;
@@ -40,7 +40,7 @@ export function referenceRoutes(
   }
   docsRoutes(app, { ...known, hasStatus, ...(folder !== undefined && { folder }) });
   app.get("/", async (request, reply) => {
-    const places = serviceUrls(addressOf(request.raw, known), hasStatus);
+    const places = serviceUrls(baseUrlOf(request.raw, known), hasStatus);
     const shown = wantsHtml(request.headers.accept)
       ? { body: homePage(places), type: HTML }
       : { body: `${JSON.stringify(places)}\n` };
@@ -64,7 +64,7 @@ function files(): File[] {
     { url: GUIDE_STYLE_URL, type: "text/css; charset=utf-8", body: () => file("guide.css") },
     { url: SCRIPT_URL, type: SCRIPT, body: () => file("reference.js") },
     { url: KEY_SCRIPT_URL, type: SCRIPT, body: () => file("own-key.js") },
-    { url: MARK_URL, type: "image/svg+xml", body: () => file("mark.svg") },
+    { url: LOGO_URL, type: "image/svg+xml", body: () => file("mark.svg") },
   ];
 }
 

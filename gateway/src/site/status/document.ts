@@ -3,13 +3,18 @@ import type { publicRoutes } from "@tollgate/api/public/routes.ts";
 import type { JsonOf } from "@tollgate/api/route.ts";
 import type { IncidentCause, ModelState, PublicCause } from "@tollgate/api/states.ts";
 import { publicId } from "../../base/ids.ts";
-import { seconds } from "../../base/time.ts";
+import { toUnixSeconds } from "../../base/time.ts";
 import type { AvailabilitySum } from "../../history/availability.ts";
 import type { PerformanceSum, TimeSlots } from "../../history/performance.ts";
 import type { CatalogueEntry } from "../../metering/catalogue.ts";
 import type { Incident } from "../../operators/incidents/store.ts";
-import type { VerdictNow } from "../../operators/platform-verdict.ts";
-import { availabilityOf, measuredFigures, REQUESTS_MIN, sumSamples } from "../../routes/measured-performance.ts";
+import type { CurrentPlatformVerdict } from "../../operators/platform-verdict.ts";
+import {
+  availabilityOf,
+  ERROR_SHARE_REQUESTS_MIN,
+  measuredPerformanceObject,
+  sumSamples,
+} from "../../routes/measured-performance.ts";
 import type { ConnectedNodes } from "../../routes/nodes/parts.ts";
 import { modelFacts } from "../../routes/openai/catalogue.ts";
 
@@ -27,13 +32,13 @@ interface Known {
   sampleEveryMs: number;
   slots: TimeSlots;
   days: DailyRows;
-  verdict: VerdictNow;
+  verdict: CurrentPlatformVerdict;
   incidents: Incident[];
   entries: CatalogueEntry[];
   nodes: Pick<ConnectedNodes, "speedOf">;
 }
 
-export function statusOf(known: Known): Status {
+export function buildStatus(known: Known): Status {
   const { at, sampleEveryMs, slots, days, verdict, incidents, entries, nodes } = known;
   const offered = entries.filter(({ status }) => status === "active");
   const shown = incidents.filter(({ model }) => model === null || offered.some(({ id }) => id === model));
@@ -60,7 +65,7 @@ export function statusOf(known: Known): Status {
 }
 
 /** The last complete status, updated with this gateway's current view of the nodes. */
-export function staleStatus(last: Status, verdict: VerdictNow, atMs: number): Status {
+export function updateStaleStatus(last: Status, verdict: CurrentPlatformVerdict, atMs: number): Status {
   return {
     ...last,
     ...verdictOf(verdict, last.incidents, atMs),
@@ -69,7 +74,7 @@ export function staleStatus(last: Status, verdict: VerdictNow, atMs: number): St
   };
 }
 
-function verdictOf(verdict: VerdictNow, incidents: Status["incidents"], atMs: number) {
+function verdictOf(verdict: CurrentPlatformVerdict, incidents: Status["incidents"], atMs: number) {
   const { state, causes } = verdict;
   const isSame = ({ model, to }: Status["incidents"][number]) =>
     to === null && (state === "degraded" || model === null);
@@ -95,13 +100,13 @@ const incidentObject = ({ id, model, state, cause, beganAt, endedAt, updates }: 
   model,
   state,
   kind: KINDS[cause],
-  from: seconds(beganAt),
-  to: endedAt && seconds(endedAt),
-  updates: updates.map(({ at, text }) => ({ at: seconds(at), text })),
+  from: toUnixSeconds(beganAt),
+  to: endedAt && toUnixSeconds(endedAt),
+  updates: updates.map(({ at, text }) => ({ at: toUnixSeconds(at), text })),
 });
 
 /** A model without a connected node is unavailable, even if no node ever served it. */
-function stateOf(model: string, verdict: VerdictNow): ModelState {
+function stateOf(model: string, verdict: CurrentPlatformVerdict): ModelState {
   const isServed = verdict.capacity.some((one) => one.model === model && one.nodes > 0);
   if (verdict.state === "down" || !isServed) return "unavailable";
   const isFailing = verdict.causes.some((cause) => cause.code === "errors" && cause.models.includes(model));
@@ -117,8 +122,8 @@ function daysOf(entry: CatalogueEntry, { from, to, slotMs }: TimeSlots, { perfor
   const days: Status["models"][number]["days"] = [];
   for (let at = from.getTime(); at < to.getTime(); at += slotMs) {
     const found = performance.find(({ slot }) => slot?.getTime() === at);
-    const { availability, failed_share, ttft_p50_ms, tokens_per_second } = measuredFigures(entry, {
-      performance: (found?.requests ?? 0) < REQUESTS_MIN ? undefined : found,
+    const { availability, failed_share, ttft_p50_ms, tokens_per_second } = measuredPerformanceObject(entry, {
+      performance: (found?.requests ?? 0) < ERROR_SHARE_REQUESTS_MIN ? undefined : found,
       samples: samples.find(({ slot }) => slot.getTime() === at),
     });
     const day = new Date(at).toISOString().slice(0, 10);

@@ -2,8 +2,9 @@
  * The status page as plain HTML without scripts. Everything shown as a graph is also given in words or tables. Times
  * are in UTC.
  */
-import { framePage } from "../reference/frame.ts";
+
 import { type Html, html } from "../reference/html.ts";
+import { framePage } from "../reference/page-frame.ts";
 import type { Status } from "./document.ts";
 import { FEED_URL, incidentTitle } from "./feed.ts";
 

@@ -4,7 +4,7 @@
  */
 import { isDatabaseUnreachable } from "../../db/errors.ts";
 import type { HistoryParts } from "../../history/parts.ts";
-import { slotsOf } from "../../history/performance.ts";
+import { timeSlotsOf } from "../../history/performance.ts";
 import type { InferenceParts } from "../../inference/parts.ts";
 import type { OperatorParts } from "../../operators/parts.ts";
 import { openVerdicts } from "../../operators/platform-verdict.ts";
@@ -12,7 +12,7 @@ import { INCIDENTS_MAX } from "../../routes/console/operator/incidents.ts";
 import { capacityOfModels } from "../../routes/console/operator/overview.ts";
 import type { NodeParts } from "../../routes/nodes/parts.ts";
 import type { SiteParts } from "../../routes/parts.ts";
-import { type DailyRows, type Status, staleStatus, statusOf } from "./document.ts";
+import { buildStatus, type DailyRows, type Status, updateStaleStatus } from "./document.ts";
 
 const MADE_EVERY_MS = 10_000;
 /** How long sums of past days are reused. They only change when a request that began on such a day ends later. */
@@ -49,18 +49,18 @@ export function openStatus({
   let madeAt = Number.NEGATIVE_INFINITY;
 
   const read = async (from: Date, to: Date): Promise<DailyRows> => {
-    const slots = { ...slotsOf("90d", clock.now()), from, to };
+    const slots = { ...timeSlotsOf("90d", clock.now()), from, to };
     const [sums, samples] = await Promise.all([
       performance.sums({ ...slots, scope: "platform", by: ["slot", "model"], percentilesOf: ["ttft"] }),
       availability.sums(slots),
     ]);
     return { performance: sums, samples };
   };
-  const documentOf = (read: Omit<Parameters<typeof statusOf>[0], "sampleEveryMs" | "entries" | "nodes">): Status =>
-    statusOf({ ...read, sampleEveryMs: status.sampleEveryMs, entries: catalogue().entries, nodes });
+  const documentOf = (read: Omit<Parameters<typeof buildStatus>[0], "sampleEveryMs" | "entries" | "nodes">): Status =>
+    buildStatus({ ...read, sampleEveryMs: status.sampleEveryMs, entries: catalogue().entries, nodes });
   const make = async (): Promise<Status> => {
     const at = clock.now();
-    const slots = slotsOf("90d", at);
+    const slots = timeSlotsOf("90d", at);
     const today = new Date(slots.to.getTime() - slots.slotMs);
     if (past?.until !== today.getTime() || clock.monotonic() - past.readAt > PAST_KEPT_MS) {
       past = { until: today.getTime(), readAt: clock.monotonic(), days: await read(slots.from, today) };
@@ -78,8 +78,8 @@ export function openStatus({
     const at = clock.now();
     const verdict = verdicts.remembered();
     const days = { performance: [], samples: [] };
-    const known = last ?? documentOf({ at, slots: slotsOf("90d", at), days, verdict, incidents: [] });
-    return staleStatus(known, verdict, at);
+    const known = last ?? documentOf({ at, slots: timeSlotsOf("90d", at), days, verdict, incidents: [] });
+    return updateStaleStatus(known, verdict, at);
   };
 
   const begin = (): void => {

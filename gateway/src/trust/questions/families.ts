@@ -10,7 +10,7 @@ import type { RandomChoices } from "./random-choices.ts";
 import type { Task } from "./task.ts";
 import * as words from "./words.ts";
 
-export interface Family {
+export interface QuestionFamily {
   name: string;
   /**
    * The share of the family's questions that an honest model of each class answers correctly. Null: too hard for that
@@ -20,7 +20,7 @@ export interface Family {
   draw(d: RandomChoices): Task;
 }
 
-const rates = (tiny: number | null, small: number | null, mid: number, large = mid): Family["rates"] => ({
+const rates = (tiny: number | null, small: number | null, mid: number, large = mid): QuestionFamily["rates"] => ({
   ...{ tiny, small, mid, large },
   reasoning: large,
 });
@@ -117,7 +117,7 @@ function shop(d: RandomChoices): Task {
 /** The number of lines of one kind in a list. */
 function tally(d: RandomChoices): Task {
   const [what, values] = d.pick<[string, string[]]>([
-    ["orders", words.STATES],
+    ["orders", words.ORDER_STATES],
     ["boxes", words.COLOURS.slice(0, 6)],
     ["tickets", words.TEAMS.slice(0, 5)],
     ["trips", words.PLACES.slice(0, 6)],
@@ -157,7 +157,7 @@ function rowsOf(d: RandomChoices, count: number): { columns: Column[]; rows: str
     { name: "city", values: words.PLACES },
     { name: "team", values: words.TEAMS },
     { name: "room", values: words.ROOMS },
-    { name: "profession", values: words.JOBS },
+    { name: "profession", values: words.OCCUPATIONS },
     { name: "order", values: words.GOODS },
   ]);
   const filled = [{ name: "name", values: words.PEOPLE }, ...columns].map(({ name, values }) => ({
@@ -470,7 +470,7 @@ function moves(d: RandomChoices): Task {
 }
 
 function translation(d: RandomChoices): Task {
-  const row = d.pick(words.DICTIONARY);
+  const row = d.pick(words.TRANSLATIONS);
   const [from, to] = d.some(2, d.percent(50) ? [0, d.between(1, 4)] : [0, 1, 2, 3, 4]) as [number, number];
   const [word, answer] = [row[from] as string, row[to] as string];
   // Skips words that are equal in both languages.
@@ -484,7 +484,9 @@ function translation(d: RandomChoices): Task {
   ]);
   // Accepts the word without its accents too.
   const bare = answer.normalize("NFD").replace(/\p{M}/gu, "").replace("œ", "oe").replace("ß", "ss");
-  const same = words.DICTIONARY.map((other) => other[to] as string).filter((each) => each !== answer && each !== word);
+  const same = words.TRANSLATIONS.map((other) => other[to] as string).filter(
+    (each) => each !== answer && each !== word,
+  );
   return {
     material: "",
     question,
@@ -549,7 +551,7 @@ function category(d: RandomChoices): Task {
   return { material: "", question, form: "the word", answer, check: choice(answer, all) };
 }
 
-export const FAMILIES: readonly Family[] = [
+export const FAMILIES: readonly QuestionFamily[] = [
   { name: "story", rates: rates(null, 0.82, 0.88, 0.9), draw: story },
   { name: "shop", rates: rates(0.85, 0.9, 0.93), draw: shop },
   { name: "tally", rates: rates(null, null, 0.85), draw: tally },

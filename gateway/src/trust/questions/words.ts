@@ -7,7 +7,7 @@ export const PEOPLE =
   Nadia, Oskar, Priya, Quentin, Rosalind, Stefan, Tamsin, Ulrich, Valeria, Wendell, Ximena, Yusuf, Zelda, Anselm, Brigitte, Cedric,
   Dolores, Emeka, Freya, Gideon, Harriet, Ingrid, Jamal, Katarina, Lorenzo, Mirela, Nikolai, Odette, Pablo, Renata, Soren, Tobias`);
 /** Names for the text around questions, which are never part of an answer. */
-export const BYSTANDERS = list(
+export const UNRELATED_NAMES = list(
   `Mr Hale, Ms Okafor, Dr Lindqvist, Mrs Petrov, Mr Tanaka, Ms Duarte, Dr Achebe, Mr Novak, Mrs Iyer, Ms Brandt`,
 );
 export const PLACES =
@@ -28,8 +28,8 @@ export const MONTHS = list(
   "January, February, March, April, May, June, July, August, September, October, November, December",
 );
 export const TEAMS = list("sales, legal, design, finance, support, logistics, research, security, catering, marketing");
-export const STATES = list("shipped, pending, cancelled, returned, delayed, paid");
-export const JOBS =
+export const ORDER_STATES = list("shipped, pending, cancelled, returned, delayed, paid");
+export const OCCUPATIONS =
   list(`plumber, dentist, pilot, baker, tailor, nurse, painter, lawyer, gardener, carpenter, florist, butcher, librarian,
   welder, translator, optician`);
 export const SHORT_WORDS =
@@ -59,7 +59,7 @@ export const CATEGORIES: Record<string, string[]> = {
  * The languages of `DICTIONARY`, in the order of its columns. Each row is one word with a single common translation.
  */
 export const LANGUAGES = ["English", "Spanish", "French", "German", "Italian"];
-export const DICTIONARY: string[][] = `
+export const TRANSLATIONS: string[][] = `
   house|casa|maison|Haus|casa; water|agua|eau|Wasser|acqua; bread|pan|pain|Brot|pane; cat|gato|chat|Katze|gatto; dog|perro|chien|Hund|cane;
   milk|leche|lait|Milch|latte; sun|sol|soleil|Sonne|sole; moon|luna|lune|Mond|luna; night|noche|nuit|Nacht|notte; day|día|jour|Tag|giorno;
   book|libro|livre|Buch|libro; table|mesa|table|Tisch|tavolo; door|puerta|porte|Tür|porta; window|ventana|fenêtre|Fenster|finestra;

@@ -14,11 +14,11 @@
  * other to be an outlier in that sample.
  */
 import type { CheckMethod } from "../../base/states.ts";
-import { lengthClasses, type Score } from "./score.ts";
+import { type Score, scoreClassesByLength } from "./score.ts";
 
 const SAMPLE_MAX = 512;
 /** The least number of scores for a judgement. With fewer, checks only extend the sample. */
-export const SAMPLE_MIN = 100;
+export const CALIBRATION_SCORES_MIN = 100;
 const SHARE_MAX = 1 / 4;
 /** In the sample of one length, an identity has at most this many times the median number of scores per identity. */
 const MEDIANS_MAX = 2;
@@ -116,13 +116,13 @@ export class Calibration {
   /** Whether every identity can be judged: the sample is large enough even without any one identity's scores. */
   isSettled(bench: ScoreGroup): boolean {
     const { readings = [], counts } = this.#samples.get(keyOf(ofAnyLength(bench))) ?? {};
-    return readings.length - Math.max(0, ...(counts?.values() ?? [])) >= SAMPLE_MIN;
+    return readings.length - Math.max(0, ...(counts?.values() ?? [])) >= CALIBRATION_SCORES_MIN;
   }
 
   /** Judges a score. Returns undefined while the sample for its model, method and class is too small. */
   judge(bench: ScoreGroup, { identity, score }: IdentityScore): TailProbabilities | undefined {
     const readings = this.#ofOwnLength(bench, identity) ?? this.#others(ofAnyLength(bench), identity);
-    if (readings.length < SAMPLE_MIN) return undefined;
+    if (readings.length < CALIBRATION_SCORES_MIN) return undefined;
     const isLikelihood = bench.method === "text" || bench.method === "next";
     // A high likelihood is suspicious: it comes from a loop or a sampler at low temperature. A high similarity is not.
     return JUDGED_FIGURES.map(({ of, side }) =>
@@ -143,18 +143,20 @@ export class Calibration {
    * of their own.
    */
   #ofOwnLength(bench: ScoreGroup, identity: string): IdentityScore[] | undefined {
-    const lengths = lengthClasses(bench.class);
+    const lengths = scoreClassesByLength(bench.class);
     if (lengths === undefined) return undefined;
     const identities = new Set(
       this.#others({ ...bench, class: lengths.any }, identity).map((reading) => reading.identity),
     );
     const parts = lengths.parts.map((part) => usual(this.#others({ ...bench, class: part }, identity), identities));
-    return parts.every(({ length }) => length >= SAMPLE_MIN) ? parts[lengths.parts.indexOf(bench.class)] : undefined;
+    return parts.every(({ length }) => length >= CALIBRATION_SCORES_MIN)
+      ? parts[lengths.parts.indexOf(bench.class)]
+      : undefined;
   }
 }
 
 const ofAnyLength = (bench: ScoreGroup): ScoreGroup => {
-  const any = lengthClasses(bench.class)?.any;
+  const any = scoreClassesByLength(bench.class)?.any;
   return any === undefined ? bench : { ...bench, class: any };
 };
 

@@ -4,15 +4,15 @@
  */
 import type { JobBody } from "@tollgate/protocol/frames.ts";
 import type { CancelSignal } from "../../base/cancel.ts";
-import { suffixOf, type Uuid } from "../../base/ids.ts";
+import { publicIdSuffix, type Uuid } from "../../base/ids.ts";
 import type { CheckMethod } from "../../base/states.ts";
-import type { DispatchSink } from "../../dispatch/order.ts";
+import type { DispatchSink } from "../../dispatch/dispatch-order.ts";
 import type { RosterNode } from "../../dispatch/roster-node.ts";
 import type { DrawnAnswer, Gateway } from "../../inference/gateway.ts";
-import { nodeSampling, opensThinking, Relay } from "../../inference/relay.ts";
+import { nodeSampling, Relay, templateOpensThinking } from "../../inference/relay.ts";
 import { compareAnswers, compareVectors } from "./compare.ts";
 import { chooseCutPositions } from "./sampling.ts";
-import { BRIEF_TOKENS, type Score, scoreOf } from "./score.ts";
+import { SCORED_TOKENS_MIN, type Score, scoreLogprobs } from "./score.ts";
 
 /**
  * The number of positions in an answer at which a verifier scores the next token, if its engine cannot score a whole
@@ -27,7 +27,7 @@ const AGAIN_TOKENS_MAX = 32;
 /** The most characters of each answer that are compared, so that they fit the context of every embedding model. */
 const MEANING_CHARS_MAX = 1_000;
 
-export interface CheckJobs {
+export interface CheckJobContext {
   gateway: Pick<Gateway, "dispatcher" | "meter">;
   newId: () => Uuid;
   /** Uniform in [0, 1). */
@@ -54,8 +54,8 @@ export interface CheckedAnswer extends Omit<DrawnAnswer, "body"> {
 }
 
 /** Has the verifier check the answer. Returns undefined when the verifier failed or refused. */
-export async function verify(
-  jobs: CheckJobs,
+export async function requestVerification(
+  jobs: CheckJobContext,
   verifier: RosterNode,
   subject: CheckedAnswer,
 ): Promise<Verification | undefined> {
@@ -71,10 +71,10 @@ export async function verify(
  * belongs to this prompt.
  */
 const isBrief = ({ completionTokens, outputTokensMax, body }: CheckedAnswer): boolean =>
-  !("input" in body) && completionTokens < Math.min(BRIEF_TOKENS, outputTokensMax);
+  !("input" in body) && completionTokens < Math.min(SCORED_TOKENS_MIN, outputTokensMax);
 
 async function score(
-  { gateway, newId, roll, signal }: CheckJobs,
+  { gateway, newId, roll, signal }: CheckJobContext,
   verifier: RosterNode,
   subject: CheckedAnswer,
   method: "text" | "next",
@@ -84,17 +84,17 @@ async function score(
   const cuts = method === "next" ? { cuts: chooseCutPositions(answer, CUTS, roll) } : {};
   const sink = new ScoreSink();
   const order = {
-    request: suffixOf(newId()),
+    request: publicIdSuffix(newId()),
     header: { model: model.id, endpoint, stream: true, output_tokens_max: subject.outputTokensMax, sampling },
     body: { ...body, score: { answer, ...cuts } } as JobBody,
   };
   const result = await gateway.dispatcher.runOn(verifier.id, order, sink, signal);
   if (result?.end !== "finished" || sink.logprobs === undefined) return undefined;
-  return { method, score: scoreOf(sink.logprobs), read: promptTokens + completionTokens, wrote: 0 };
+  return { method, score: scoreLogprobs(sink.logprobs), read: promptTokens + completionTokens, wrote: 0 };
 }
 
 async function answerAndCompare(
-  jobs: CheckJobs,
+  jobs: CheckJobContext,
   verifier: RosterNode,
   subject: CheckedAnswer,
 ): Promise<Verification | undefined> {
@@ -105,12 +105,12 @@ async function answerAndCompare(
   const own = await requestSecondAnswer(jobs, verifier, { ...subject, outputTokensMax });
   if (own === undefined) return undefined;
   const used = { read: subject.promptTokens, wrote: own.completionTokens };
-  return { ...(await compare(jobs, [subject, own], { byMeaning: !isBrief(subject) })), own, ...used };
+  return { ...(await compareNodeAnswers(jobs, [subject, own], { byMeaning: !isBrief(subject) })), own, ...used };
 }
 
 /** Measures the similarity of two nodes' answers to one request. */
-export async function compare(
-  jobs: CheckJobs,
+export async function compareNodeAnswers(
+  jobs: CheckJobContext,
   [one, other]: readonly [CheckedAnswer, CheckedAnswer],
   { byMeaning }: { byMeaning: boolean },
 ): Promise<{ method: "vectors" | "meaning" | "words"; score: Score }> {
@@ -125,7 +125,7 @@ const answerOf = ({ text, completionTokens }: CheckedAnswer) => ({ text, tokens:
 
 /** Has this node answer the request too. */
 export async function requestSecondAnswer(
-  { gateway, newId, signal }: CheckJobs,
+  { gateway, newId, signal }: CheckJobContext,
   node: RosterNode,
   subject: CheckedAnswer,
 ): Promise<CheckedAnswer | undefined> {
@@ -137,7 +137,7 @@ export async function requestSecondAnswer(
     ...{ model: model.id, endpoint, stream: true },
     ...{ output_tokens_max: outputTokensMax, sampling: nodeSampling(model, sampling) },
   };
-  const order = { request: suffixOf(newId()), header, body, formatted };
+  const order = { request: publicIdSuffix(newId()), header, body, formatted };
   const result = await gateway.dispatcher.runOn(node.id, order, relay, signal);
   if (result?.end !== "finished" && result?.end !== "enough" && result?.end !== "empty") return undefined;
   const counts = relay.end();
@@ -158,7 +158,7 @@ export async function requestSecondAnswer(
 function answerText({ model, endpoint, text, reasoning }: CheckedAnswer): string {
   const marks = model.build.reasoning;
   if (marks === undefined || reasoning === "") return text;
-  return `${opensThinking(model, endpoint) ? "" : marks.open}${reasoning}${marks.close}${text}`;
+  return `${templateOpensThinking(model, endpoint) ? "" : marks.open}${reasoning}${marks.close}${text}`;
 }
 
 class ScoreSink implements DispatchSink {

@@ -4,11 +4,11 @@ import { after, before, beforeEach, describe, test } from "node:test";
 import { pico } from "../../base/money.ts";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
 import type { RosterNode } from "../../dispatch/roster-node.ts";
-import type { Verdict } from "../reliability.ts";
-import { openCheckReader } from "./reader.ts";
-import { addCheck, NEW_TEST, NO_FACTORS } from "./sequential-test.ts";
-import { checksOf, openCheckStore, pruneChecks } from "./store.ts";
-import { CheckerRig, EMBEDDING, HONEST_ANSWER, JUNK_ANSWER, MODEL } from "./testing-rig.ts";
+import type { QuarantineVerdict } from "../reliability.ts";
+import { openCheckReader } from "./check-reader.ts";
+import { addCheck, INITIAL_TEST_STATE, NEUTRAL_FACTORS } from "./sequential-test.ts";
+import { countNodeChecks, openCheckStore, pruneChecks } from "./store.ts";
+import { CheckerRig, HONEST_ANSWER, JUNK_ANSWER, MODEL, RIG_EMBEDDING_MODEL } from "./testing-rig.ts";
 
 describe("spot checks", () => {
   let db: TestDatabase;
@@ -28,7 +28,7 @@ describe("spot checks", () => {
     const [since] = (await db.pool.query(lastChecked, [cheat.nodeRecord.nodeId])).rows.map(({ at }) => at);
     for (let i = 0; i < 12 && rig.barred.length === 0; i++) await rig.check(cheat, JUNK_ANSWER);
     assert.equal(rig.barred.length, 1);
-    const [nodeId, { reason, evidence }] = (rig.barred as [string, Verdict][])[0] ?? assert.fail();
+    const [nodeId, { reason, evidence }] = (rig.barred as [string, QuarantineVerdict][])[0] ?? assert.fail();
     assert.deepEqual([nodeId, reason, evidence.model], [cheat.id, "spot_check", MODEL]);
     const scores = evidence.scores as { at: string; score: number }[];
     assert.ok(scores.length >= 3 && scores.every(({ score }) => score === -8));
@@ -61,8 +61,8 @@ describe("spot checks", () => {
     const { rows } = await db.pool.query("select to_jsonb(c)::text as c from spot_check c");
     assert.equal(rows.length, 1);
     assert.doesNotMatch(rows[0].c, /plain words|say something/);
-    assert.deepEqual(await checksOf(db.pool, node.nodeRecord.nodeId), { answers: { [MODEL]: 40 }, checked: 1 });
-    assert.deepEqual(await checksOf(db.pool, rig.newId()), { answers: {}, checked: 0 });
+    assert.deepEqual(await countNodeChecks(db.pool, node.nodeRecord.nodeId), { answers: { [MODEL]: 40 }, checked: 1 });
+    assert.deepEqual(await countNodeChecks(db.pool, rig.newId()), { answers: {}, checked: 0 });
     assert.deepEqual(
       rig.paid.map(([, amount]) => amount),
       [((5n + 18n) * 10n * 7n) / 10n],
@@ -88,7 +88,7 @@ describe("spot checks", () => {
       ...{ id: rig.newId(), hostId: by.nodeRecord.hostAccountId, amount: pico(amount) },
     });
     const store = openCheckStore(db.pool);
-    const noted = { factors: NO_FACTORS, confirmedBad: false };
+    const noted = { factors: NEUTRAL_FACTORS, confirmedBad: false };
     await store.record(check, noted, [earned(verifier, 10n), earned(other, 20n), earned(verifier, 1n)]);
     await assert.rejects(store.record(check, noted, [earned(other, 500n)]), /duplicate key/);
     await store.record({ ...check, id: rig.newId() }, undefined, [earned(other, 4n)]);
@@ -147,7 +147,7 @@ describe("spot checks", () => {
   test("compare answers by their embeddings if no engine can score, and pay the embedding node", async () => {
     for (const node of rig.nodes) node.scores = {};
     const embedder = await rig.openNode();
-    embedder.models = new Set([EMBEDDING]);
+    embedder.models = new Set([RIG_EMBEDDING_MODEL]);
     rig.nodes.push(embedder);
     const answering = rig.nodes.slice(0, 4);
     for (let i = 0; i < 180; i++) await rig.check(answering[i % 4] as RosterNode, HONEST_ANSWER);
@@ -196,15 +196,15 @@ describe("spot checks", () => {
   test("add up the evidence that several gateways record", async () => {
     const stores = [openCheckStore(db.pool), openCheckStore(db.pool), openCheckStore(db.pool)];
     const [node, verifier] = rig.nodes as [RosterNode, RosterNode];
-    const factors = NO_FACTORS.map(() => 2);
-    let expected = NEW_TEST;
+    const factors = NEUTRAL_FACTORS.map(() => 2);
+    let expected = INITIAL_TEST_STATE;
     // The database writes times with microseconds.
     await db.pool.query(
       `insert into spot_check_test (node_id, model, at, evidence, confirmed, watch)
        values ($1, $2, '1970-01-01 00:00:00.000001Z', $3, 0, 0)`,
-      [node.nodeRecord.nodeId, MODEL, NEW_TEST.evidence],
+      [node.nodeRecord.nodeId, MODEL, INITIAL_TEST_STATE.evidence],
     );
-    expected = { ...NEW_TEST, at: 0 };
+    expected = { ...INITIAL_TEST_STATE, at: 0 };
     for (let round = 1; round <= 4; round++) {
       const at = new Date(round * 86_400_000);
       const written = stores.map((store) =>
@@ -230,7 +230,7 @@ describe("spot checks", () => {
     }
     const { rows } = await db.pool.query("select evidence from spot_check_test");
     assert.deepEqual(rows, [{ evidence: expected.evidence }]);
-    assert.deepEqual(await checksOf(db.pool, node.nodeRecord.nodeId), { answers: { [MODEL]: 60 }, checked: 12 });
+    assert.deepEqual(await countNodeChecks(db.pool, node.nodeRecord.nodeId), { answers: { [MODEL]: 60 }, checked: 12 });
     assert.deepEqual((await db.pool.query("select count(*)::int as n from spot_check")).rows, [{ n: 12 }]);
   });
 
@@ -245,7 +245,7 @@ describe("spot checks", () => {
     const { rows } = await db.pool.query<{ newest: Date }>("select max(at) as newest from spot_check");
     assert.equal(await pruneChecks(db.pool, rows[0]?.newest as Date), 1);
     assert.equal((await reader().list(nodeId, { limit: 10 })).length, 1);
-    assert.equal((await checksOf(db.pool, nodeId)).checked, 2);
+    assert.equal((await countNodeChecks(db.pool, nodeId)).checked, 2);
   });
 
   test("sum checks by node and model, without traps and samples", async () => {

@@ -10,39 +10,39 @@ import type { Random } from "../../base/random.ts";
 import type { Roster } from "../../dispatch/roster.ts";
 import type { RosterNode } from "../../dispatch/roster-node.ts";
 import type { AnswerChecks, DrawnAnswer, Gateway } from "../../inference/gateway.ts";
-import { runUnpaidJob } from "../../inference/private-job.ts";
-import type { Verdict } from "../reliability.ts";
+import { runUnpaidJob } from "../../inference/unpaid-job.ts";
+import type { QuarantineVerdict } from "../reliability.ts";
 import { Calibration, type ScoreGroup } from "./calibration.ts";
 import {
   type CheckedAnswer,
-  type CheckJobs,
-  compare,
+  type CheckJobContext,
+  compareNodeAnswers,
   requestSecondAnswer,
+  requestVerification,
   type Verification,
-  verify,
 } from "./check-jobs.ts";
 import { selectCheckedPart } from "./checked-answer.ts";
-import { isDrawn, nextDue } from "./sampling.ts";
-import { classOf, type Score } from "./score.ts";
+import { isDrawnForCheck, nextDue } from "./sampling.ts";
+import { type Score, scoreClassOf } from "./score.ts";
 import {
-  badness,
-  factorsOf,
+  computeEvidenceFactors,
+  evidenceStrength,
   hasFailed,
   isStronglySuspected,
   isSuspected,
-  strength,
-  type TestState,
+  largestFactor,
+  type SequentialTestState,
 } from "./sequential-test.ts";
 import type { CheckPayment, CheckStore } from "./store.ts";
 import {
   type CheckVerdict,
-  DOUBT,
   decide,
   nextStep,
   type Opinion,
   type Opinions,
-  shuffled,
-  TRAP_ONE_IN,
+  shuffleWords,
+  THIRD_NODE_FACTOR_MIN,
+  VERIFIER_TRAP_ONE_IN,
 } from "./verdict.ts";
 import { isInGoodStanding, Verifiers } from "./verifiers.ts";
 
@@ -72,7 +72,7 @@ interface SpotCheckOptions {
   /** The share of honest nodes that may be quarantined by chance per day. */
   falseAlarms: number;
   /** Quarantines the node, given its public ID. */
-  quarantine: (nodeId: string, verdict: Verdict) => Promise<void>;
+  quarantine: (nodeId: string, verdict: QuarantineVerdict) => Promise<void>;
   /** Whether nodes are quarantined. When false, a failed test is only logged. */
   automatic: boolean;
   /**
@@ -141,7 +141,7 @@ class Checker implements SpotChecks {
     watched.answers += 1;
     const answers = this.#answersOf(nodeId, model);
     const suspected = watched.suspected || this.#options.isOdd(nodeId);
-    const drawn = isDrawn({ ...watched, suspected, answers }, { now, roll: this.#roll() });
+    const drawn = isDrawnForCheck({ ...watched, suspected, answers }, { now, roll: this.#roll() });
     if (drawn) this.counts.drawn += 1;
     return drawn;
   }
@@ -178,7 +178,7 @@ class Checker implements SpotChecks {
     const abort = (): void => over.abort();
     this.#stopping.signal.addEventListener("abort", abort, { once: true });
     try {
-      const jobs: CheckJobs = {
+      const jobs: CheckJobContext = {
         ...this.#options,
         roll: () => this.#roll(),
         signal: over.signal,
@@ -209,7 +209,7 @@ class Checker implements SpotChecks {
     // improve its record by its own opinion.
     if (opinions.third != null) this.#verifiers.mark(verifier, decided.verifierErred);
     const calibrates = !(await this.#learns(run, said)) && this.#calibrates(run, said, decided);
-    const badnessOfFirst = opinions.first.factors && badness(opinions.first.factors);
+    const badnessOfFirst = opinions.first.factors && largestFactor(opinions.first.factors);
     const state = await this.#record(run, said, { ...decided, badness: badnessOfFirst, calibrates });
     const { score } = said;
     if (score !== undefined && calibrates && !isSuspected(state) && !isStronglySuspected(state))
@@ -249,7 +249,7 @@ class Checker implements SpotChecks {
    */
   async #amongVerifiers({ jobs, thirdsOwn }: Run, { own, method }: Verification): Promise<Score | undefined> {
     if (own === undefined || thirdsOwn === undefined) return undefined;
-    const compared = await compare(jobs, [own, thirdsOwn], { byMeaning: method === "meaning" });
+    const compared = await compareNodeAnswers(jobs, [own, thirdsOwn], { byMeaning: method === "meaning" });
     return compared.method === method ? compared.score : undefined;
   }
 
@@ -305,7 +305,7 @@ class Checker implements SpotChecks {
 
   #isTrap({ verifier, subject }: Run): boolean {
     const canScore = verifier.scores[subject.model.id] !== undefined && subject.reasoning === "";
-    return canScore && this.#roll() < 1 / TRAP_ONE_IN && subject.text.split(/\s+/).length >= TRAP_WORDS_MIN;
+    return canScore && this.#roll() < 1 / VERIFIER_TRAP_ONE_IN && subject.text.split(/\s+/).length >= TRAP_WORDS_MIN;
   }
 
   /**
@@ -314,20 +314,20 @@ class Checker implements SpotChecks {
    */
   async #trap(run: Run): Promise<void> {
     const { subject, verifier } = run;
-    const said = await this.#ask(run, verifier, { ...subject, text: shuffled(subject.text, () => this.#roll()) });
+    const said = await this.#ask(run, verifier, { ...subject, text: shuffleWords(subject.text, () => this.#roll()) });
     if (said === undefined) return this.#drop();
     const { factors } = this.#opinion(run, verifier, said);
-    const fellFor = factors !== undefined && badness(factors) < DOUBT;
+    const fellFor = factors !== undefined && largestFactor(factors) < THIRD_NODE_FACTOR_MIN;
     if (factors !== undefined) this.#verifiers.mark(verifier, fellFor);
     await this.#record(run, said, {
       verdict: fellFor ? "trap_missed" : "trap_seen",
-      badness: factors && badness(factors),
+      badness: factors && largestFactor(factors),
       calibrates: false,
     });
   }
 
   async #ask(run: Run, verifier: RosterNode, subject: CheckedAnswer): Promise<Verification | undefined> {
-    const said = await verify(run.jobs, verifier, subject);
+    const said = await requestVerification(run.jobs, verifier, subject);
     if (said !== undefined) this.#earns(run, verifier, said);
     return said;
   }
@@ -370,10 +370,10 @@ class Checker implements SpotChecks {
     const judged =
       score && this.#calibration.judge(benchOf(run, said), { identity: run.node.nodeRecord.hostAccountId, score });
     const reference = this.#options.references.has(verifier.nodeRecord.hostAccountId);
-    return { factors: judged && factorsOf(judged), reference };
+    return { factors: judged && computeEvidenceFactors(judged), reference };
   }
 
-  async #record(run: Run, said: Verification, decided: Decided): Promise<TestState> {
+  async #record(run: Run, said: Verification, decided: Decided): Promise<SequentialTestState> {
     const { store, clock } = this.#options;
     const { node, subject } = run;
     const watched = this.#watch(node.id, subject.model.id, clock.monotonic());
@@ -414,7 +414,7 @@ class Checker implements SpotChecks {
     return state;
   }
 
-  async #fail(node: RosterNode, model: string, state: TestState): Promise<void> {
+  async #fail(node: RosterNode, model: string, state: SequentialTestState): Promise<void> {
     const { store, money, log, automatic, falseAlarms } = this.#options;
     const { nodeId, hostAccountId } = node.nodeRecord;
     const since = new Date(state.badSince ?? state.at ?? 0);
@@ -424,7 +424,7 @@ class Checker implements SpotChecks {
       scores: scores.map(({ at, score, method }) => ({ at: at.toISOString(), score, method })),
       since: since.toISOString(),
       bad_scores: state.confirmed,
-      strength: Math.round(strength(state)),
+      strength: Math.round(evidenceStrength(state)),
       threshold: Math.round(1 / falseAlarms),
     };
     if (!automatic) {
@@ -471,7 +471,7 @@ interface Run {
   third?: RosterNode;
   /** The third node's own answer, if answers are compared instead of scored. */
   thirdsOwn?: CheckedAnswer;
-  jobs: CheckJobs;
+  jobs: CheckJobContext;
   tokens: number;
   cost: bigint;
   /** The verifiers' earnings that are not stored yet. */
@@ -488,5 +488,5 @@ type Decided = Partial<Pick<CheckVerdict, "factors">> & {
 const benchOf = ({ subject }: Run, { method }: Verification): ScoreGroup => ({
   model: subject.model.id,
   method,
-  class: classOf({ ...subject, outputTokens: subject.completionTokens }, method),
+  class: scoreClassOf({ ...subject, outputTokens: subject.completionTokens }, method),
 });

@@ -4,7 +4,7 @@
  * Embeddings are compared directly. How similar two honest answers are depends on the model and on chance, so these
  * figures are calibrated like scores. Pure.
  */
-import { meanOf, type Score } from "./score.ts";
+import { computeMean, type Score } from "./score.ts";
 
 /**
  * Compares two answers by their embeddings or words. `mean` and `opening` are similarities, `tail` is the difference in
@@ -27,7 +27,7 @@ const SAME_VECTOR = 0.98;
 export function compareVectors(one: readonly Float32Array[], other: readonly Float32Array[]): Score {
   const likeness = one.map((vector, i) => cosine(vector, other[i]));
   return {
-    mean: meanOf(likeness),
+    mean: computeMean(likeness),
     opening: likeness[0] ?? 0,
     tail: likeness.filter((value) => value < SAME_VECTOR).length / Math.max(likeness.length, 1),
     tokens: one.length,

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
 import type { RosterNode } from "../../dispatch/roster-node.ts";
-import { CheckerRig, EMBEDDING, HONEST_ANSWER, JUNK_ANSWER, MODEL, vectorOf } from "./testing-rig.ts";
+import { CheckerRig, HONEST_ANSWER, JUNK_ANSWER, MODEL, RIG_EMBEDDING_MODEL, vectorOf } from "./testing-rig.ts";
 
 describe("spot checks of hosts who know how the checks work", () => {
   let db: TestDatabase;
@@ -215,7 +215,7 @@ describe("spot checks of hosts who know how the checks work", () => {
   });
 
   test("check some texts of a large embeddings request, and quarantine a node that invents vectors for those", async () => {
-    for (const node of rig.nodes) node.models.add(EMBEDDING);
+    for (const node of rig.nodes) node.models.add(RIG_EMBEDDING_MODEL);
     const texts = Array.from({ length: 64 }, (_, i) => `text ${i}`);
     const right = texts.map((text) => Float32Array.from(vectorOf(text)));
     for (let i = 0; i < 180; i++) await rig.checkVectors(rig.nodes[i % 4] as RosterNode, texts, right);

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { chooseCutPositions, isDrawn, nextDue, SAMPLING } from "./sampling.ts";
+import { chooseCutPositions, isDrawnForCheck, nextDue, SAMPLING } from "./sampling.ts";
 import { seeded } from "./testing.ts";
 
 const KNOWN = { answers: 5000, suspected: false, dueAt: Number.POSITIVE_INFINITY };
 
-function share(node: Parameters<typeof isDrawn>[0]): number {
+function share(node: Parameters<typeof isDrawnForCheck>[0]): number {
   const u = seeded(1);
   let drawn = 0;
-  for (let i = 0; i < 200_000; i++) if (isDrawn(node, { now: 0, roll: u() })) drawn += 1;
+  for (let i = 0; i < 200_000; i++) if (isDrawnForCheck(node, { now: 0, roll: u() })) drawn += 1;
   return drawn / 200_000;
 }
 
@@ -25,8 +25,8 @@ describe("the sampling of answers for spot checks", () => {
   test("draws one in five of a suspected node", () =>
     assert.ok(Math.abs(share({ ...KNOWN, suspected: true }) - 0.2) < 0.005));
   test("draws the first answer after a scheduled check is due", () => {
-    assert.equal(isDrawn({ ...KNOWN, dueAt: 10 }, { now: 9, roll: 0.99 }), false);
-    assert.equal(isDrawn({ ...KNOWN, dueAt: 10 }, { now: 10, roll: 0.99 }), true);
+    assert.equal(isDrawnForCheck({ ...KNOWN, dueAt: 10 }, { now: 9, roll: 0.99 }), false);
+    assert.equal(isDrawnForCheck({ ...KNOWN, dueAt: 10 }, { now: 10, roll: 0.99 }), true);
   });
   test("schedules the next check within the hour, at a time that nodes cannot predict", () => {
     assert.equal(nextDue(0, 0), SAMPLING.everyMs / 2);

@@ -25,7 +25,7 @@ interface SampledNode {
 }
 
 /** `roll`: uniform in [0, 1). */
-export function isDrawn(
+export function isDrawnForCheck(
   { answers, suspected, dueAt }: SampledNode,
   { now, roll }: { now: number; roll: number },
 ): boolean {

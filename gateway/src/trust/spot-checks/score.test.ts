@@ -1,30 +1,30 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { Calibration, SAMPLE_MIN } from "./calibration.ts";
+import { CALIBRATION_SCORES_MIN, Calibration } from "./calibration.ts";
 import { compareAnswers, compareVectors, wordLikeness } from "./compare.ts";
-import { classOf, scoreOf } from "./score.ts";
+import { scoreClassOf, scoreLogprobs } from "./score.ts";
 
 const BENCH = { model: "m", method: "text", class: "warm-long" } as const;
 
 describe("the score of an answer", () => {
   test("uses the floor value for unlikely tokens and tokens that are not among the candidates", () => {
-    const score = scoreOf([null, -30, -1, -1, 0, 0, 0, 0]);
+    const score = scoreLogprobs([null, -30, -1, -1, 0, 0, 0, 0]);
     assert.deepEqual(score, { mean: -22 / 8, opening: -22 / 8, tail: 2 / 8, tokens: 8 });
   });
   test("is undefined for an answer without a token", () => {
-    assert.equal(scoreOf([]), undefined);
-    assert.deepEqual(scoreOf([-1]), { mean: -1, opening: -1, tail: 0, tokens: 1 });
+    assert.equal(scoreLogprobs([]), undefined);
+    assert.deepEqual(scoreLogprobs([-1]), { mean: -1, opening: -1, tail: 0, tokens: 1 });
   });
   test("changes little with a single unusual token", () => {
     const fine = Array.from({ length: 60 }, () => -0.5);
-    const odd = scoreOf([...fine.slice(1), -1000]);
+    const odd = scoreLogprobs([...fine.slice(1), -1000]);
     assert.ok((odd?.mean ?? -10) > -0.7);
   });
 });
 
 describe("the calibration class of an answer", () => {
-  const of = (sampling: Parameters<typeof classOf>[0]["sampling"], formatted = false, outputTokens = 100) =>
-    classOf({ sampling, formatted, outputTokens, outputTokensMax: 200 }, "text");
+  const of = (sampling: Parameters<typeof scoreClassOf>[0]["sampling"], formatted = false, outputTokens = 100) =>
+    scoreClassOf({ sampling, formatted, outputTokens, outputTokensMax: 200 }, "text");
   test("separates temperatures, formats and lengths", () => {
     assert.equal(of({ temperature: 0 }), "greedy-long");
     assert.equal(of({ temperature: 1, top_p: 0.05 }), "greedy-long");
@@ -32,7 +32,7 @@ describe("the calibration class of an answer", () => {
     assert.equal(of({ temperature: 1 }, false, 20), "warm-short");
     assert.equal(of({ temperature: 1 }, false, 7), "warm-short", "the node chose the length");
     const capped = { sampling: { temperature: 1 }, formatted: false, outputTokens: 7, outputTokensMax: 7 };
-    assert.deepEqual([classOf(capped, "text"), classOf(capped, "words")], ["warm-brief", "warm"]);
+    assert.deepEqual([scoreClassOf(capped, "text"), scoreClassOf(capped, "words")], ["warm-brief", "warm"]);
     assert.equal(of({}), "open-long");
     assert.equal(of({ temperature: 1 }, true), "format-long");
   });
@@ -53,9 +53,9 @@ describe("calibration by the scores of honest answers", () => {
     return calibration;
   };
 
-  test(`judges no score with fewer than ${SAMPLE_MIN} earlier scores`, () => {
+  test(`judges no score with fewer than ${CALIBRATION_SCORES_MIN} earlier scores`, () => {
     const calibration = new Calibration();
-    for (let i = 1; i < SAMPLE_MIN; i++) calibration.add(BENCH, reading("host", -1));
+    for (let i = 1; i < CALIBRATION_SCORES_MIN; i++) calibration.add(BENCH, reading("host", -1));
     assert.equal(calibration.judge(BENCH, reading("x", -9)), undefined);
     calibration.add(BENCH, reading("host", -1));
     assert.notEqual(calibration.judge(BENCH, reading("x", -9)), undefined);

@@ -33,25 +33,25 @@ const UNLIKELY = -5;
 const OPENING_TOKENS = 16;
 
 /** Returns undefined for an answer without tokens. */
-export function scoreOf(logprobs: readonly (number | null)[]): Score | undefined {
+export function scoreLogprobs(logprobs: readonly (number | null)[]): Score | undefined {
   if (logprobs.length === 0) return undefined;
   const clipped = logprobs.map((value) => Math.max(value ?? FLOOR, FLOOR));
   return {
-    mean: meanOf(clipped),
-    opening: meanOf(clipped.slice(0, OPENING_TOKENS)),
+    mean: computeMean(clipped),
+    opening: computeMean(clipped.slice(0, OPENING_TOKENS)),
     tail: clipped.filter((value) => value < UNLIKELY).length / clipped.length,
     tokens: clipped.length,
   };
 }
 
-export const meanOf = (values: readonly number[]): number =>
+export const computeMean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / Math.max(values.length, 1);
 
 const LONG_TOKENS = 48;
 /**
  * The least number of tokens of an answer that can be scored. Every model finds a shorter one, such as "Yes.", likely.
  */
-export const BRIEF_TOKENS = 8;
+export const SCORED_TOKENS_MIN = 8;
 /** The highest temperature with a class of its own. Above it honest answers vary too much. */
 const TEMPERATURE_MAX = 1.2;
 
@@ -64,7 +64,7 @@ interface Answered {
 }
 
 /** The class within which scores are comparable. Options that the request leaves to the engine form their own class. */
-export function classOf(answered: Answered, method: CheckMethod): string {
+export function scoreClassOf(answered: Answered, method: CheckMethod): string {
   const heat = answered.formatted ? "format" : heatOf(answered.sampling);
   if (method === "vectors") return method;
   // If answers are compared, the class has no length, because the comparison itself judges lengths.
@@ -77,7 +77,7 @@ const CHOSEN_LENGTHS = ["short", "long"] as const;
 /**
  * The class for answers of any length, and its two length classes. Undefined if the request alone determines the class.
  */
-export function lengthClasses(kind: string): { any: string; parts: readonly string[] } | undefined {
+export function scoreClassesByLength(kind: string): { any: string; parts: readonly string[] } | undefined {
   const [any, length] = kind.split("-") as [string, string | undefined];
   if (!CHOSEN_LENGTHS.some((chosen) => chosen === length)) return undefined;
   return { any, parts: CHOSEN_LENGTHS.map((chosen) => `${any}-${chosen}`) };
@@ -85,7 +85,7 @@ export function lengthClasses(kind: string): { any: string; parts: readonly stri
 
 /** "brief" is an answer that the request's cap made brief. Other brief answers are compared instead of scored. */
 function lengthOf({ outputTokens, outputTokensMax }: Answered): "brief" | "short" | "long" {
-  if (outputTokensMax < BRIEF_TOKENS) return "brief";
+  if (outputTokensMax < SCORED_TOKENS_MIN) return "brief";
   return outputTokens < LONG_TOKENS ? "short" : "long";
 }
 

@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { Calibration, SAMPLE_MIN, type ScoreGroup } from "./calibration.ts";
-import { classOf, scoreOf } from "./score.ts";
+import { CALIBRATION_SCORES_MIN, Calibration, type ScoreGroup } from "./calibration.ts";
+import { scoreClassOf, scoreLogprobs } from "./score.ts";
 import {
   addCheck,
-  badness,
-  CONFIRMED_MIN,
-  factorsOf,
+  CONFIRMED_BAD_SCORES_MIN,
+  computeEvidenceFactors,
+  evidenceStrength,
   hasFailed,
+  INITIAL_TEST_STATE,
   isSuspected,
-  NEW_TEST,
-  NO_FACTORS,
-  strength,
-  type TestState,
+  largestFactor,
+  NEUTRAL_FACTORS,
+  type SequentialTestState,
 } from "./sequential-test.ts";
-import { answerLogprobs, type SimulatedServer, seeded, type UniformRandom } from "./testing.ts";
+import { type SimulatedServer, seeded, simulateLogprobs, type UniformRandom } from "./testing.ts";
 import { decide, nextStep } from "./verdict.ts";
 
 const DAY_MS = 86_400_000;
@@ -35,18 +35,18 @@ class Checks {
   constructor(seed: number, lengths: readonly number[] = LENGTHS) {
     this.#u = seeded(seed);
     this.#lengths = lengths;
-    for (let i = 0; i < 4800; i++) this.check(NEW_TEST, { identity: `host ${i % 6}`, at: i, trusted: true });
+    for (let i = 0; i < 4800; i++) this.check(INITIAL_TEST_STATE, { identity: `host ${i % 6}`, at: i, trusted: true });
   }
 
   check(
-    state: TestState,
+    state: SequentialTestState,
     {
       at,
       identity,
       trusted,
       served = {},
     }: { at: number; identity: string; trusted: boolean; served?: Partial<SimulatedServer> },
-  ): TestState {
+  ): SequentialTestState {
     const u = this.#u;
     const pick = <T>(of: readonly T[]): T => of[Math.floor(u() * of.length)] as T;
     const asked = pick(TEMPERATURES);
@@ -54,17 +54,17 @@ class Checks {
     const bench: ScoreGroup = {
       model: "m",
       method: "text",
-      class: classOf(
+      class: scoreClassOf(
         { sampling: { temperature: asked }, formatted: false, outputTokens: answer.tokens, outputTokensMax: 200 },
         "text",
       ),
     };
     // Both verifiers score the same answer, made with the same random draws. Only the verifiers' own noise differs.
-    const score = scoreOf(answerLogprobs(answer, u));
+    const score = scoreLogprobs(simulateLogprobs(answer, u));
     assert.ok(score);
     const judged = this.calibration.judge(bench, { identity, score });
     if (trusted) this.calibration.add(bench, { identity, score });
-    const opinion = { factors: judged && factorsOf(judged), reference: false };
+    const opinion = { factors: judged && computeEvidenceFactors(judged), reference: false };
     const opinions = { first: opinion, third: opinion };
     const control = nextStep(opinions) === "control" ? this.#control(bench, asked, answer.tokens) : null;
     const { factors, verdict } = decide({ ...opinions, control });
@@ -77,14 +77,14 @@ class Checks {
     temperature: number,
     tokens: number,
   ): { factors: readonly number[] | undefined; reference: boolean } {
-    const score = scoreOf(answerLogprobs({ temperature, tokens, noise: 0.05 }, this.#u));
+    const score = scoreLogprobs(simulateLogprobs({ temperature, tokens, noise: 0.05 }, this.#u));
     const judged = score && this.calibration.judge(bench, { identity: "control", score });
-    return { factors: judged && factorsOf(judged), reference: false };
+    return { factors: judged && computeEvidenceFactors(judged), reference: false };
   }
 
   /** The number of checks until the test fails; undefined when it does not. */
   until(served: Partial<SimulatedServer>, { max }: { max: number }): number | undefined {
-    let state = NEW_TEST;
+    let state = INITIAL_TEST_STATE;
     for (let i = 1; i <= max; i++) {
       state = this.check(state, { at: i * 600_000, identity: "cheat", trusted: true, served });
       if (hasFailed(state, FALSE_ALARMS)) return i;
@@ -101,20 +101,20 @@ describe("the sequential test of a node's check scores", () => {
   ] as const)
     test(`raises no false alarm in ${title}`, () => {
       const checks = new Checks(1, lengths);
-      const nodes = Array.from({ length: 40 }, () => NEW_TEST);
+      const nodes = Array.from({ length: 40 }, () => INITIAL_TEST_STATE);
       let worst = 0;
       for (let i = 0; i < count; i++) {
         const node = i % nodes.length;
         // A node keeps its hardware. Every tenth node has the noisiest honest hardware.
         const served = node % 10 === 0 ? { noise: 0.15 } : { noise: HONEST_NOISE[node % 3] as number };
         const at = Math.floor(i / nodes.length) * 864_000;
-        nodes[node] = checks.check(nodes[node] as TestState, {
+        nodes[node] = checks.check(nodes[node] as SequentialTestState, {
           at,
           identity: `host ${node % 20}`,
           trusted: true,
           served,
         });
-        worst = Math.max(worst, strength(nodes[node] as TestState));
+        worst = Math.max(worst, evidenceStrength(nodes[node] as SequentialTestState));
       }
       assert.ok(worst < 1 / FALSE_ALARMS, `the strongest evidence against an honest node was ${worst}`);
     });
@@ -142,7 +142,7 @@ describe("the sequential test of a node's check scores", () => {
 
   test("finds a node that was honest for 1,000 checks and then cheats", () => {
     const checks = new Checks(3);
-    let state = NEW_TEST;
+    let state = INITIAL_TEST_STATE;
     for (let i = 0; i < 1000; i++) state = checks.check(state, { at: i * 864_000, identity: "sybil", trusted: true });
     const since = 1000 * 864_000;
     let count = 0;
@@ -168,17 +168,17 @@ describe("the sequential test of a node's check scores", () => {
     for (const perDay of [1, 24, 1000]) {
       let failed = 0;
       for (let node = 0; node < 2000; node++) {
-        let state = NEW_TEST;
+        let state = INITIAL_TEST_STATE;
         for (let i = 0; i < Math.min(perDay, 300); i++) {
           // Uniform p-values, equal for all figures: an honest node with perfectly correlated figures.
           const p = 1 - u();
           state = addCheck(state, {
             at: (i * DAY_MS) / perDay,
-            factors: factorsOf([p, p, p, p]),
+            factors: computeEvidenceFactors([p, p, p, p]),
             confirmedBad: p < 0.05,
           });
-          if (strength(state) >= 100) failed += 1;
-          if (strength(state) >= 100) break;
+          if (evidenceStrength(state) >= 100) failed += 1;
+          if (evidenceStrength(state) >= 100) break;
         }
       }
       // The bound for two days at one in a hundred: 40 of 2,000, plus three standard deviations.
@@ -187,9 +187,9 @@ describe("the sequential test of a node's check scores", () => {
   });
 
   test("gives bad scores less weight as they get older", () => {
-    const bad = factorsOf([0.001, 1, 0.001, 0.001]);
-    const fine = factorsOf([0.7, 0.7, 0.7, 0.9]);
-    let state = addCheck(NEW_TEST, { at: DAY_MS, factors: bad, confirmedBad: true });
+    const bad = computeEvidenceFactors([0.001, 1, 0.001, 0.001]);
+    const fine = computeEvidenceFactors([0.7, 0.7, 0.7, 0.9]);
+    let state = addCheck(INITIAL_TEST_STATE, { at: DAY_MS, factors: bad, confirmedBad: true });
     assert.ok(isSuspected(state));
     for (let i = 1; i <= 60; i++)
       state = addCheck(state, { at: DAY_MS + i * 60_000, factors: fine, confirmedBad: false });
@@ -197,8 +197,8 @@ describe("the sequential test of a node's check scores", () => {
   });
 
   test("dates the start of bad answers to the last check before the first bad score, at most an hour earlier", () => {
-    const bad = factorsOf([0.001, 1, 0.001, 0.001]);
-    const fine = factorsOf([0.7, 0.7, 0.7, 0.9]);
+    const bad = computeEvidenceFactors([0.001, 1, 0.001, 0.001]);
+    const fine = computeEvidenceFactors([0.7, 0.7, 0.7, 0.9]);
     const HOUR_MS = 3_600_000;
     for (const [lastMs, since] of [
       [undefined, DAY_MS - HOUR_MS],
@@ -207,8 +207,8 @@ describe("the sequential test of a node's check scores", () => {
     ] as const) {
       const before =
         lastMs === undefined
-          ? NEW_TEST
-          : addCheck(NEW_TEST, { at: DAY_MS - lastMs, factors: fine, confirmedBad: false });
+          ? INITIAL_TEST_STATE
+          : addCheck(INITIAL_TEST_STATE, { at: DAY_MS - lastMs, factors: fine, confirmedBad: false });
       const first = addCheck(before, { at: DAY_MS, factors: bad, confirmedBad: true });
       assert.equal(first.badSince, since, `last checked ${lastMs} ms before`);
       const second = addCheck(first, { at: DAY_MS + 60_000, factors: bad, confirmedBad: true });
@@ -216,22 +216,23 @@ describe("the sequential test of a node's check scores", () => {
     }
   });
 
-  test(`convicts no node with fewer than ${CONFIRMED_MIN} confirmed bad scores`, () => {
-    const bad = factorsOf([1e-6, 1, 1e-6, 1e-6]);
-    let state = NEW_TEST;
-    for (let i = 0; i < 10; i++) state = addCheck(state, { at: i, factors: bad, confirmedBad: i < CONFIRMED_MIN - 1 });
+  test(`convicts no node with fewer than ${CONFIRMED_BAD_SCORES_MIN} confirmed bad scores`, () => {
+    const bad = computeEvidenceFactors([1e-6, 1, 1e-6, 1e-6]);
+    let state = INITIAL_TEST_STATE;
+    for (let i = 0; i < 10; i++)
+      state = addCheck(state, { at: i, factors: bad, confirmedBad: i < CONFIRMED_BAD_SCORES_MIN - 1 });
     assert.equal(hasFailed(state, FALSE_ALARMS), false);
     assert.equal(hasFailed(addCheck(state, { at: 11, factors: bad, confirmedBad: true }), FALSE_ALARMS), true);
   });
 
   test("ages the evidence only by the elapsed time if a check gives no result", () => {
-    const state = addCheck(addCheck(NEW_TEST, { at: 0, factors: NO_FACTORS, confirmedBad: false }), {
+    const state = addCheck(addCheck(INITIAL_TEST_STATE, { at: 0, factors: NEUTRAL_FACTORS, confirmedBad: false }), {
       at: DAY_MS / 2,
-      factors: NO_FACTORS,
+      factors: NEUTRAL_FACTORS,
       confirmedBad: false,
     });
-    assert.equal(strength(state), 1.5);
-    assert.equal(badness(NO_FACTORS), 1);
-    assert.ok(SAMPLE_MIN > 0);
+    assert.equal(evidenceStrength(state), 1.5);
+    assert.equal(largestFactor(NEUTRAL_FACTORS), 1);
+    assert.ok(CALIBRATION_SCORES_MIN > 0);
   });
 });

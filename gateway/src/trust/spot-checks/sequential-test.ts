@@ -36,7 +36,7 @@ const FACTOR_MAX = 50;
 /** A maximum far above every threshold, to avoid overflow. */
 const EVIDENCE_MAX = 1e30;
 
-export interface TestState {
+export interface SequentialTestState {
   /** The time of the last check in milliseconds. Null: there was none. */
   at: number | null;
   /** The evidence R for each figure and bet. */
@@ -53,7 +53,7 @@ export interface TestState {
   watch: number;
 }
 
-export const NEW_TEST: TestState = {
+export const INITIAL_TEST_STATE: SequentialTestState = {
   at: null,
   evidence: Array.from({ length: JUDGED_FIGURES.length * BETS.length }, () => 0),
   badSince: null,
@@ -62,48 +62,51 @@ export const NEW_TEST: TestState = {
 };
 
 /** The factors by which a check changes the evidence, one per figure and bet. All ones: the check is no evidence. */
-export type Factors = readonly number[];
+export type EvidenceFactors = readonly number[];
 
-export const NO_FACTORS: Factors = NEW_TEST.evidence.map(() => 1);
+export const NEUTRAL_FACTORS: EvidenceFactors = INITIAL_TEST_STATE.evidence.map(() => 1);
 
-export const factorsOf = (judgement: TailProbabilities): Factors =>
+export const computeEvidenceFactors = (judgement: TailProbabilities): EvidenceFactors =>
   judgement.flatMap((p) => BETS.map((k) => Math.min(k * p ** (k - 1), FACTOR_MAX)));
 
 /** How bad one check is: the largest of its factors. */
-export const badness = (factors: Factors): number => Math.max(...factors);
+export const largestFactor = (factors: EvidenceFactors): number => Math.max(...factors);
 
 export interface CheckEvidence {
   at: number;
-  factors: Factors;
+  factors: EvidenceFactors;
   /** Whether two verifiers or a reference node found the answer bad. */
   confirmedBad: boolean;
 }
 
-export function addCheck(state: TestState, { at, factors, confirmedBad }: CheckEvidence): TestState {
+export function addCheck(
+  state: SequentialTestState,
+  { at, factors, confirmedBad }: CheckEvidence,
+): SequentialTestState {
   const days = state.at === null ? 1 : Math.min(Math.max(at - state.at, 0) / DAY_MS, 1);
   const evidence = state.evidence.map((r, i) => Math.min((r + days) * (factors[i] ?? 1), EVIDENCE_MAX));
-  const watch = confirmedBad && badness(factors) >= BLATANT ? WATCHED_CHECKS : Math.max(0, state.watch - 1);
+  const watch = confirmedBad && largestFactor(factors) >= BLATANT ? WATCHED_CHECKS : Math.max(0, state.watch - 1);
   const next = { at, evidence, watch };
-  if (strength(next) < QUIET && watch === 0 && !confirmedBad) return { ...next, badSince: null, confirmed: 0 };
+  if (evidenceStrength(next) < QUIET && watch === 0 && !confirmedBad) return { ...next, badSince: null, confirmed: 0 };
   const badSince = state.badSince ?? (confirmedBad ? Math.max(state.at ?? 0, at - SAMPLING.everyMs) : null);
   return { ...next, badSince, confirmed: state.confirmed + (confirmedBad ? 1 : 0) };
 }
 
 /** The strength of the evidence: the mean over all figures and bets, compared with `1 / falseAlarms`. */
-export const strength = ({ evidence }: Pick<TestState, "evidence">): number =>
+export const evidenceStrength = ({ evidence }: Pick<SequentialTestState, "evidence">): number =>
   evidence.reduce((sum, r) => sum + r, 0) / evidence.length;
 
 /** Whether the evidence is enough for more frequent checks. */
-export const isSuspected = (state: TestState): boolean =>
-  state.watch > 0 || (state.confirmed > 0 && strength(state) >= QUIET);
+export const isSuspected = (state: SequentialTestState): boolean =>
+  state.watch > 0 || (state.confirmed > 0 && evidenceStrength(state) >= QUIET);
 
 /** The strength that at most one in a hundred honest nodes reaches per day. */
 const PRESSED = 100;
-export const isStronglySuspected = (state: TestState): boolean => strength(state) >= PRESSED;
+export const isStronglySuspected = (state: SequentialTestState): boolean => evidenceStrength(state) >= PRESSED;
 
 /** The least number of confirmed bad scores for a quarantine. */
-export const CONFIRMED_MIN = 3;
+export const CONFIRMED_BAD_SCORES_MIN = 3;
 
 /** Whether the evidence is enough for a quarantine. `falseAlarms`: the share of honest nodes that may fail per day. */
-export const hasFailed = (state: TestState, falseAlarms: number): boolean =>
-  state.confirmed >= CONFIRMED_MIN && strength(state) >= 1 / falseAlarms;
+export const hasFailed = (state: SequentialTestState, falseAlarms: number): boolean =>
+  state.confirmed >= CONFIRMED_BAD_SCORES_MIN && evidenceStrength(state) >= 1 / falseAlarms;

@@ -4,21 +4,21 @@ import { z } from "zod";
 import type { Uuid } from "../../base/ids.ts";
 import { type Pico, pico } from "../../base/money.ts";
 import { CHECK_METHODS, type CheckMethod } from "../../base/states.ts";
-import { plainArray } from "../../db/arrays.ts";
+import { formatUnquotedArray } from "../../db/arrays.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../../db/rows.ts";
 import type { IdentityScore, ScoreGroup } from "./calibration.ts";
 import type { Score } from "./score.ts";
 import {
   addCheck,
   type CheckEvidence,
+  INITIAL_TEST_STATE,
   isStronglySuspected,
   isSuspected,
-  NEW_TEST,
-  type TestState,
+  type SequentialTestState,
 } from "./sequential-test.ts";
 
 /** The number of the migration that gives the tables their current form. */
-export const SPOT_CHECKS_SCHEMA = 55;
+export const SPOT_CHECKS_MIGRATION = 55;
 
 interface CheckRecord {
   id: Uuid;
@@ -72,7 +72,7 @@ export interface CheckStore {
     check: CheckRecord,
     noted: Omit<CheckEvidence, "at"> | undefined,
     payments: readonly CheckPayment[],
-  ): Promise<TestState>;
+  ): Promise<SequentialTestState>;
   /** Stores the verifiers' earnings for a check that was not recorded. */
   owe(payments: readonly CheckPayment[]): Promise<void>;
   /** Stores a score that only extends the sample, under the first verifier's identity. */
@@ -106,7 +106,7 @@ const Test = row({
 const NodeChecks = row({ answers: z.record(z.string(), z.number()), checked: column.count });
 
 /** The number of a node's recorded answers, and how many of them were checked, by model. */
-export const checksOf = (pool: pg.Pool, nodeId: Uuid): Promise<z.infer<typeof NodeChecks>> =>
+export const countNodeChecks = (pool: pg.Pool, nodeId: Uuid): Promise<z.infer<typeof NodeChecks>> =>
   queryOne(
     pool,
     NodeChecks,
@@ -127,7 +127,7 @@ const TRIES_MAX = 20;
 
 export function openCheckStore(pool: pg.Pool): CheckStore {
   /** The test states that this gateway wrote last, by node and model. */
-  const known = new Map<string, TestState>();
+  const known = new Map<string, SequentialTestState>();
   return {
     async calibration(since) {
       const rows = await queryRows(
@@ -156,7 +156,7 @@ export function openCheckStore(pool: pg.Pool): CheckStore {
       const paid = paymentValues(payments);
       if (noted === undefined) {
         await queryRow(pool, Written, TRAP, [...valuesOf(check, check.calibrates), ...paid]);
-        return NEW_TEST;
+        return INITIAL_TEST_STATE;
       }
       const key = `${check.nodeId} ${check.model}`;
       // Tries the known state first: usually no other gateway checked the node meanwhile, and one statement is enough.
@@ -168,7 +168,7 @@ export function openCheckStore(pool: pg.Pool): CheckStore {
           ...valuesOf(check, calibrates),
           ...paid,
           ...stateValues(state),
-          ...[plainArray(before.evidence), before.confirmed, before.watch],
+          ...[formatUnquotedArray(before.evidence), before.confirmed, before.watch],
         ];
         if ((await queryRow(pool, Written, CHECK, values)) !== undefined) {
           known.set(key, state);
@@ -241,14 +241,14 @@ function paymentValues(payments: readonly CheckPayment[]): string[] {
   }
   const sums = [...hosts.values()];
   return [
-    plainArray(sums.map(({ hostId }) => hostId)),
-    plainArray(sums.map(({ id }) => id)),
-    plainArray(sums.map(({ amount }) => amount)),
+    formatUnquotedArray(sums.map(({ hostId }) => hostId)),
+    formatUnquotedArray(sums.map(({ id }) => id)),
+    formatUnquotedArray(sums.map(({ amount }) => amount)),
   ];
 }
 
-const stateValues = ({ evidence, badSince, confirmed, watch }: TestState): unknown[] => [
-  plainArray(evidence),
+const stateValues = ({ evidence, badSince, confirmed, watch }: SequentialTestState): unknown[] => [
+  formatUnquotedArray(evidence),
   badSince === null ? null : new Date(badSince).toISOString(),
   confirmed,
   watch,
@@ -276,7 +276,7 @@ const TRAP = {
   name: "spot_check_trap",
   text: `with changed as (
     insert into spot_check_test (node_id, model, evidence, confirmed, watch, answers, checked)
-    values ($3, $5, array_fill(0::float8, array[${NEW_TEST.evidence.length}]), 0, 0, $18, 1)
+    values ($3, $5, array_fill(0::float8, array[${INITIAL_TEST_STATE.evidence.length}]), 0, 0, $18, 1)
     on conflict (node_id, model) do update set ${COUNTED}
     returning 1)${INSERT}`,
 };
@@ -304,12 +304,14 @@ const SAMPLE = {
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 'sample', true, 0, 0) returning true as "isWritten"`,
 };
 
-async function read(pool: pg.Pool, { nodeId, model }: CheckRecord): Promise<TestState> {
+async function read(pool: pg.Pool, { nodeId, model }: CheckRecord): Promise<SequentialTestState> {
   const found = await queryRow(
     pool,
     Test,
     `select at, evidence, bad_since as "badSince", confirmed, watch from spot_check_test where node_id = $1 and model = $2`,
     [nodeId, model],
   );
-  return found ? { ...found, at: found.at?.getTime() ?? null, badSince: found.badSince?.getTime() ?? null } : NEW_TEST;
+  return found
+    ? { ...found, at: found.at?.getTime() ?? null, badSince: found.badSince?.getTime() ?? null }
+    : INITIAL_TEST_STATE;
 }

@@ -11,13 +11,13 @@ import { newRosterNode, type RosterNode } from "../../dispatch/roster-node.ts";
 import type { DrawnAnswer } from "../../inference/gateway.ts";
 import type { ActiveModel, Catalogue } from "../../metering/catalogue.ts";
 import type { Meter } from "../../metering/meter.ts";
-import type { Verdict } from "../reliability.ts";
+import type { QuarantineVerdict } from "../reliability.ts";
 import { openSpotChecks, type SpotChecks } from "./checker.ts";
 import { type CheckPayment, type CheckStore, openCheckStore } from "./store.ts";
 import { seeded } from "./testing.ts";
 
 export const MODEL = "tiny-3b";
-export const EMBEDDING = "embed-m3";
+export const RIG_EMBEDDING_MODEL = "embed-m3";
 export const HONEST_ANSWER =
   "a fine answer of more than a dozen plain words that the model itself would give to anybody";
 export const JUNK_ANSWER =
@@ -54,7 +54,7 @@ const model = {
 } as unknown as ActiveModel;
 const embedding = {
   ...model,
-  id: EMBEDDING,
+  id: RIG_EMBEDDING_MODEL,
   kind: "embedding",
   prices: { in: pico(1000n), out: pico(0n) },
   build: { id: "e", tokenizer: "words", vector_width: WIDTH },
@@ -78,7 +78,7 @@ export class CheckerRig {
   clock: ManualClock = manualClock();
   nodes: RosterNode[] = [];
   checks!: SpotChecks;
-  barred: [string, Verdict][] = [];
+  barred: [string, QuarantineVerdict][] = [];
   withheld: [Uuid, Date][] = [];
   paid: [Uuid, bigint][] = [];
   /** If set, recording a check fails with this error. */

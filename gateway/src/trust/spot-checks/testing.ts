@@ -41,7 +41,7 @@ export interface SimulatedServer {
 }
 
 /** A verifier's log probabilities for the answer's tokens, with noise of the verifier's own. */
-export function answerLogprobs(served: SimulatedServer, u: UniformRandom, verifierNoise = 0.02): number[] {
+export function simulateLogprobs(served: SimulatedServer, u: UniformRandom, verifierNoise = 0.02): number[] {
   const { temperature, tokens, noise, text = "model" } = served;
   const peak = 1.6 * (1.5 + 2.5 * u());
   const [own, verified] = [new Float64Array(CANDIDATES), new Float64Array(CANDIDATES)];

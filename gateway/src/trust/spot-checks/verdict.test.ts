@@ -1,10 +1,19 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { addCheck, factorsOf, hasFailed, NEW_TEST, strength } from "./sequential-test.ts";
+import {
+  addCheck,
+  computeEvidenceFactors,
+  evidenceStrength,
+  hasFailed,
+  INITIAL_TEST_STATE,
+} from "./sequential-test.ts";
 import { seeded } from "./testing.ts";
-import { decide, nextStep, type Opinion, shuffled } from "./verdict.ts";
+import { decide, nextStep, type Opinion, shuffleWords } from "./verdict.ts";
 
-const opinion = (p: number, reference = false): Opinion => ({ factors: factorsOf([p, 1, p, p]), reference });
+const opinion = (p: number, reference = false): Opinion => ({
+  factors: computeEvidenceFactors([p, 1, p, p]),
+  reference,
+});
 const FINE = opinion(0.6);
 const BAD = opinion(0.001);
 const UNKNOWN: Opinion = { factors: undefined, reference: false };
@@ -54,7 +63,7 @@ describe("the verdict of one check", () => {
 
   test("protects an honest node if one in three verifiers lies", () => {
     const u = seeded(5);
-    let state = NEW_TEST;
+    let state = INITIAL_TEST_STATE;
     for (let i = 0; i < 20_000; i++) {
       const honest = opinion(1 - u());
       const lies = u() < 1 / 3;
@@ -63,12 +72,12 @@ describe("the verdict of one check", () => {
       state = addCheck(state, { at: i * 600_000, factors, confirmedBad: verdict === "bad" });
       assert.equal(hasFailed(state, 1e-4), false, `after ${i} checks`);
     }
-    assert.ok(strength(state) < 1000);
+    assert.ok(evidenceStrength(state) < 1000);
   });
 
   test("makes a trap for verifiers from the words of an answer in another order", () => {
     const text = "the quick brown fox jumps over the lazy dog and runs far away from here";
-    const trap = shuffled(text, seeded(6));
+    const trap = shuffleWords(text, seeded(6));
     assert.notEqual(trap, text);
     assert.deepEqual(trap.split(" ").sort(), text.split(" ").sort());
   });

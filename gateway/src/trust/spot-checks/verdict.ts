@@ -18,22 +18,22 @@
  * its words shuffled, and has to find it bad.
  */
 import type { CheckFinding } from "../../base/states.ts";
-import { badness, type Factors, NO_FACTORS } from "./sequential-test.ts";
+import { type EvidenceFactors, largestFactor, NEUTRAL_FACTORS } from "./sequential-test.ts";
 
 /** The badness above which a third node is asked. About one honest answer in eight exceeds it. */
-export const DOUBT = 1.8;
+export const THIRD_NODE_FACTOR_MIN = 1.8;
 /**
  * The badness of a bad answer, if two verifiers agree. About one honest answer in fifty exceeds it. For a suspected
  * node, `DOUBT` is enough.
  */
 const BAD = 4;
-const badFrom = ({ suspected = false }: Opinions): number => (suspected ? DOUBT : BAD);
+const badFrom = ({ suspected = false }: Opinions): number => (suspected ? THIRD_NODE_FACTOR_MIN : BAD);
 /** The largest factor that a single verifier can add. */
 const ALONE_MAX = 1.1;
 
 export interface Opinion {
   /** Undefined: the sample is too small, or the answer too short. */
-  factors: Factors | undefined;
+  factors: EvidenceFactors | undefined;
   reference: boolean;
 }
 
@@ -52,17 +52,17 @@ export interface Opinions {
 
 export function nextStep(opinions: Opinions): NextStep {
   const { first, third, control } = opinions;
-  if (first.factors === undefined || badness(first.factors) < DOUBT) return "decide";
+  if (first.factors === undefined || largestFactor(first.factors) < THIRD_NODE_FACTOR_MIN) return "decide";
   if (!first.reference && third === undefined) return "third";
   const found = agreed({ first, third: third ?? null });
-  if (found !== undefined && badness(found) >= badFrom(opinions) && control === undefined) return "control";
+  if (found !== undefined && largestFactor(found) >= badFrom(opinions) && control === undefined) return "control";
   return "decide";
 }
 
 export interface CheckVerdict {
   /** `unconfirmed`: bad, without a third opinion. `odd`: the control answer is no better. */
   verdict: CheckFinding;
-  factors: Factors;
+  factors: EvidenceFactors;
   /** Whether the first verifier contradicts the others. */
   verifierErred: boolean;
 }
@@ -70,45 +70,46 @@ export interface CheckVerdict {
 export function decide(opinions: Opinions): CheckVerdict {
   const { first, third = null, control = null } = opinions;
   const { factors } = first;
-  if (factors === undefined) return { verdict: "unjudged", factors: NO_FACTORS, verifierErred: false };
-  if (badness(factors) < DOUBT) {
+  if (factors === undefined) return { verdict: "unjudged", factors: NEUTRAL_FACTORS, verifierErred: false };
+  if (largestFactor(factors) < THIRD_NODE_FACTOR_MIN) {
     const counted = first.reference ? factors : factors.map((factor) => Math.min(factor, ALONE_MAX));
     return { verdict: "ok", factors: counted, verifierErred: false };
   }
-  const isBad = badness(factors) >= BAD;
+  const isBad = largestFactor(factors) >= BAD;
   const found = agreed({ first, third });
   if (found === undefined) {
     const counted = factors.map((factor) => Math.min(factor, ALONE_MAX));
     return { verdict: isBad ? "unconfirmed" : "ok", factors: counted, verifierErred: false };
   }
-  if (isBad && badness(found) < DOUBT)
-    return { verdict: "disputed", factors: min(found, NO_FACTORS), verifierErred: true };
-  if (badness(found) < badFrom(opinions)) return { verdict: "ok", factors: found, verifierErred: false };
-  if (control?.factors !== undefined && badness(control.factors) >= DOUBT)
-    return { verdict: "odd", factors: min(found, NO_FACTORS), verifierErred: false };
+  if (isBad && largestFactor(found) < THIRD_NODE_FACTOR_MIN)
+    return { verdict: "disputed", factors: min(found, NEUTRAL_FACTORS), verifierErred: true };
+  if (largestFactor(found) < badFrom(opinions)) return { verdict: "ok", factors: found, verifierErred: false };
+  if (control?.factors !== undefined && largestFactor(control.factors) >= THIRD_NODE_FACTOR_MIN)
+    return { verdict: "odd", factors: min(found, NEUTRAL_FACTORS), verifierErred: false };
   return { verdict: "bad", factors: found, verifierErred: false };
 }
 
 /** For each bet, the milder of the two verifiers' factors. A reference node's opinion is final. */
-function agreed({ first, third }: { first: Opinion; third: Opinion | null }): Factors | undefined {
+function agreed({ first, third }: { first: Opinion; third: Opinion | null }): EvidenceFactors | undefined {
   if (first.reference) return first.factors;
   if (third?.factors === undefined) return undefined;
-  return third.reference ? third.factors : min(first.factors ?? NO_FACTORS, third.factors);
+  return third.reference ? third.factors : min(first.factors ?? NEUTRAL_FACTORS, third.factors);
 }
 
-const min = (a: Factors, b: Factors): Factors => a.map((value, i) => Math.min(value, b[i] ?? 1));
+const min = (a: EvidenceFactors, b: EvidenceFactors): EvidenceFactors =>
+  a.map((value, i) => Math.min(value, b[i] ?? 1));
 
 /** One check in this many is a trap: the verifier gets a shuffled answer. */
-export const TRAP_ONE_IN = 20;
+export const VERIFIER_TRAP_ONE_IN = 20;
 /**
  * The number of a verifier's latest traps and disputed checks that are kept. With more errors than the maximum it is
  * not used any more.
  */
-export const VERIFIER_WINDOW = 20;
+export const VERIFIER_RESULTS_KEPT = 20;
 export const VERIFIER_ERRORS_MAX = 3;
 
 /** The answer's words in random order: equal length and words, but a text that no model would write. */
-export function shuffled(answer: string, roll: () => number): string {
+export function shuffleWords(answer: string, roll: () => number): string {
   const words = answer.split(/\s+/).filter((word) => word !== "");
   for (let i = words.length - 1; i > 0; i--) {
     const j = Math.floor(roll() * (i + 1));

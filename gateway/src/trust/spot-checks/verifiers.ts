@@ -2,7 +2,7 @@
 import type { Random } from "../../base/random.ts";
 import type { Roster } from "../../dispatch/roster.ts";
 import type { RosterNode } from "../../dispatch/roster-node.ts";
-import { VERIFIER_ERRORS_MAX, VERIFIER_WINDOW } from "./verdict.ts";
+import { VERIFIER_ERRORS_MAX, VERIFIER_RESULTS_KEPT } from "./verdict.ts";
 
 /**
  * The least number of hosts for always using a better scoring method. With fewer, only a part of the checks uses it, so
@@ -63,7 +63,7 @@ export class Verifiers {
 
   mark({ nodeRecord }: RosterNode, erred: boolean): void {
     const marks = this.#marks.get(nodeRecord.hostAccountId) ?? [];
-    this.#marks.set(nodeRecord.hostAccountId, [...marks, erred].slice(-VERIFIER_WINDOW));
+    this.#marks.set(nodeRecord.hostAccountId, [...marks, erred].slice(-VERIFIER_RESULTS_KEPT));
   }
 
   #isHeeded(hostAccountId: string): boolean {

@@ -1,11 +1,11 @@
 /** One account for operators: its activity over a time span, its statement and its payouts. */
 import type { accountPageRoutes } from "@tollgate/api/console/operator-account-page.ts";
 import { publicId, type Uuid } from "../../../base/ids.ts";
-import { exactMicro, type Pico, pico, ZERO } from "../../../base/money.ts";
-import { seconds } from "../../../base/time.ts";
+import { formatExactMicrodollars, type Pico, pico, ZERO } from "../../../base/money.ts";
+import { toUnixSeconds } from "../../../base/time.ts";
 import type { HourlySum } from "../../../history/hourly-sums.ts";
 import type { HistoryParts } from "../../../history/parts.ts";
-import { type PerformanceSum, slotsOf, type TimeSlots } from "../../../history/performance.ts";
+import { type PerformanceSum, type TimeSlots, timeSlotsOf } from "../../../history/performance.ts";
 import { listPage } from "../../../http/lists/pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { LedgerParts } from "../../../ledger/parts.ts";
@@ -15,7 +15,7 @@ import type { OperatorParts } from "../../../operators/parts.ts";
 import type { HostPayout } from "../../../operators/payouts.ts";
 import type { SiteParts } from "../../parts.ts";
 import { accountFinder } from "./accounts.ts";
-import { countsObject } from "./performance.ts";
+import { performanceCountsObject } from "./performance.ts";
 
 type PageParts = Pick<OperatorParts, "directory" | "payouts"> &
   Pick<HistoryParts, "performance" | "usage" | "earnings"> &
@@ -28,16 +28,16 @@ export function accountPageHandlers(parts: PageParts): Handlers<typeof accountPa
   return {
     async getAccountActivity({ params, query: { range, to }, refuse }) {
       const account = await find(params.id, refuse);
-      const span = slotsOf(range, now(), to);
+      const span = timeSlotsOf(range, now(), to);
       const { total, slots, models, ...amounts } = await activityOf(parts, account, span);
       return {
         object: "account_activity",
         kind: account.kind,
         range,
-        from: seconds(span.from),
-        to: seconds(span.to),
+        from: toUnixSeconds(span.from),
+        to: toUnixSeconds(span.to),
         slot_s: span.slotMs / 1000,
-        total: { ...countsObject(total), amount_micro: exactMicro(sumOf(amounts.bySlot)) },
+        total: { ...performanceCountsObject(total), amount_micro: formatExactMicrodollars(sumOf(amounts.bySlot)) },
         series: seriesOf(span, slots, amounts.bySlot),
         models: modelsOf(models, amounts.byModel),
       };
@@ -71,11 +71,11 @@ export function accountPageHandlers(parts: PageParts): Handlers<typeof accountPa
       return {
         ...found,
         balance: {
-          pending_micro: exactMicro(pending),
-          held_back_micro: exactMicro(heldBack),
-          paid_out_micro: exactMicro(paidOut),
-          set_off_micro: exactMicro(setOff),
-          withheld_micro: exactMicro(withheld),
+          pending_micro: formatExactMicrodollars(pending),
+          held_back_micro: formatExactMicrodollars(heldBack),
+          paid_out_micro: formatExactMicrodollars(paidOut),
+          set_off_micro: formatExactMicrodollars(setOff),
+          withheld_micro: formatExactMicrodollars(withheld),
         },
       };
     },
@@ -117,8 +117,8 @@ function seriesOf({ from, to, slotMs }: TimeSlots, slots: PerformanceSum[], amou
   );
   return starts.map((start) => ({
     at: start / 1000,
-    ...countsObject(sums.get(start)),
-    amount_micro: exactMicro(inSlot.get(start) ?? ZERO),
+    ...performanceCountsObject(sums.get(start)),
+    amount_micro: formatExactMicrodollars(inSlot.get(start) ?? ZERO),
   }));
 }
 
@@ -127,7 +127,11 @@ function modelsOf(sums: PerformanceSum[], amounts: HourlySum[]) {
   return sums
     .flatMap((sum) => (sum.model === null ? [] : [{ sum, model: sum.model, amount: ofModel.get(sum.model) ?? ZERO }]))
     .toSorted((a, b) => (a.amount === b.amount ? b.sum.requests - a.sum.requests : a.amount < b.amount ? 1 : -1))
-    .map(({ sum, model, amount }) => ({ model, ...countsObject(sum), amount_micro: exactMicro(amount) }));
+    .map(({ sum, model, amount }) => ({
+      model,
+      ...performanceCountsObject(sum),
+      amount_micro: formatExactMicrodollars(amount),
+    }));
 }
 
 const rowObject = ({ kind, day, requests, amount, balance, reason, at }: StatementRow) => ({
@@ -135,10 +139,10 @@ const rowObject = ({ kind, day, requests, amount, balance, reason, at }: Stateme
   kind,
   day,
   requests,
-  amount_micro: exactMicro(amount),
-  balance_micro: exactMicro(balance),
+  amount_micro: formatExactMicrodollars(amount),
+  balance_micro: formatExactMicrodollars(balance),
   reason,
-  at: at === null ? null : seconds(at),
+  at: at === null ? null : toUnixSeconds(at),
 });
 
 const payoutObject = ({
@@ -156,11 +160,11 @@ const payoutObject = ({
   payout: publicId("pay", batchId),
   note,
   state: paidAt === null ? ("open" as const) : ("paid" as const),
-  amount_micro: exactMicro(amount),
-  held_back_micro: exactMicro(heldBack),
-  set_off_micro: exactMicro(setOff),
-  withheld_micro: exactMicro(withheld),
-  created_at: seconds(createdAt),
-  paid_at: paidAt === null ? null : seconds(paidAt),
+  amount_micro: formatExactMicrodollars(amount),
+  held_back_micro: formatExactMicrodollars(heldBack),
+  set_off_micro: formatExactMicrodollars(setOff),
+  withheld_micro: formatExactMicrodollars(withheld),
+  created_at: toUnixSeconds(createdAt),
+  paid_at: paidAt === null ? null : toUnixSeconds(paidAt),
   paid_to: paidTo,
 });

@@ -6,9 +6,9 @@ import { dollars } from "../../../base/money.ts";
 import { startOfMonth } from "../../../base/time.ts";
 import { checkLedger } from "../../../ledger/check.ts";
 import { latestAuditEntries } from "../../testing/audit-log.ts";
-import { insertServed } from "../../testing/past-requests.ts";
+import { insertServedRequest } from "../../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
-import { assertRefused, type Person, signedIn } from "../../testing/signed-in.ts";
+import { assertRefused, type Person, signInTestPerson } from "../../testing/sign-in-test-person.ts";
 
 const ACCOUNTS = "/console/api/operator/accounts";
 const KEYS = "/console/api/operator/keys";
@@ -19,8 +19,8 @@ let builder: Person;
 let account: string;
 before(async () => {
   platform = await openTestPlatform();
-  operator = await signedIn(platform, [], { operator: true });
-  builder = await signedIn(platform, [{ kind: "builder" }]);
+  operator = await signInTestPerson(platform, [], { operator: true });
+  builder = await signInTestPerson(platform, [{ kind: "builder" }]);
   account = publicId("acc", builder.accountIds[0] as Uuid);
 });
 after(() => platform.close());
@@ -74,7 +74,7 @@ describe("status 200", () => {
   });
 
   test("credits a grant immediately, with its reason on the statement and the operator in the audit log", async () => {
-    const person = await signedIn(platform, [{ kind: "builder" }]);
+    const person = await signInTestPerson(platform, [{ kind: "builder" }]);
     const id = publicId("acc", person.accountIds[0] as Uuid);
     const answer = await post(`${id}/grant`, { amount_micro: "1500000", reason: " for the outage " });
     assert.deepEqual([answer.status, answer.body.balance_micro], [200, "6500000.000000"]);
@@ -102,7 +102,7 @@ describe("status 200", () => {
   });
 
   test("suspends and restores an account with immediate effect for its owner; a repetition changes nothing", async () => {
-    const person = await signedIn(platform, [{ kind: "builder" }]);
+    const person = await signInTestPerson(platform, [{ kind: "builder" }]);
     const id = publicId("acc", person.accountIds[0] as Uuid);
     const suspended = await post(`${id}/suspend`, { reason: "unpaid" });
     assert.ok(Number(suspended.body.suspended_at) > 0);
@@ -156,12 +156,12 @@ describe("status 200", () => {
   });
 
   test("shows each key's spend of this month and its last use, as the key's owner sees them", async () => {
-    const person = await signedIn(platform, [{ kind: "builder" }]);
+    const person = await signInTestPerson(platform, [{ kind: "builder" }]);
     const [accountId] = person.accountIds as [Uuid];
     const [used, unused] = [await newKey(person), await newKey(person)];
     const keyId = parseId("key", used) as Uuid;
-    await insertServed(platform, { accountId, keyId, charge: 1_234_567n });
-    await insertServed(platform, {
+    await insertServedRequest(platform, { accountId, keyId, charge: 1_234_567n });
+    await insertServedRequest(platform, {
       accountId,
       keyId,
       charge: 7n,
@@ -230,7 +230,7 @@ describe("status 400", () => {
   });
 
   test("refuses a grant above the ledger's maximum with its rule, and records the attempt in the audit log", async () => {
-    const rich = await signedIn(platform, [{ kind: "builder" }]);
+    const rich = await signInTestPerson(platform, [{ kind: "builder" }]);
     const [accountId] = rich.accountIds as [Uuid];
     const id = publicId("acc", accountId);
     const grant = () => post(`${id}/grant`, { amount_micro: "1000000000000", reason: "too much" });

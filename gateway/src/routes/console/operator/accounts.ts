@@ -2,8 +2,8 @@
 import type { operatorAccountRoutes, PlatformAccount } from "@tollgate/api/console/operator-accounts.ts";
 import type { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
-import { exactMicro, floorMicro, PICO_PER_MICRO, type Pico, pico } from "../../../base/money.ts";
-import { seconds, startOfDay, startOfMonth } from "../../../base/time.ts";
+import { floorMicro, formatExactMicrodollars, PICO_PER_MICRO, type Pico, pico } from "../../../base/money.ts";
+import { startOfDay, startOfMonth, toUnixSeconds } from "../../../base/time.ts";
 import { type Fault, ruleViolation } from "../../../faults.ts";
 import { listPage } from "../../../http/lists/pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
@@ -61,7 +61,7 @@ export function operatorAccountHandlers(
         operator: who.email,
         action: "account.grant",
         subject: publicId("acc", id),
-        details: { amount_micro: exactMicro(amount), reason },
+        details: { amount_micro: formatExactMicrodollars(amount), reason },
       };
       await audit.record(act, async () => {
         const granted = await grantCredit(ledger, { id: newId(), accountId: id, amount, reason });
@@ -138,11 +138,11 @@ function accountObject(account: AccountEntry): z.input<typeof PlatformAccount> {
     name,
     owners,
     members,
-    balance_micro: exactMicro(balance),
-    held_micro: exactMicro(held),
-    suspended_at: suspendedAt === null ? null : seconds(suspendedAt),
-    deleted_at: deletedAt === null ? null : seconds(deletedAt),
-    created_at: seconds(createdAt),
+    balance_micro: formatExactMicrodollars(balance),
+    held_micro: formatExactMicrodollars(held),
+    suspended_at: suspendedAt === null ? null : toUnixSeconds(suspendedAt),
+    deleted_at: deletedAt === null ? null : toUnixSeconds(deletedAt),
+    created_at: toUnixSeconds(createdAt),
   };
 }
 

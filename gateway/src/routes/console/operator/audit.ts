@@ -2,16 +2,16 @@
 import type { auditRoutes } from "@tollgate/api/console/operator-audit.ts";
 import type { Columns } from "../../../base/csv.ts";
 import { publicId, type Uuid } from "../../../base/ids.ts";
-import { seconds } from "../../../base/time.ts";
+import { toUnixSeconds } from "../../../base/time.ts";
 import { listPage } from "../../../http/lists/pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { OperatorAction } from "../../../operators/audit.ts";
 import type { OperatorParts } from "../../../operators/parts.ts";
-import { auditFilterOf, type Subjects } from "../../../operators/subjects.ts";
+import { type AuditSubjects, auditFilterOf } from "../../../operators/subjects.ts";
 import type { SiteParts } from "../../parts.ts";
 import { csvFile } from "../csv.ts";
 
-type Names = Awaited<ReturnType<Subjects["named"]>>;
+type Names = Awaited<ReturnType<AuditSubjects["named"]>>;
 interface NamedAction extends OperatorAction {
   subjectName: string | undefined;
 }
@@ -64,7 +64,7 @@ function actionObject({ at, operator, action, subject, details, outcome }: Opera
   const { name = null, account = null } = names.get(subject) ?? {};
   return {
     object: "operator_action" as const,
-    at: seconds(at),
+    at: toUnixSeconds(at),
     operator,
     action,
     subject,

@@ -11,14 +11,14 @@ import type { Sale } from "@tollgate/demo-provider/sale.ts";
 import { systemClock } from "../../../base/clock.ts";
 import { publicId, type Uuid } from "../../../base/ids.ts";
 import { createLog } from "../../../base/log.ts";
-import { dollars, exactMicro, type Pico, pico } from "../../../base/money.ts";
+import { dollars, formatExactMicrodollars, type Pico, pico } from "../../../base/money.ts";
 import { systemRandom } from "../../../base/random.ts";
 import { checkLedger } from "../../../ledger/check.ts";
 import type { Payments } from "../../../payments/payments.ts";
-import { deliver, eventBody, stripeAt } from "../../../payments/testing.ts";
-import { insertServed } from "../../testing/past-requests.ts";
+import { createStripeProviderAt, deliver, eventBody } from "../../../payments/testing.ts";
+import { insertServedRequest } from "../../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
-import { assertRefused, type Person, signedIn } from "../../testing/signed-in.ts";
+import { assertRefused, type Person, signInTestPerson } from "../../testing/sign-in-test-person.ts";
 
 const PAYOUTS = "/console/api/operator/payouts";
 const HOLD_DAYS = 7;
@@ -40,7 +40,7 @@ before(async () => {
 });
 after(() => demo.close());
 beforeEach(async (t) => {
-  platform = await openTestPlatform({ payoutHoldDays: HOLD_DAYS, payments: stripeAt(demo) });
+  platform = await openTestPlatform({ payoutHoldDays: HOLD_DAYS, payments: createStripeProviderAt(demo) });
   assert.ok(platform.parts.payments);
   payments = platform.parts.payments;
   const opened = platform;
@@ -50,7 +50,7 @@ beforeEach(async (t) => {
     await opened.close();
     assert.deepEqual(differing, []);
   });
-  operator = await signedIn(platform, [], { operator: true });
+  operator = await signInTestPerson(platform, [], { operator: true });
   await platform.pool.query("insert into price values (1, 'tiny-3b', 20000, 40000) on conflict do nothing");
 });
 
@@ -78,7 +78,7 @@ const disputed = (sale: Sale, status = "needs_response", created = 1_900_000_000
 /** Inserts this number of served requests at $10 each, paid for by `builder` and served by `host`. */
 async function spend(builder: Uuid, host: Uuid, times: number, at = new Date()): Promise<void> {
   for (let i = 0; i < times; i++) {
-    await insertServed(platform, {
+    await insertServedRequest(platform, {
       accountId: builder,
       charge: dollars(10),
       promptTokens: 0,
@@ -104,7 +104,7 @@ const create = (body: unknown = {}) => operator.browser.send("POST", PAYOUTS, { 
 const linesOf = async (id: unknown) =>
   (await operator.browser.send("GET", `${PAYOUTS}/${id}`)).body.lines as Record<string, string>[];
 const balance = async (id: Uuid): Promise<Pico> => (await platform.ledger.balance(id))?.balance as Pico;
-const usd = (amount: number): string => exactMicro(pico((dollars(1) * BigInt(amount * 100)) / 100n));
+const usd = (amount: number): string => formatExactMicrodollars(pico((dollars(1) * BigInt(amount * 100)) / 100n));
 const sumsOf = ({ body }: { body: Record<string, unknown> }) => ({
   hosts: body.hosts,
   paid: body.total_micro,
@@ -122,7 +122,7 @@ async function paidOut(): Promise<string> {
 
 /** A person with a host account, and a builder account whose starting credit is removed. */
 async function both(): Promise<{ person: Person; builder: Uuid; host: Uuid }> {
-  const person = await signedIn(platform, [{ kind: "builder" }, { kind: "host" }]);
+  const person = await signInTestPerson(platform, [{ kind: "builder" }, { kind: "host" }]);
   const [builder, host] = person.accountIds as [Uuid, Uuid];
   const gift = {
     id: platform.newId(),
@@ -249,7 +249,7 @@ describe("the calculation of a payout batch", () => {
   test("sets off a debt once across all accounts of the owner, in the order of account IDs", async () => {
     const payer = await both();
     await buy(payer.person);
-    const person = await signedIn(platform, [
+    const person = await signInTestPerson(platform, [
       { kind: "builder" },
       { kind: "host" },
       { kind: "host" },
@@ -266,7 +266,7 @@ describe("the calculation of a payout batch", () => {
       await platform.ledger.transfer({ ...take, amount: dollars(5 + owed) });
     }
     // The second owner of a host account has a debt too.
-    const partner = await signedIn(platform, [{ kind: "builder" }]);
+    const partner = await signInTestPerson(platform, [{ kind: "builder" }]);
     const [b3] = partner.accountIds as [Uuid];
     await platform.identities.own(partner.identityId, h2);
     const take = { id: platform.newId(), kind: "refund", accountId: b3, reason: "a test" } as const;

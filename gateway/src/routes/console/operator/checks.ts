@@ -1,8 +1,8 @@
 /** Spot checks (verified real answers) of all nodes, by node and model. Their costs are compared with the charges. */
 import type { operatorCheckRoutes } from "@tollgate/api/console/operator-checks.ts";
 import { publicId } from "../../../base/ids.ts";
-import { exactMicro, type Pico, ZERO } from "../../../base/money.ts";
-import { DAY_MS, seconds } from "../../../base/time.ts";
+import { formatExactMicrodollars, type Pico, ZERO } from "../../../base/money.ts";
+import { DAY_MS, toUnixSeconds } from "../../../base/time.ts";
 import { singlePage } from "../../../http/lists/pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { OperatorParts } from "../../../operators/parts.ts";
@@ -38,20 +38,20 @@ export function operatorCheckHandlers(
               model,
               checks: count,
               bad,
-              cost_micro: exactMicro(cost),
+              cost_micro: formatExactMicrodollars(cost),
               score: roundScore(score),
               evidence: roundScore(strength),
-              last_at: seconds(lastAt),
+              last_at: toUnixSeconds(lastAt),
             }),
           ),
         ),
-        from: seconds(from),
+        from: toUnixSeconds(from),
         models: models.map(({ model, checks: count, bad, cost }) => ({
           model,
           checks: count,
           bad,
-          cost_micro: exactMicro(cost),
-          charged_micro: exactMicro(chargeOf.get(model) ?? ZERO),
+          cost_micro: formatExactMicrodollars(cost),
+          charged_micro: formatExactMicrodollars(chargeOf.get(model) ?? ZERO),
         })),
       };
     },

@@ -1,7 +1,7 @@
 /** The platform's incidents, and operators' public notes about them. */
 import type { operatorIncidentRoutes } from "@tollgate/api/console/operator-incidents.ts";
 import { parseId, publicId } from "../../../base/ids.ts";
-import { DAY_MS, seconds } from "../../../base/time.ts";
+import { DAY_MS, toUnixSeconds } from "../../../base/time.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { Incident } from "../../../operators/incidents/store.ts";
 import type { OperatorParts } from "../../../operators/parts.ts";
@@ -47,7 +47,7 @@ const incidentObject = ({ id, model, state, cause, beganAt, endedAt, updates }: 
   model,
   state,
   cause,
-  from: seconds(beganAt),
-  to: endedAt && seconds(endedAt),
-  updates: updates.map(({ at, text }) => ({ at: seconds(at), text })),
+  from: toUnixSeconds(beganAt),
+  to: endedAt && toUnixSeconds(endedAt),
+  updates: updates.map(({ at, text }) => ({ at: toUnixSeconds(at), text })),
 });

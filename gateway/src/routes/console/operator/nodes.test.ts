@@ -6,7 +6,7 @@ import { type Fleet, type Node, openFleet } from "../../../fleet/fleet.ts";
 import { NODE_RULES } from "../../../fleet/rules.ts";
 import { latestAuditEntries } from "../../testing/audit-log.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
-import { assertRefused, type Person, signedIn } from "../../testing/signed-in.ts";
+import { assertRefused, type Person, signInTestPerson } from "../../testing/sign-in-test-person.ts";
 
 const NODES = "/console/api/operator/nodes";
 
@@ -16,8 +16,8 @@ let host: Person;
 let fleet: Fleet;
 before(async () => {
   platform = await openTestPlatform();
-  operator = await signedIn(platform, [], { operator: true });
-  host = await signedIn(platform, [{ kind: "host" }]);
+  operator = await signInTestPerson(platform, [], { operator: true });
+  host = await signInTestPerson(platform, [{ kind: "host" }]);
   fleet = openFleet({ ...platform, rules: { ...NODE_RULES, probationNodesMax: 100 } });
 });
 after(() => platform.close());

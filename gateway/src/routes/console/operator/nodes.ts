@@ -6,7 +6,7 @@ import type { Fault } from "../../../faults.ts";
 import type { Node } from "../../../fleet/fleet.ts";
 import { listPage } from "../../../http/lists/pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
-import type { ListedEntry, NodeEntry } from "../../../operators/nodes.ts";
+import type { ListedNodeEntry, NodeEntry } from "../../../operators/nodes.ts";
 import type { OperatorParts } from "../../../operators/parts.ts";
 import { listedNodeObject, notAllowedMessage, showChangedNode } from "../../nodes/own-nodes.ts";
 import type { NodeParts } from "../../nodes/parts.ts";
@@ -26,7 +26,7 @@ export function operatorNodeHandlers(
     if (node === undefined) throw refuse("node_not_found");
     return node;
   };
-  const owner = ({ accountId, hostName }: ListedEntry) => ({
+  const owner = ({ accountId, hostName }: ListedNodeEntry) => ({
     account: publicId("acc", accountId),
     account_name: hostName,
   });
@@ -105,11 +105,11 @@ const standingOf = (state: NodeState | undefined) => (state === "online" ? "read
 
 /** Reads more rows until enough match or none are left. */
 async function readMatching(
-  read: (before: Uuid | undefined) => Promise<ListedEntry[]>,
-  matches: (node: ListedEntry) => boolean,
+  read: (before: Uuid | undefined) => Promise<ListedNodeEntry[]>,
+  matches: (node: ListedNodeEntry) => boolean,
   { before, limit }: { before: Uuid | undefined; limit: number },
-): Promise<ListedEntry[]> {
-  const found: ListedEntry[] = [];
+): Promise<ListedNodeEntry[]> {
+  const found: ListedNodeEntry[] = [];
   for (let from = before; ; ) {
     const rows = await read(from);
     found.push(...rows.filter(matches));

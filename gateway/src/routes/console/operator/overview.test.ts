@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../../base/ids.ts";
-import { insertServed } from "../../testing/past-requests.ts";
+import { insertServedRequest } from "../../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
-import { assertRefused, type Person, signedIn } from "../../testing/signed-in.ts";
+import { assertRefused, type Person, signInTestPerson } from "../../testing/sign-in-test-person.ts";
 
 const API = "/console/api/operator";
 
@@ -14,7 +14,7 @@ let builder: Uuid;
 let host: Uuid;
 before(async () => {
   platform = await openTestPlatform();
-  operator = await signedIn(platform, [], { operator: true });
+  operator = await signInTestPerson(platform, [], { operator: true });
   [builder, host] = (await platform.person([{ kind: "builder" }, { kind: "host" }])).accountIds as [Uuid, Uuid];
   await platform.pool.query("insert into price values (1, 'tiny-3b', 20000, 40000) on conflict do nothing");
 });
@@ -29,8 +29,14 @@ describe("status 200", () => {
     // Makes all credit bought credit, because a host is not paid when its own owner spends granted credit on it.
     await platform.pool.query("update ledger_account set granted = 0 where id = $1", [builder]);
     const tokens = { promptTokens: 3, completionTokens: 5, charge: 260_000n };
-    await insertServed(platform, { accountId: builder, at, ...tokens, host: { accountId: host, nodeId } });
-    await insertServed(platform, { accountId: builder, at, outcome: "no_capacity", completionTokens: 1, charge: 0n });
+    await insertServedRequest(platform, { accountId: builder, at, ...tokens, host: { accountId: host, nodeId } });
+    await insertServedRequest(platform, {
+      accountId: builder,
+      at,
+      outcome: "no_capacity",
+      completionTokens: 1,
+      charge: 0n,
+    });
     const { body, status } = await get("overview");
     assert.equal(status, 200);
     assert.deepEqual(body.money, {

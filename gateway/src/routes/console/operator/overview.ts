@@ -1,7 +1,7 @@
 /** The operators' overview of the platform, and its ledger check. */
 import type { platformRoutes } from "@tollgate/api/console/operator-platform.ts";
-import { exactMicro, pico } from "../../../base/money.ts";
-import { DAY_MS, seconds } from "../../../base/time.ts";
+import { formatExactMicrodollars, pico } from "../../../base/money.ts";
+import { DAY_MS, toUnixSeconds } from "../../../base/time.ts";
 import { ruleViolation } from "../../../faults.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { InferenceParts } from "../../../inference/parts.ts";
@@ -28,20 +28,20 @@ export function platformHandlers(
       const [totals, traffic] = await Promise.all([overview.totals(), overview.traffic({ from, to })]);
       return {
         object: "overview",
-        from: seconds(from),
-        to: seconds(to),
+        from: toUnixSeconds(from),
+        to: toUnixSeconds(to),
         money: moneyObject(totals),
         accounts: { builders: totals.builders, hosts: totals.hosts, suspended: totals.suspended },
         holds: totals.holds,
         nodes: totals.nodes,
         capacity: capacityOfModels(parts),
-        traffic: traffic.map(({ hour, ...sums }) => ({ hour: seconds(hour), ...trafficObject(sums) })),
+        traffic: traffic.map(({ hour, ...sums }) => ({ hour: toUnixSeconds(hour), ...trafficObject(sums) })),
       };
     },
 
     async checkLedger({ who }) {
       const { at, askedBy, tookMs, balanced, checks } = await books.prove(who.email);
-      return { object: "ledger_check", at: seconds(at), asked_by: askedBy, took_ms: tookMs, balanced, checks };
+      return { object: "ledger_check", at: toUnixSeconds(at), asked_by: askedBy, took_ms: tookMs, balanced, checks };
     },
   };
 }
@@ -52,11 +52,11 @@ export const capacityOfModels = ({ catalogue, nodes }: Pick<InferenceParts, "cat
 /** The platform's money. Liabilities are the builders' balances and the amount owed to hosts. */
 export function moneyObject({ builderCredit, held, hostsOwed, platformRevenue }: Totals) {
   return {
-    builder_credit_micro: exactMicro(builderCredit),
-    held_micro: exactMicro(held),
-    hosts_owed_micro: exactMicro(hostsOwed),
-    liabilities_micro: exactMicro(pico(builderCredit + hostsOwed)),
-    platform_revenue_micro: exactMicro(platformRevenue),
+    builder_credit_micro: formatExactMicrodollars(builderCredit),
+    held_micro: formatExactMicrodollars(held),
+    hosts_owed_micro: formatExactMicrodollars(hostsOwed),
+    liabilities_micro: formatExactMicrodollars(pico(builderCredit + hostsOwed)),
+    platform_revenue_micro: formatExactMicrodollars(platformRevenue),
   };
 }
 
@@ -66,6 +66,6 @@ export function trafficObject({ outcome, requests, promptTokens, completionToken
     requests,
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
-    charge_micro: exactMicro(charge),
+    charge_micro: formatExactMicrodollars(charge),
   };
 }

@@ -5,9 +5,9 @@ import { publicId, type Uuid } from "../../../base/ids.ts";
 import { hostShareOf } from "../../../base/testing.ts";
 import { checkLedger } from "../../../ledger/check.ts";
 import { latestAuditEntries } from "../../testing/audit-log.ts";
-import { insertServed } from "../../testing/past-requests.ts";
+import { insertServedRequest } from "../../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
-import { assertRefused, type Person, signedIn } from "../../testing/signed-in.ts";
+import { assertRefused, type Person, signInTestPerson } from "../../testing/sign-in-test-person.ts";
 
 const PAYOUTS = "/console/api/operator/payouts";
 
@@ -16,7 +16,7 @@ let operator: Person;
 let builder: Uuid;
 before(async () => {
   platform = await openTestPlatform();
-  operator = await signedIn(platform, [], { operator: true });
+  operator = await signInTestPerson(platform, [], { operator: true });
   builder = (await platform.person([{ kind: "builder" }])).accountIds[0] as Uuid;
   await platform.pool.query("insert into price values (1, 'tiny-3b', 20000, 40000) on conflict do nothing");
 });
@@ -24,11 +24,11 @@ after(() => platform.close());
 
 /** A host that served one request with this many tokens. */
 async function hostWith(tokens: number, name: string): Promise<{ host: Person; account: Uuid; earned: string }> {
-  const host = await signedIn(platform, [{ kind: "host" }]);
+  const host = await signInTestPerson(platform, [{ kind: "host" }]);
   const [account] = host.accountIds as [Uuid];
   await platform.pool.query("update account set name = $2 where id = $1", [account, name]);
   const charge = BigInt(tokens) * 40_000n;
-  await insertServed(platform, {
+  await insertServedRequest(platform, {
     accountId: builder,
     charge,
     promptTokens: 0,

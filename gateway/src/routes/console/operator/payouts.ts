@@ -5,8 +5,8 @@ import type { AccountParts } from "../../../accounts/parts.ts";
 import type { PayoutMethod, PayoutMethods } from "../../../accounts/payout-methods.ts";
 import type { Columns } from "../../../base/csv.ts";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
-import { exactMicro, ZERO } from "../../../base/money.ts";
-import { seconds } from "../../../base/time.ts";
+import { formatExactMicrodollars, ZERO } from "../../../base/money.ts";
+import { toUnixSeconds } from "../../../base/time.ts";
 import type { Fault } from "../../../faults.ts";
 import { listPage } from "../../../http/lists/pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
@@ -42,7 +42,7 @@ export function payoutHandlers(
     async createPayout({ who, body, refuse }) {
       const { note, minimum_micro } = body();
       const minimum = minimum_micro === undefined ? ZERO : parseMicroAmount("minimum_micro", minimum_micro);
-      const details = { note, minimum_micro: exactMicro(minimum) };
+      const details = { note, minimum_micro: formatExactMicrodollars(minimum) };
       const by = who.email;
       const batch = await audit.record(
         { operator: by, action: "payout.create", subject: "hosts", details },
@@ -101,13 +101,13 @@ function batchObject(batch: PayoutBatch): z.input<typeof Payout> {
     state: paidAt === null ? "open" : "paid",
     note,
     hosts,
-    total_micro: exactMicro(total),
-    held_back_micro: exactMicro(heldBack),
-    set_off_micro: exactMicro(setOff),
-    withheld_micro: exactMicro(withheld),
-    created_at: seconds(createdAt),
+    total_micro: formatExactMicrodollars(total),
+    held_back_micro: formatExactMicrodollars(heldBack),
+    set_off_micro: formatExactMicrodollars(setOff),
+    withheld_micro: formatExactMicrodollars(withheld),
+    created_at: toUnixSeconds(createdAt),
     created_by: createdBy,
-    paid_at: paidAt === null ? null : seconds(paidAt),
+    paid_at: paidAt === null ? null : toUnixSeconds(paidAt),
     paid_by: paidBy,
   };
 }
@@ -130,10 +130,10 @@ const AMOUNT_COLUMNS = {
   account: ({ accountId }) => publicId("acc", accountId),
   name: ({ accountName }) => accountName,
   owners: ({ owners }) => owners.join(" "),
-  amount_micro: ({ amount }) => exactMicro(amount),
-  held_back_micro: ({ heldBack }) => exactMicro(heldBack),
-  set_off_micro: ({ setOff }) => exactMicro(setOff),
-  withheld_micro: ({ withheld }) => exactMicro(withheld),
+  amount_micro: ({ amount }) => formatExactMicrodollars(amount),
+  held_back_micro: ({ heldBack }) => formatExactMicrodollars(heldBack),
+  set_off_micro: ({ setOff }) => formatExactMicrodollars(setOff),
+  withheld_micro: ({ withheld }) => formatExactMicrodollars(withheld),
 } satisfies Columns<PayoutLine>;
 
 /** The columns of the exported file: a column's name, and its cell's value for a line. */
@@ -160,7 +160,7 @@ function lineObject({ method, ...line }: PayableLine) {
             holder: method.holder,
             number: method.number,
             bank_code: method.bankCode,
-            changed_at: seconds(method.changedAt),
+            changed_at: toUnixSeconds(method.changedAt),
           },
   };
 }

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../../base/ids.ts";
-import { insertRefused, insertServed } from "../../testing/past-requests.ts";
+import { insertRefusedRequest, insertServedRequest } from "../../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
-import { assertRefused, type Person, signedIn } from "../../testing/signed-in.ts";
+import { assertRefused, type Person, signInTestPerson } from "../../testing/sign-in-test-person.ts";
 
 const API = "/console/api/operator";
 const HOUR_MS = 3_600_000;
@@ -25,7 +25,7 @@ const get = async (path: string) => {
 before(async () => {
   platform = await openTestPlatform();
   const { pool, parts } = platform;
-  operator = await signedIn(platform, [], { operator: true });
+  operator = await signInTestPerson(platform, [], { operator: true });
   const kinds = [{ kind: "builder" }, { kind: "builder" }, { kind: "host" }] as const;
   [builder, quiet, host] = (await platform.person([...kinds])).accountIds as [Uuid, Uuid, Uuid];
   await pool.query(
@@ -47,12 +47,13 @@ before(async () => {
   const at = new Date(slot.getTime() + 60_000);
   const on = (nodeId: Uuid) => ({ accountId: host, nodeId });
   const tokens = { promptTokens: 3, completionTokens: 5, charge: 260_000n };
-  for (let i = 0; i < 6; i++) await insertServed(platform, { accountId: builder, at, ...tokens, host: on(good) });
-  await insertServed(platform, { accountId: quiet, at, model: "small-8b", ...tokens, host: on(good) });
+  for (let i = 0; i < 6; i++)
+    await insertServedRequest(platform, { accountId: builder, at, ...tokens, host: on(good) });
+  await insertServedRequest(platform, { accountId: quiet, at, model: "small-8b", ...tokens, host: on(good) });
   const fails = { at, outcome: "upstream_failed", charge: 0n, completionTokens: 1 };
-  for (let i = 0; i < 3; i++) await insertServed(platform, { accountId: builder, ...fails, host: on(bad) });
-  await insertServed(platform, { accountId: builder, at, outcome: "client_closed", charge: 0n, host: on(good) });
-  await insertRefused(platform, { accountId: builder, at });
+  for (let i = 0; i < 3; i++) await insertServedRequest(platform, { accountId: builder, ...fails, host: on(bad) });
+  await insertServedRequest(platform, { accountId: builder, at, outcome: "client_closed", charge: 0n, host: on(good) });
+  await insertRefusedRequest(platform, { accountId: builder, at });
   await pool.query("select history_roll_up(1000)");
   const seen = (busy: number) => [
     { id: good, slots: 4, busy },

@@ -1,15 +1,15 @@
 /** The platform's performance over a time span, from rollups. */
 import type { platformPerformanceRoutes } from "@tollgate/api/console/operator-performance.ts";
 import { publicId } from "../../../base/ids.ts";
-import { exactMicro, type Pico, pico, ZERO } from "../../../base/money.ts";
-import { DAY_MS, seconds } from "../../../base/time.ts";
+import { formatExactMicrodollars, type Pico, pico, ZERO } from "../../../base/money.ts";
+import { DAY_MS, toUnixSeconds } from "../../../base/time.ts";
 import type { HistoryLoss } from "../../../db/lineage/losses.ts";
 import type { HistoryParts } from "../../../history/parts.ts";
-import { type PerformanceSum, slotsOf, type TimeSlots } from "../../../history/performance.ts";
+import { type PerformanceSum, type TimeSlots, timeSlotsOf } from "../../../history/performance.ts";
 import type { PresenceSum } from "../../../history/presence.ts";
 import type { Handlers } from "../../../http/routes.ts";
-import type { NodeToLookAt } from "../../../operators/attention.ts";
-import type { Verdict } from "../../../operators/ledger-checks.ts";
+import type { LedgerVerdict } from "../../../operators/ledger-checks.ts";
+import type { NodeToLookAt } from "../../../operators/nodes-needing-attention.ts";
 import type { OperatorParts } from "../../../operators/parts.ts";
 import type { NodeParts } from "../../nodes/parts.ts";
 import { roundToTenth } from "../../nodes/stats.ts";
@@ -34,7 +34,7 @@ export function platformPerformanceHandlers(
   return {
     async getPlatformPerformance({ query: { range, to } }) {
       const now = parts.now();
-      const span = slotsOf(range, now, to);
+      const span = timeSlotsOf(range, now, to);
       const asked = { scope: "platform" as const, ...span };
       const connected = nodes.all().map(({ id }) => id);
       const [sums, seen, charged, spenders, pressing, totals, verdict, losses] = await Promise.all([
@@ -51,12 +51,12 @@ export function platformPerformanceHandlers(
       return {
         object: "platform_performance",
         range,
-        from: seconds(span.from),
-        to: seconds(span.to),
+        from: toUnixSeconds(span.from),
+        to: toUnixSeconds(span.to),
         slot_s: span.slotMs / 1000,
         total: {
           ...loadObject(sums.total[0], seen, Math.min(now, span.to.getTime()) - span.from.getTime()),
-          charge_micro: exactMicro(total),
+          charge_micro: formatExactMicrodollars(total),
         },
         series: seriesOf(span, { slots: sums.slots, seen, now }),
         models: modelsOf(sums.models, charged),
@@ -65,7 +65,7 @@ export function platformPerformanceHandlers(
           name,
           requests,
           failed,
-          charge_micro: exactMicro(charge),
+          charge_micro: formatExactMicrodollars(charge),
         })),
         nodes_to_look_at: { total: pressing.total, data: pressing.nodes.map(nodeObject) },
         money: moneyObject(totals),
@@ -80,7 +80,7 @@ export function platformPerformanceHandlers(
 /** One entry per database failover, with the sums of the losses that all gateways found. */
 function lossObjects(losses: HistoryLoss[]) {
   return [...Map.groupBy(losses, ({ epoch }) => epoch).values()].map((of) => ({
-    at: seconds(new Date(Math.min(...of.map(({ foundAt }) => foundAt.getTime())))),
+    at: toUnixSeconds(new Date(Math.min(...of.map(({ foundAt }) => foundAt.getTime())))),
     lost_s: Math.max(...of.map(({ positions }) => positions)),
     entered: of.flatMap(({ entered }) => Object.values(entered)).reduce((sum, one) => sum + one, 0),
     missing: of.reduce((sum, { notEntered }) => sum + notEntered.length, 0),
@@ -114,7 +114,7 @@ function loadObject(sum: PerformanceSum | undefined, seen: PresenceSum[], lasted
     samples === 0 ? null : seen.reduce((all, one) => all + of(one) * one.samples, 0) / samples;
   const [nodes, slots, busy] = [mean((one) => one.nodes), mean((one) => one.slots), mean((one) => one.busy)];
   return {
-    ...countsObject(sum),
+    ...performanceCountsObject(sum),
     rate_per_s: lastedMs < RATE_AFTER_MS ? null : ((sum?.requests ?? 0) * 1000) / lastedMs,
     ttft_p95_ms: sum?.ttft.p95 ?? null,
     nodes: roundToTenth(nodes),
@@ -123,7 +123,7 @@ function loadObject(sum: PerformanceSum | undefined, seen: PresenceSum[], lasted
   };
 }
 
-export const countsObject = (sum: PerformanceSum | undefined) => ({
+export const performanceCountsObject = (sum: PerformanceSum | undefined) => ({
   requests: sum?.requests ?? 0,
   failed: sum?.failed ?? 0,
   error_share: sum?.errorShare ?? null,
@@ -139,11 +139,11 @@ function modelsOf(sums: PerformanceSum[], charged: { model: string; charge: Pico
     .slice(0, MODELS_MAX)
     .map(({ sum, model, charge }) => ({
       model,
-      ...countsObject(sum),
+      ...performanceCountsObject(sum),
       ttft_ms: { p50: sum.ttft.p50, p95: sum.ttft.p95 },
       duration_ms: { p50: sum.duration.p50, p95: sum.duration.p95 },
       tokens_per_second: sum.tokensPerSecond,
-      charge_micro: exactMicro(charge),
+      charge_micro: formatExactMicrodollars(charge),
     }));
 }
 
@@ -152,11 +152,15 @@ const nodeObject = ({ id, name, accountId, hostName, reasons }: NodeToLookAt) =>
   name,
   account: publicId("acc", accountId),
   account_name: hostName,
-  reasons: reasons.map(({ code, text, since }) => ({ code, text, since: since === null ? null : seconds(since) })),
+  reasons: reasons.map(({ code, text, since }) => ({
+    code,
+    text,
+    since: since === null ? null : toUnixSeconds(since),
+  })),
 });
 
-const verdictObject = ({ at, askedBy, tookMs, balanced, checks }: Verdict) => ({
-  at: seconds(at),
+const verdictObject = ({ at, askedBy, tookMs, balanced, checks }: LedgerVerdict) => ({
+  at: toUnixSeconds(at),
   asked_by: askedBy,
   took_ms: tookMs,
   balanced,

@@ -1,14 +1,14 @@
 /** A request by its ID for operators: its outcome, its builder and host, and its ledger lines, but never its text. */
 import type { platformRequestRoutes } from "@tollgate/api/console/operator-requests.ts";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
-import { exactMicro, type Pico, pico, ZERO } from "../../../base/money.ts";
+import { formatExactMicrodollars, type Pico, pico, ZERO } from "../../../base/money.ts";
 import type { RequestRecord } from "../../../history/history.ts";
 import type { HistoryParts } from "../../../history/parts.ts";
 import { requestNotFound } from "../../../http/lists/no-such-request.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { OperatorParts } from "../../../operators/parts.ts";
-import type { Parties } from "../../../operators/requests.ts";
-import { ANSWER_ID, requestObject } from "../requests.ts";
+import type { RequestParties } from "../../../operators/request-parties.ts";
+import { ANSWER_ID_PREFIX, requestObject } from "../requests.ts";
 
 export function platformRequestHandlers(
   parts: Pick<OperatorParts, "audit" | "partiesOf"> & Pick<HistoryParts, "history" | "receipts">,
@@ -16,7 +16,7 @@ export function platformRequestHandlers(
   const { audit, partiesOf, history, receipts } = parts;
   return {
     async getPlatformRequest({ who, params, refuse }) {
-      const text = params.id.replace(ANSWER_ID, "req_");
+      const text = params.id.replace(ANSWER_ID_PREFIX, "req_");
       const id = parseId("req", text);
       if (id === undefined) throw await requestNotFound(history, id, refuse);
       const subject = publicId("req", id);
@@ -41,7 +41,7 @@ export function platformRequestHandlers(
 const named = (prefix: "acc" | "node", id: Uuid, name: string) => ({ id: publicId(prefix, id), name });
 
 /** The transfers that settled a request, without transfers of zero. */
-function ledgerLines({ charge, hostShare }: RequestRecord, found: Parties) {
+function ledgerLines({ charge, hostShare }: RequestRecord, found: RequestParties) {
   const withheld = found.withheld ?? ZERO;
   const host = found.hostId === null ? null : named("acc", found.hostId, found.hostName ?? "");
   const lines: { kind: "charge" | "share" | "withheld" | "fee"; account: typeof host; amount: Pico }[] = [
@@ -52,5 +52,5 @@ function ledgerLines({ charge, hostShare }: RequestRecord, found: Parties) {
   ];
   return lines
     .filter(({ amount }) => amount !== ZERO)
-    .map(({ amount, ...line }) => ({ ...line, amount_micro: exactMicro(amount) }));
+    .map(({ amount, ...line }) => ({ ...line, amount_micro: formatExactMicrodollars(amount) }));
 }

@@ -2,17 +2,17 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../../base/ids.ts";
-import { insertServed } from "../../testing/past-requests.ts";
+import { insertServedRequest } from "../../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
-import { type Person, signedIn } from "../../testing/signed-in.ts";
+import { type Person, signInTestPerson } from "../../testing/sign-in-test-person.ts";
 
 let platform: TestPlatform;
 let operator: Person;
 let host: Person;
 before(async () => {
   platform = await openTestPlatform();
-  operator = await signedIn(platform, [], { operator: true });
-  host = await signedIn(platform, [{ kind: "host" }]);
+  operator = await signInTestPerson(platform, [], { operator: true });
+  host = await signInTestPerson(platform, [{ kind: "host" }]);
 });
 after(() => platform.close());
 
@@ -64,9 +64,13 @@ test("the list of pending decisions contains quarantines with evidence, open pay
   const evidence = { model: "tiny-3b", jobs: 20, failures: 9 };
   await platform.parts.fleet.quarantine(node.id, { reason: "failures", evidence, by: "the platform" });
   const owed = await platform.parts.fleet.register(hostId, { name: "good", hardware: {}, agent: "" });
-  const builder = await signedIn(platform, [{ kind: "builder" }]);
+  const builder = await signInTestPerson(platform, [{ kind: "builder" }]);
   const accountId = builder.accountIds[0] as Uuid;
-  await insertServed(platform, { accountId, charge: 1_000_000_000_000n, host: { accountId: hostId, nodeId: owed.id } });
+  await insertServedRequest(platform, {
+    accountId,
+    charge: 1_000_000_000_000n,
+    host: { accountId: hostId, nodeId: owed.id },
+  });
   await operator.browser.send("POST", "/console/api/operator/payouts", { body: { note: "November" } });
   const checkout = platform.newId();
   await platform.pool.query(
@@ -98,11 +102,11 @@ test("the list of pending decisions contains quarantines with evidence, open pay
 
 describe("a request of any account", () => {
   test("is found by its answer's ID, with builder, host and ledger lines that add up to zero; the audit log has the search", async () => {
-    const builder = await signedIn(platform, [{ kind: "builder" }]);
+    const builder = await signInTestPerson(platform, [{ kind: "builder" }]);
     const [accountId, hostId] = [builder.accountIds[0] as Uuid, host.accountIds[0] as Uuid];
     const node = await platform.parts.fleet.register(hostId, { name: "garage", hardware: {}, agent: "" });
     const request = { accountId, charge: 1_000_000n, host: { accountId: hostId, nodeId: node.id } };
-    const id = publicId("req", await insertServed(platform, request));
+    const id = publicId("req", await insertServedRequest(platform, request));
     const { status, body, text } = await get(`requests/${id.replace("req_", "chatcmpl-")}`);
     assert.equal(status, 200, text);
     const found = body as unknown as {
@@ -142,13 +146,13 @@ describe("a request of any account", () => {
   });
 
   test("shows the withheld share if its node failed", async () => {
-    const builder = await signedIn(platform, [{ kind: "builder" }]);
+    const builder = await signInTestPerson(platform, [{ kind: "builder" }]);
     const [accountId, hostId] = [builder.accountIds[0] as Uuid, host.accountIds[0] as Uuid];
     const node = await platform.parts.fleet.register(hostId, { name: "failed", hardware: {}, agent: "" });
     const request = { accountId, charge: 1_000_000n, host: { accountId: hostId, nodeId: node.id } };
     const id = publicId(
       "req",
-      await insertServed(platform, { ...request, outcome: "upstream_failed", withheld: "node_failed" }),
+      await insertServedRequest(platform, { ...request, outcome: "upstream_failed", withheld: "node_failed" }),
     );
     const { body } = await get(`requests/${id}`);
     assert.equal(body.withheld, "node_failed");

@@ -1,15 +1,15 @@
 /** The platform's status with its causes, and the decisions that wait for operators. */
 import type { triageRoutes } from "@tollgate/api/console/operator-triage.ts";
 import { publicId } from "../../../base/ids.ts";
-import { exactMicro } from "../../../base/money.ts";
-import { seconds } from "../../../base/time.ts";
+import { formatExactMicrodollars } from "../../../base/money.ts";
+import { toUnixSeconds } from "../../../base/time.ts";
 import type { HistoryParts } from "../../../history/parts.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { InferenceParts } from "../../../inference/parts.ts";
 import type { LedgerParts } from "../../../ledger/parts.ts";
 import type { OperatorParts } from "../../../operators/parts.ts";
 import { openVerdicts } from "../../../operators/platform-verdict.ts";
-import type { Cause } from "../../../operators/verdict.ts";
+import type { PlatformVerdictCause } from "../../../operators/verdict.ts";
 import type { NodeParts } from "../../nodes/parts.ts";
 import type { SiteParts } from "../../parts.ts";
 import { capacityOfModels } from "./overview.ts";
@@ -55,7 +55,7 @@ export function triageHandlers(
                       quarantine: {
                         reason: quarantine.reason,
                         evidence: quarantine.evidence,
-                        at: seconds(quarantine.at),
+                        at: toUnixSeconds(quarantine.at),
                       },
                     },
                   ],
@@ -66,16 +66,16 @@ export function triageHandlers(
             .map(({ id, note, createdAt, hosts, total }) => ({
               id: publicId("pay", id),
               note,
-              created_at: seconds(createdAt),
+              created_at: toUnixSeconds(createdAt),
               hosts,
-              total_micro: exactMicro(total),
+              total_micro: formatExactMicrodollars(total),
             })),
           disputes: disputed.map(({ id, accountId, accountName, amount, at }) => ({
             id,
             account: publicId("acc", accountId),
             account_name: accountName,
-            amount_micro: exactMicro(amount),
-            at: seconds(at),
+            amount_micro: formatExactMicrodollars(amount),
+            at: toUnixSeconds(at),
           })),
           settlements_given_up: ledger.tallies.givenUp,
         },
@@ -84,7 +84,7 @@ export function triageHandlers(
   };
 }
 
-const causeObject = (cause: Cause) => ({
+const causeObject = (cause: PlatformVerdictCause) => ({
   code: cause.code,
   since: cause.since === null ? null : Math.floor(cause.since / 1000),
   part: cause.code === "unreachable" ? cause.part : null,

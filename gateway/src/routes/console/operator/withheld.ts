@@ -1,7 +1,7 @@
 /** Withheld shares (unpaid earnings) of all hosts: search, and release with a note that the host sees. */
 import type { operatorWithheldRoutes } from "@tollgate/api/console/operator-withheld.ts";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
-import { exactMicro } from "../../../base/money.ts";
+import { formatExactMicrodollars } from "../../../base/money.ts";
 import { listPage } from "../../../http/lists/pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { LedgerParts } from "../../../ledger/parts.ts";
@@ -46,7 +46,7 @@ export function operatorWithheldHandlers(
       const details = { note, ...(another !== undefined && { requests }) };
       const act = { operator: who.email, action: "withheld.release", subject, details };
       const { shares, amount } = await audit.record(act, () => reserve.release(of, { by: who.email, note }));
-      return { shares, amount_micro: exactMicro(amount) };
+      return { shares, amount_micro: formatExactMicrodollars(amount) };
     },
   };
 }

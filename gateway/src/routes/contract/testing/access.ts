@@ -5,7 +5,7 @@
 
 import type { FaultCode } from "@tollgate/api/faults.ts";
 import type { Api } from "@tollgate/api/openapi/api.ts";
-import { type ObjectKind, type PersonKind, TEAMS } from "./fixture.ts";
+import { type ObjectKind, type PersonKind, TEAM_MEMBER_KINDS } from "./fixture.ts";
 import { idPrefixOf, type Operation, operationsOf } from "./operations.ts";
 
 export interface AccessCase extends Operation {
@@ -75,7 +75,7 @@ const ROWS: Record<string, Row> = {
   // Everyone may leave a team; only owners may remove others.
   removeFromTeam: {
     except: Object.fromEntries(
-      Object.values(TEAMS)
+      Object.values(TEAM_MEMBER_KINDS)
         .flat()
         .map((who) => [who, "role_required"]),
     ),
@@ -114,7 +114,7 @@ const THINGS: Record<string, ObjectKind> = {
 };
 
 /** All operations with their access data, ordered so that no operation removes an object that a later one needs. */
-export function accessOf(api: Api): AccessCase[] {
+export function listAccessCases(api: Api): AccessCase[] {
   const inOrder = operationsOf(api).toSorted((a, b) => LAST.indexOf(a.id) - LAST.indexOf(b.id));
   return inOrder.map((operation) => {
     const { thing = objectKindOf(operation), body, status, except = {} } = ROWS[operation.id] ?? {};
@@ -140,7 +140,7 @@ export function objectKindOf(operation: Operation): ObjectKind | undefined {
 }
 
 /** The rows of the table above whose operation no longer exists. */
-export const rowsWithoutOperation = (apis: Api[]): string[] => {
+export const findObsoleteAccessRows = (apis: Api[]): string[] => {
   const ids = new Set(apis.flatMap(operationsOf).map(({ id }) => id));
   return Object.keys(ROWS).filter((id) => !ids.has(id));
 };

@@ -8,14 +8,14 @@ import { fault } from "../../../faults.ts";
 import { openRollups } from "../../../history/rollups.ts";
 import { PoolBusyError } from "../../../metering/pool.ts";
 import { Browser } from "../../testing/browser.ts";
-import { insertRefused, insertServed } from "../../testing/past-requests.ts";
-import { signedIn } from "../../testing/signed-in.ts";
+import { insertRefusedRequest, insertServedRequest } from "../../testing/past-requests.ts";
+import { signInTestPerson } from "../../testing/sign-in-test-person.ts";
+import { deleteActiveSecrets, fillSecrets } from "./active-secrets.ts";
 import type { Coverage } from "./coverage.ts";
 import type { Fixture } from "./fixture.ts";
-import { emptySecrets, fillSecrets } from "./full-accounts.ts";
 
 export async function callAccounts({ platform, people }: Fixture, { ask }: Coverage): Promise<void> {
-  const { browser, identityId } = await signedIn(platform);
+  const { browser, identityId } = await signInTestPerson(platform);
   const open = (status: number, name: string) =>
     ask(browser, status, "openAccount", { body: { kind: "builder", name } });
   await ask(browser, 200, "getMe");
@@ -80,7 +80,7 @@ export async function callKeys({ platform, people, make }: Fixture, { ask }: Cov
   await ask(browser, 404, "rotateKey", { id, body: {} });
   await ask(browser, 404, "getKey", { id: publicId("key", platform.newId()) });
   const used = await platform.parts.apiKeys.issue(accountIds[0] as Uuid, "used");
-  await insertServed(platform, { accountId: accountIds[0] as Uuid, keyId: used.id, charge: 1_000n });
+  await insertServedRequest(platform, { accountId: accountIds[0] as Uuid, keyId: used.id, charge: 1_000n });
   const { data } = (await ask(browser, 200, "listKeys")).body;
   const spent = (data as { spend_this_month: { requests: number } }[]).map((key) => key.spend_this_month.requests);
   assert.ok(spent.includes(0) && spent.some((requests) => requests > 0), `${spent}`);
@@ -89,7 +89,7 @@ export async function callKeys({ platform, people, make }: Fixture, { ask }: Cov
   await ask(browser, 409, "createKey", { body: { name: "one too many" } });
   await platform.pool.query("update api_key set expires_at = now() - interval '1 hour' where id = $1", [used.id]);
   await ask(browser, 409, "changeKey", { id: publicId("key", used.id), body: { expires_at: null } });
-  await emptySecrets(platform.pool, "api_key");
+  await deleteActiveSecrets(platform.pool, "api_key");
 }
 
 /** The key's limits and its expiry are tested in keys/session-keys.test.ts. */
@@ -106,18 +106,18 @@ export async function callPlayground({ platform, people }: Fixture, { ask }: Cov
 }
 
 export async function callRequests({ platform, people }: Fixture, { ask }: Coverage): Promise<void> {
-  const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
+  const { browser, accountIds } = await signInTestPerson(platform, [{ kind: "builder" }]);
   const [accountId] = accountIds as [Uuid];
   const [hostId] = people.host.accountIds as [Uuid];
   const { id: keyId } = await platform.parts.apiKeys.issue(accountId, "a key");
   const node = await platform.parts.fleet.register(hostId, { name: "serves", hardware: {}, agent: "" });
   const request = { accountId, keyId, charge: 1_000n, host: { accountId: hostId, nodeId: node.id }, label: "a job" };
   const ids = [
-    await insertServed(platform, request),
-    await insertServed(platform, request),
-    await insertServed(platform, request),
+    await insertServedRequest(platform, request),
+    await insertServedRequest(platform, request),
+    await insertServedRequest(platform, request),
   ];
-  await insertRefused(platform, { accountId, keyId });
+  await insertRefusedRequest(platform, { accountId, keyId });
   const { data, next_cursor } = (await ask(browser, 200, "listRequests", { query: "limit=2" })).body;
   assert.equal((data as unknown[]).length, 2);
   const second = await ask(browser, 200, "listRequests", { query: `cursor=${next_cursor}` });
@@ -172,7 +172,7 @@ export async function callRequests({ platform, people }: Fixture, { ask }: Cover
 }
 
 export async function callRefusals({ platform }: Fixture, { ask }: Coverage): Promise<void> {
-  const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
+  const { browser, accountIds } = await signInTestPerson(platform, [{ kind: "builder" }]);
   const [accountId] = accountIds as [Uuid];
   const { id } = await platform.parts.apiKeys.issue(accountId, "a key");
   const { refusedCalls } = platform.parts;
@@ -197,14 +197,14 @@ export async function callHealth({ platform, people }: Fixture, { ask }: Coverag
 }
 
 export async function callPerformance({ platform }: Fixture, { ask }: Coverage): Promise<void> {
-  const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
+  const { browser, accountIds } = await signInTestPerson(platform, [{ kind: "builder" }]);
   const [accountId] = accountIds as [Uuid];
   const nothing = (await ask(browser, 200, "getPerformance")).body;
   assert.deepEqual([nothing.data, nothing.series], [[], []]);
   const keys = [platform.newId(), platform.newId()];
   for (const outcome of ["ok", "ok", "client_closed", "upstream_failed"]) {
     for (const [place, keyId] of keys.entries()) {
-      await insertServed(platform, {
+      await insertServedRequest(platform, {
         accountId,
         keyId,
         outcome,
@@ -379,7 +379,7 @@ export async function callMoney({ platform, people, make }: Fixture, { ask }: Co
   await ask(nothing, 404, "createCheckout", { body: {} });
 
   // An account with a negative balance, and with transfers of every kind in its statement.
-  const poor = await signedIn(platform, [{ kind: "builder" }]);
+  const poor = await signInTestPerson(platform, [{ kind: "builder" }]);
   const accountId = poor.accountIds[0] as Uuid;
   for (const kind of ["purchase", "refund", "dispute"] as const) {
     const transfer = { id: platform.newId(), kind, accountId, amount: dollars(6), reason: "a test" };

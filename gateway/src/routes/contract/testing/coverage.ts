@@ -10,7 +10,7 @@ import { errorEnvelope, faultsOf } from "@tollgate/api/openapi/fault-answers.ts"
 import type { FastifyInstance } from "fastify";
 import type { Answer, Browser } from "../../testing/browser.ts";
 import { type EventReader, openEvents } from "./events.ts";
-import { addressOf, type Operation, operationsOf } from "./operations.ts";
+import { type Operation, operationRequestLine, operationsOf } from "./operations.ts";
 
 export interface RequestInput {
   /** The value of the ID in the path. */
@@ -60,7 +60,7 @@ export function openCoverage(api: Api): Coverage {
   };
   const send: Coverage["send"] = async (browser, name, { id, query, body, headers } = {}) => {
     const operation = find(name);
-    const { method, url } = addressOf(operation, id === undefined ? undefined : String(id), query);
+    const { method, url } = operationRequestLine(operation, id === undefined ? undefined : String(id), query);
     return take(operation, await browser.send(method, url, { body, ...(headers !== undefined && { headers }) }));
   };
   return {
@@ -73,7 +73,7 @@ export function openCoverage(api: Api): Coverage {
     },
     async watch(app, browser, id) {
       const operation = find(id);
-      const stream = await openEvents(app, browser, addressOf(operation).url);
+      const stream = await openEvents(app, browser, operationRequestLine(operation).url);
       take(operation, stream.answer);
       return {
         ...stream,

@@ -3,13 +3,13 @@ import { totp } from "../../../accounts/testing/totp.ts";
 import { publicId, type Uuid } from "../../../base/ids.ts";
 import { dollars, pico } from "../../../base/money.ts";
 import { PASSWORD } from "../../testing/browser.ts";
-import { signedIn } from "../../testing/signed-in.ts";
+import { signInTestPerson } from "../../testing/sign-in-test-person.ts";
 import type { Coverage } from "./coverage.ts";
 import type { Fixture } from "./fixture.ts";
 
 export async function callDeletion({ platform, people }: Fixture, { ask }: Coverage): Promise<void> {
   const { pool, ledger, newId } = platform;
-  const who = await signedIn(platform, [{ kind: "builder" }]);
+  const who = await signInTestPerson(platform, [{ kind: "builder" }]);
   const { browser, email } = who;
   const [accountId] = who.accountIds as [Uuid];
   const id = publicId("acc", accountId);
@@ -19,7 +19,7 @@ export async function callDeletion({ platform, people }: Fixture, { ask }: Cover
     ask(browser, status, "deletePerson", { body: { email, ...more } });
   for (const read of ["exportAccount", "getDeletion"]) await ask(browser, 200, read, { id });
   await ask(browser, 200, "exportPerson");
-  const viewer = await signedIn(platform);
+  const viewer = await signInTestPerson(platform);
   await pool.query("insert into account_member (account_id, identity_id, role) values ($1, $2, 'viewer')", [
     accountId,
     viewer.identityId,
@@ -49,7 +49,7 @@ export async function callDeletion({ platform, people }: Fixture, { ask }: Cover
   await ledger.transfer(debt);
   await remove(409);
   await leave(409);
-  const other = await signedIn(platform);
+  const other = await signInTestPerson(platform);
   await platform.identities.own(other.identityId, accountId);
   await leave(409);
   await ledger.transfer({ ...debt, id: newId(), kind: "grant", amount: dollars(1) });
@@ -61,7 +61,7 @@ export async function callDeletion({ platform, people }: Fixture, { ask }: Cover
   for (let i = 0; i < 10; i++) {
     await browser.send("POST", "/console/api/me/delete", { body: { email, code: "000000" } });
   }
-  const second = await signedIn(platform, [{ kind: "builder" }]);
+  const second = await signInTestPerson(platform, [{ kind: "builder" }]);
   await pool.query("update account_owner set identity_id = $1 where identity_id = $2", [
     who.identityId,
     second.identityId,

@@ -7,13 +7,13 @@ import { createLog } from "../../../base/log.ts";
 import { pico } from "../../../base/money.ts";
 import { systemRandom } from "../../../base/random.ts";
 import { ProviderUnavailable } from "../../../payments/provider.ts";
-import { stripeAt } from "../../../payments/testing.ts";
+import { createStripeProviderAt } from "../../../payments/testing.ts";
 import { Browser } from "../../testing/browser.ts";
-import { insertServed } from "../../testing/past-requests.ts";
+import { insertServedRequest } from "../../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
-import { type Person, signedIn } from "../../testing/signed-in.ts";
+import { type Person, signInTestPerson } from "../../testing/sign-in-test-person.ts";
 
-export const PEOPLE = [
+export const PERSON_KINDS = [
   "nobody",
   "no account",
   "builder",
@@ -30,10 +30,10 @@ export const PEOPLE = [
   "host billing",
   "host viewer",
 ] as const;
-export type PersonKind = (typeof PEOPLE)[number];
+export type PersonKind = (typeof PERSON_KINDS)[number];
 
 /** The invited members of the builder's account and of the host's account. */
-export const TEAMS = {
+export const TEAM_MEMBER_KINDS = {
   builder: ["member", "billing", "viewer"],
   host: ["host member", "host billing", "host viewer"],
 } as const satisfies Record<string, readonly PersonKind[]>;
@@ -76,7 +76,7 @@ const CHANGED_BY_READING = ["identity_session", "identity_attempt", "books_verdi
 export async function openFixture(): Promise<Fixture> {
   const log = createLog("silent");
   const demo = await openDemoProvider({ clock: systemClock, random: systemRandom(), log });
-  const real = stripeAt(demo);
+  const real = createStripeProviderAt(demo);
   const unlessAway =
     <Asked extends unknown[], T>(ask: (...asked: Asked) => Promise<T>) =>
     (...asked: Asked): Promise<T> =>
@@ -92,8 +92,8 @@ export async function openFixture(): Promise<Fixture> {
   const nobody = { email: "", identityId: "" as Uuid, accountIds: [], browser: new Browser(platform) };
   const inTeams = async () => {
     const [builder, host] = [
-      await signedIn(platform, [{ kind: "builder" }]),
-      await signedIn(platform, [{ kind: "host" }]),
+      await signInTestPerson(platform, [{ kind: "builder" }]),
+      await signInTestPerson(platform, [{ kind: "host" }]),
     ];
     const member = (of: Person, role: string) => joined(platform, of.accountIds[0] as Uuid, role);
     return {
@@ -110,12 +110,12 @@ export async function openFixture(): Promise<Fixture> {
   const people: Fixture["people"] = {
     nobody,
     ...(await inTeams()),
-    "no account": await signedIn(platform),
-    operator: await signedIn(platform, [], { operator: true }),
-    "suspended builder": await signedIn(platform, [{ kind: "builder", suspended: true }]),
-    "suspended host": await signedIn(platform, [{ kind: "host", suspended: true }]),
-    "other builder": await signedIn(platform, [{ kind: "builder" }]),
-    "other host": await signedIn(platform, [{ kind: "host" }]),
+    "no account": await signInTestPerson(platform),
+    operator: await signInTestPerson(platform, [], { operator: true }),
+    "suspended builder": await signInTestPerson(platform, [{ kind: "builder", suspended: true }]),
+    "suspended host": await signInTestPerson(platform, [{ kind: "host", suspended: true }]),
+    "other builder": await signInTestPerson(platform, [{ kind: "builder" }]),
+    "other host": await signInTestPerson(platform, [{ kind: "host" }]),
   };
   const make = makerOf(platform, people);
   const [key, request, token, node] = await Promise.all([make("key"), make("request"), make("token"), make("node")]);
@@ -139,7 +139,7 @@ export async function openFixture(): Promise<Fixture> {
 
 /** A new person with this role in the account. */
 async function joined(platform: TestPlatform, accountId: Uuid, role: string): Promise<Person> {
-  const person = await signedIn(platform);
+  const person = await signInTestPerson(platform);
   const values = [accountId, person.identityId, role];
   await platform.pool.query("insert into account_member (account_id, identity_id, role) values ($1, $2, $3)", values);
   return person;
@@ -160,7 +160,10 @@ function makerOf(platform: TestPlatform, { builder, host }: Fixture["people"]): 
   };
   const newRequest = async (): Promise<string> => {
     const servedBy = { accountId: hostId, nodeId: await newNode() };
-    return publicId("req", await insertServed(platform, { accountId: builderId, charge: 1_000n, host: servedBy }));
+    return publicId(
+      "req",
+      await insertServedRequest(platform, { accountId: builderId, charge: 1_000n, host: servedBy }),
+    );
   };
   const makers: Record<ObjectKind, () => Promise<string>> = {
     account: async () => publicId("acc", builderId),

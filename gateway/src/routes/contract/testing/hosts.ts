@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { totp } from "../../../accounts/testing/totp.ts";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { Browser, PASSWORD } from "../../testing/browser.ts";
-import { insertChecked, insertServed } from "../../testing/past-requests.ts";
-import { signedIn } from "../../testing/signed-in.ts";
+import { insertServedRequest, insertSpotCheck } from "../../testing/past-requests.ts";
+import { signInTestPerson } from "../../testing/sign-in-test-person.ts";
+import { deleteActiveSecrets, fillSecrets } from "./active-secrets.ts";
 import type { Coverage } from "./coverage.ts";
 import type { Fixture } from "./fixture.ts";
-import { emptySecrets, fillSecrets } from "./full-accounts.ts";
 
 export async function callTokens({ platform, people }: Fixture, { ask }: Coverage): Promise<void> {
   const { browser, accountIds } = people.host;
@@ -18,7 +18,7 @@ export async function callTokens({ platform, people }: Fixture, { ask }: Coverag
   await ask(browser, 400, "listHostTokens", { query: "limit=0" });
   await fillSecrets(platform.pool, "host_token", accountIds[0] as Uuid);
   await ask(browser, 409, "createHostToken", { body: { name: "one too many" } });
-  await emptySecrets(platform.pool, "host_token");
+  await deleteActiveSecrets(platform.pool, "host_token");
 }
 
 /** Calls the operations on nodes with nodes in every state, so that every answer occurs. */
@@ -64,8 +64,8 @@ export async function callInsight({ platform, people, make }: Fixture, { ask }: 
   platform.outside.connected.add(node);
   const hostId = accountIds[0] as Uuid;
   const accountId = people.builder.accountIds[0] as Uuid;
-  const good = await insertServed(platform, { accountId, charge: 1_000n, host: { accountId: hostId, nodeId } });
-  const bad = await insertServed(platform, { accountId, outcome: "upstream_failed", failedAt: nodeId });
+  const good = await insertServedRequest(platform, { accountId, charge: 1_000n, host: { accountId: hostId, nodeId } });
+  const bad = await insertServedRequest(platform, { accountId, outcome: "upstream_failed", failedAt: nodeId });
   await platform.rollUp();
   await platform.pool.query("select node_sample(null, 1, array[$1]::uuid[], '{4}', '{1}')", [nodeId]);
 
@@ -125,7 +125,7 @@ export async function callEarnings({ platform, people, make }: Fixture, { ask }:
   const node = await make("node");
   const host = { accountId: accountIds[0] as Uuid, nodeId: parseId("node", node) as Uuid };
   const builderId = people.builder.accountIds[0] as Uuid;
-  const request = publicId("req", await insertServed(platform, { accountId: builderId, charge: 1_000n, host }));
+  const request = publicId("req", await insertServedRequest(platform, { accountId: builderId, charge: 1_000n, host }));
   const { data } = (await ask(browser, 200, "listEarnings", { query: `node=${node}` })).body;
   assert.equal((data as object[]).length, 1);
   for (const by of ["day", "hour", "node", "model"]) {
@@ -159,7 +159,7 @@ export async function callEarnings({ platform, people, make }: Fixture, { ask }:
     outcome: "upstream_failed",
     withheld: "node_failed",
   } as const;
-  const withheld = publicId("req", await insertServed(platform, lost));
+  const withheld = publicId("req", await insertServedRequest(platform, lost));
   const shares = (await ask(browser, 200, "listWithheld", { query: `node=${node}` })).body.data as object[];
   assert.equal(shares.length, 1);
   assert.partialDeepStrictEqual(shares[0], {
@@ -185,9 +185,9 @@ export async function callChecks({ platform, people, make }: Fixture, { ask }: C
   const { browser } = people.host;
   const node = await make("node");
   const nodeId = parseId("node", node) as Uuid;
-  const bad = await insertChecked(platform, { nodeId, verdict: "bad", score: -6.204 });
-  await insertChecked(platform, { nodeId, verdict: "unjudged", score: null });
-  await insertChecked(platform, { nodeId, verdict: "trap_seen", score: -9 });
+  const bad = await insertSpotCheck(platform, { nodeId, verdict: "bad", score: -6.204 });
+  await insertSpotCheck(platform, { nodeId, verdict: "unjudged", score: null });
+  await insertSpotCheck(platform, { nodeId, verdict: "trap_seen", score: -9 });
   const { data, next_cursor } = (await ask(browser, 200, "listChecks", { id: node, query: "limit=1" })).body;
   assert.deepEqual(
     (data as { score: null; verdict: string }[]).map(({ score, verdict }) => [score, verdict]),
@@ -209,7 +209,7 @@ export async function callChecks({ platform, people, make }: Fixture, { ask }: C
 
 /** The payout method and the payouts of a new host. */
 export async function callPayouts({ platform, people }: Fixture, { ask }: Coverage): Promise<void> {
-  const who = await signedIn(platform, [{ kind: "host" }]);
+  const who = await signInTestPerson(platform, [{ kind: "host" }]);
   const { browser } = who;
   const [accountId] = who.accountIds as [Uuid];
   const body = { kind: "iban", holder: "Henry Host", number: "DE89 3704 0044 0532 0130 00" };
@@ -217,7 +217,7 @@ export async function callPayouts({ platform, people }: Fixture, { ask }: Covera
   await ask(browser, 400, "setPayoutMethod", { body: { ...body, number: "DE00 3704 0044 0532 0130 00" } });
   await ask(browser, 200, "setPayoutMethod", { body });
   await ask(browser, 200, "getPayoutMethod");
-  const viewer = await signedIn(platform);
+  const viewer = await signInTestPerson(platform);
   await platform.pool.query("insert into account_member (account_id, identity_id, role) values ($1, $2, 'viewer')", [
     accountId,
     viewer.identityId,

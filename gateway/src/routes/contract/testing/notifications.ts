@@ -1,12 +1,12 @@
 /** For tests: calls all operations on notifications, and causes their errors. */
 import assert from "node:assert/strict";
 import type { Uuid } from "../../../base/ids.ts";
-import { signedIn } from "../../testing/signed-in.ts";
+import { signInTestPerson } from "../../testing/sign-in-test-person.ts";
 import type { Coverage } from "./coverage.ts";
 import type { Fixture } from "./fixture.ts";
 
 export async function callNotifications({ platform }: Fixture, { ask }: Coverage): Promise<void> {
-  const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
+  const { browser, accountIds } = await signInTestPerson(platform, [{ kind: "builder" }]);
   const accountId = accountIds[0] as Uuid;
   await ask(browser, 200, "getNotificationSettings");
   await ask(browser, 404, "replaceNotificationSecret");

@@ -10,7 +10,7 @@ export const operationsOf = (api: Api): Operation[] =>
   api.tables.flatMap(({ routes }) => Object.entries(routes).map(([id, route]) => ({ ...route, id })));
 
 /** The method and the URL of an operation, with this ID in the path. */
-export function addressOf(operation: Route, id = "none", query = ""): { method: Method; url: string } {
+export function operationRequestLine(operation: Route, id = "none", query = ""): { method: Method; url: string } {
   const { method, url } = methodAndUrl(operation);
   return { method, url: url.replace(/:\w+/, id) + (query && `?${query}`) };
 }

@@ -1,7 +1,7 @@
 /** For tests: calls all console operations of operators, and causes their errors. */
 import assert from "node:assert/strict";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
-import { insertChecked, insertServed } from "../../testing/past-requests.ts";
+import { insertServedRequest, insertSpotCheck } from "../../testing/past-requests.ts";
 import type { Coverage } from "./coverage.ts";
 import type { Fixture } from "./fixture.ts";
 
@@ -137,7 +137,7 @@ export async function callWithheld({ platform, people, make }: Fixture, { ask }:
     withheld: "node_silent",
   } as const;
   const ids: string[] = [];
-  for (let i = 0; i < 3; i++) ids.push(publicId("req", await insertServed(platform, lost)));
+  for (let i = 0; i < 3; i++) ids.push(publicId("req", await insertServedRequest(platform, lost)));
   const list = async (query: string) =>
     (await ask(browser, 200, "listPlatformWithheld", { query })).body as unknown as {
       data: Record<string, unknown>[];
@@ -176,9 +176,9 @@ export async function callPlatformChecks({ platform, people, make }: Fixture, { 
   await platform.rollUp();
   const node = await make("node");
   const nodeId = parseId("node", node) as Uuid;
-  await insertChecked(platform, { nodeId, verdict: "bad", score: -6.204 });
-  await insertChecked(platform, { nodeId, verdict: "ok", score: -0.4 });
-  await insertChecked(platform, { nodeId, verdict: "trap_seen", score: -9 });
+  await insertSpotCheck(platform, { nodeId, verdict: "bad", score: -6.204 });
+  await insertSpotCheck(platform, { nodeId, verdict: "ok", score: -0.4 });
+  await insertSpotCheck(platform, { nodeId, verdict: "trap_seen", score: -9 });
   const { data, models } = (await ask(browser, 200, "listPlatformChecks", { query: `node=${node}` })).body;
   assert.equal((data as object[]).length, 1);
   const account = publicId("acc", people.host.accountIds[0] as Uuid);

@@ -8,7 +8,7 @@ import { openTestMailbox } from "../../../accounts/testing/smtp.ts";
 import { totp } from "../../../accounts/testing/totp.ts";
 import { Browser, PASSWORD } from "../../testing/browser.ts";
 import type { TestPlatform } from "../../testing/platform.ts";
-import { signedIn } from "../../testing/signed-in.ts";
+import { signInTestPerson } from "../../testing/sign-in-test-person.ts";
 import type { Coverage } from "./coverage.ts";
 import type { Fixture } from "./fixture.ts";
 
@@ -28,7 +28,7 @@ export async function callSignIn({ platform }: Fixture, { ask }: Coverage): Prom
   for (const id of ["requestPasswordReset", "requestEmailVerification"]) await ask(browser, 404, id, { body });
   await ask(browser, 400, "resetPassword", { body: { token: "none", password: PASSWORD } });
   await ask(browser, 400, "verifyEmail", { body: { token: "none" } });
-  const { browser: own } = await signedIn(platform);
+  const { browser: own } = await signInTestPerson(platform);
   const change = (status: number, password: string) =>
     ask(own, status, "changePassword", { body: { password, new_password: `${PASSWORD}!` } });
   await change(400, "another one");
@@ -36,7 +36,7 @@ export async function callSignIn({ platform }: Fixture, { ask }: Coverage): Prom
 }
 
 export async function callScripts({ platform, people }: Fixture, { ask }: Coverage): Promise<void> {
-  const { browser } = await signedIn(platform);
+  const { browser } = await signInTestPerson(platform);
   const script = new Browser(platform);
   const begin = () => ask(script, 201, "beginScriptLogin", { body: { name: "a script" } });
   const { token, code } = (await begin()).body;
@@ -55,7 +55,7 @@ export async function callScripts({ platform, people }: Fixture, { ask }: Covera
 }
 
 export async function callTwoFactor({ platform }: Fixture, { ask }: Coverage): Promise<void> {
-  const { browser, email } = await signedIn(platform);
+  const { browser, email } = await signInTestPerson(platform);
   const body = { password: PASSWORD };
   await ask(browser, 400, "confirmTwoFactor", { body: { code: "123456" } });
   await ask(browser, 400, "replaceBackupCodes", { body });
@@ -134,7 +134,7 @@ export async function callSignInLimits({ platform }: Fixture, { ask }: Coverage)
   for (const id of ["verifyEmail", "resetPassword", "signUp", "signIn", "signInWithCode"]) {
     await ask(browser, 429, id, { body });
   }
-  const { browser: own } = await signedIn(platform);
+  const { browser: own } = await signInTestPerson(platform);
   for (let i = 0; i < 20; i++) await ask(own, 400, "disableTwoFactor", { body: { password: "another one" } });
   const ofOwn = { ...body, new_password: `${PASSWORD}!` };
   for (const id of [

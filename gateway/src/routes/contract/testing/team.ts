@@ -5,7 +5,7 @@ import { cheapHash } from "../../../accounts/testing/cheap-hash.ts";
 import { publicId, type Uuid } from "../../../base/ids.ts";
 import { dollars } from "../../../base/money.ts";
 import { Browser } from "../../testing/browser.ts";
-import { type Person, signedIn } from "../../testing/signed-in.ts";
+import { type Person, signInTestPerson } from "../../testing/sign-in-test-person.ts";
 import type { Coverage } from "./coverage.ts";
 import type { Fixture } from "./fixture.ts";
 
@@ -14,7 +14,7 @@ const tokenOf = (link: unknown): string => decodeURIComponent(/#token=(\S+)$/.ex
 
 export async function callTeam(fixture: Fixture, { ask }: Coverage): Promise<void> {
   const { platform } = fixture;
-  const owner = await signedIn(platform, [{ kind: "builder" }]);
+  const owner = await signInTestPerson(platform, [{ kind: "builder" }]);
   const [accountId] = owner.accountIds as [Uuid];
   const invite = async (status: number, { email }: { email: string }, role: string, by = owner) =>
     (await ask(by.browser, status, "inviteToTeam", { body: { email, role } })).body;
@@ -22,7 +22,7 @@ export async function callTeam(fixture: Fixture, { ask }: Coverage): Promise<voi
     ask(who.browser, status, "acceptInvitation", { body: { token: tokenOf(link) } });
   const idOf = ({ identityId }: Person) => publicId("usr", identityId);
 
-  const viewer = await signedIn(platform);
+  const viewer = await signInTestPerson(platform);
   const { link, id } = await invite(201, viewer, "viewer");
   await ask(owner.browser, 200, "getTeam");
   for (const status of [200, 404]) await ask(owner.browser, status, "withdrawInvitation", { id });
@@ -49,7 +49,7 @@ export async function callTeam(fixture: Fixture, { ask }: Coverage): Promise<voi
   for (const name of ["changeRole", "removeFromTeam"]) {
     await ask(owner.browser, 409, name, { id: idOf(owner), body: { role: "viewer" } });
   }
-  const second = await signedIn(platform);
+  const second = await signInTestPerson(platform);
   await accept(second, 200, (await invite(201, second, "owner")).link);
   const debt = { id: platform.newId(), kind: "dispute", accountId, amount: dollars(6), reason: "a test" } as const;
   assert.equal(await platform.ledger.transfer(debt), "moved");
@@ -90,9 +90,9 @@ async function suspended({ pool }: Fixture["platform"], accountId: Uuid, run: ()
 
 /** Causes the errors for too many members, invitations and attempts. */
 async function tooMuch({ platform }: Fixture, { ask }: Coverage): Promise<void> {
-  const owner = await signedIn(platform, [{ kind: "host" }]);
+  const owner = await signInTestPerson(platform, [{ kind: "host" }]);
   const [accountId] = owner.accountIds as [Uuid];
-  const guest = await signedIn(platform);
+  const guest = await signInTestPerson(platform);
   const invite = (status: number, email: string) =>
     ask(owner.browser, status, "inviteToTeam", { body: { email, role: "viewer" } });
   const token = tokenOf((await invite(201, guest.email)).body.link);

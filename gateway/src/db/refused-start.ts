@@ -1,3 +1,0 @@
-/** Recognizes the error with which a pooler refuses startup options. */
-export const isRefusedStart = (error: unknown): boolean =>
-  error instanceof Error && /unsupported .*startup parameter/.test(error.message);

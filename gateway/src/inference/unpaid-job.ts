@@ -1,0 +1,107 @@
+/**
+ * Runs a job of the platform's own on one node: a probe (health check), a canary (request with a known answer) or a
+ * host's trial request. It is processed like a request, up to the counted output, but not charged, paid or recorded.
+ */
+import type { JobBody, JobHeader } from "@tollgate/protocol/frames.ts";
+import type { CancelSignal } from "../base/cancel.ts";
+import { publicIdSuffix, type Uuid } from "../base/ids.ts";
+import type { FinishReason } from "../base/states.ts";
+import type { DispatchResult } from "../dispatch/dispatcher.ts";
+import type { ActiveModel } from "../metering/catalogue.ts";
+import type { ChatMessage, Prompt } from "../metering/meter.ts";
+import { outputTokensLeft } from "./admit.ts";
+import type { Gateway } from "./gateway.ts";
+import { Relay } from "./relay.ts";
+
+export interface UnpaidJob {
+  id: Uuid;
+  nodeId: string;
+  model: ActiveModel;
+  /** The prompt for a generation model. */
+  messages: ChatMessage[];
+  /** The inputs for an embedding model. */
+  texts: string[];
+  outputTokensMax: number;
+  sampling?: JobHeader["sampling"] | undefined;
+  /** Undefined: streamed, so that the node's pace can be measured. */
+  stream?: boolean | undefined;
+}
+
+export interface UnpaidJobResult {
+  /** How the job ended. A node that returned no output also ends as `finished`, with 0 completion tokens. */
+  end: "finished" | "enough" | "failed" | "quiet" | "no_capacity" | "cancelled";
+  finish: FinishReason;
+  text: string;
+  reasoning: string;
+  vectors: Float32Array[];
+  promptTokens: number;
+  completionTokens: number;
+  /** The milliseconds from the offer to the first output. Null if there was no output. */
+  ttftMs: number | null;
+  tokensPerSecond: number | null;
+}
+
+/** Runs the job. Undefined if the node is not connected or does not serve the model. */
+export async function runUnpaidJob(
+  gw: Pick<Gateway, "dispatcher" | "meter">,
+  job: UnpaidJob,
+  signal: CancelSignal,
+): Promise<UnpaidJobResult | undefined> {
+  const { model, texts } = job;
+  const meter = gw.meter(model.build.tokenizer);
+  const [prompt, body] = promptOf(job);
+  const { tokens: promptTokens } = await meter.countPrompt(prompt, model.contextLimit);
+  const cap = model.kind === "embedding" ? 0 : job.outputTokensMax;
+  const outputTokensMax = outputTokensLeft(model, { cap, promptTokens });
+  const vectorsDue = model.kind === "embedding" ? texts.length : 0;
+  const endpoint = model.kind === "embedding" ? ("embedding" as const) : ("chat" as const);
+  const relay = new Relay({ model, endpoint, meter, outputTokensMax, vectorsDue, stream: null });
+  const header = {
+    model: model.id,
+    endpoint,
+    stream: job.stream ?? true,
+    output_tokens_max: outputTokensMax,
+    sampling: job.sampling ?? {},
+  };
+  const result = await gw.dispatcher.runOn(
+    job.nodeId,
+    { request: publicIdSuffix(job.id), header, body },
+    relay,
+    signal,
+  );
+  if (result === undefined) return undefined;
+  const counts = relay.end();
+  const completionTokens = counts.answerTokens + counts.reasoningTokens;
+  const end = plainEnd(result.end);
+  if (end === "finished" || end === "enough") {
+    gw.dispatcher.measured(model.id, result, { prompt: promptTokens, output: completionTokens });
+  }
+  const outputMs = result.pace?.outputMs ?? 0;
+  return {
+    end,
+    finish: relay.cut ?? result.finish ?? "stop",
+    text: relay.text,
+    reasoning: relay.reasoning,
+    vectors: relay.embeddings,
+    promptTokens,
+    completionTokens,
+    ttftMs: result.pace?.ttftMs ?? null,
+    tokensPerSecond: completionTokens > 1 && outputMs > 0 ? ((completionTokens - 1) * 1000) / outputMs : null,
+  };
+}
+
+/**
+ * Converts the end. Only one node is asked and nothing is charged, so there are no second opinions. Failures are
+ * recorded elsewhere.
+ */
+function plainEnd(end: DispatchResult["end"]): UnpaidJobResult["end"] {
+  if (end === "empty" || end === "unconfirmed") return "finished";
+  // The dispatch plane lost the job, which says nothing about the node.
+  if (end === "cut") return "cancelled";
+  return end === "broken" || end === "unbuilt" ? "failed" : end;
+}
+
+function promptOf({ model, messages, texts }: UnpaidJob): [Prompt, JobBody] {
+  if (model.kind === "embedding") return [{ kind: "texts", texts }, { input: texts }];
+  return [{ kind: "chat", messages }, { messages }];
+}
