@@ -3,9 +3,9 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { startLoad } from "@tollgate/stage/load/load.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { audit, type FaultEpisode, isJudged, type Violation } from "./audit/audit.ts";
+import { type FaultEpisode, findViolations, isViolationCounted, type Violation } from "./audit/audit.ts";
 import { type LedgerState, type Query, readLedger } from "./audit/ledger-state.ts";
-import { buildReport, markdownTable } from "./report.ts";
+import { buildReport, formatReportTable } from "./report.ts";
 import type { Platform } from "./stage/stage.ts";
 
 const VIOLATIONS_SHOWN = 50;
@@ -34,9 +34,9 @@ export async function auditRun(platform: Platform, run: Run): Promise<number> {
   say("all faults are healed; waiting for requests in flight");
   await load.stop();
   await untilAllSettled(platform, run);
-  const found = audit({ sights: load.sights, ledgerState: await ledgerOf(platform, query), episodes, epoch });
-  const violations = found.filter((violation) => isJudged(violation, { strict }));
-  const reported = found.filter((violation) => !isJudged(violation, { strict }));
+  const found = findViolations({ sights: load.sights, ledgerState: await ledgerOf(platform, query), episodes, epoch });
+  const violations = found.filter((violation) => isViolationCounted(violation, { strict }));
+  const reported = found.filter((violation) => !isViolationCounted(violation, { strict }));
   const { versions, directory } = platform;
   const report = buildReport({
     ...{ seed, minutes, repeat, versions, left_out: leftOut, requests_left_out: load.leftOut() },
@@ -44,7 +44,7 @@ export async function auditRun(platform: Platform, run: Run): Promise<number> {
   });
   if (json !== undefined) await writeFile(json, `${JSON.stringify(report, null, 2)}\n`);
   await writeFile(join(directory, "sights.json"), JSON.stringify(load.sights));
-  console.log(`\n${markdownTable(report)}\n`);
+  console.log(`\n${formatReportTable(report)}\n`);
   console.log(
     Object.entries(versions)
       .map(([part, version]) => `${part} ${version}`)

@@ -2,7 +2,7 @@
  * The list of faults: what each does, how long it lasts, and which errors clients may get during it. Any other error is
  * a violation, and so is any error when there is no fault.
  */
-import type { Chance } from "@tollgate/stage/chance.ts";
+import type { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import { rollingRestart, rollingUpgrade } from "./stage/rolling-restart.ts";
 import type { Platform, Stage } from "./stage/stage.ts";
 
@@ -26,7 +26,7 @@ export interface Fault<On extends Platform = Stage> {
   uses?: "clock" | "network";
   /** Returns why the fault is not possible on this stage; undefined if it is possible. */
   missing?: (stage: On) => string | undefined;
-  strike(stage: On, chance: Chance): Promise<Heal> | Heal;
+  strike(stage: On, chance: SeededRandom): Promise<Heal> | Heal;
 }
 
 /**
@@ -179,7 +179,7 @@ const NATS: Fault[] = [
     name: `NATS server frozen ${lasts} s`,
     lasts,
     mayShow: PLANE,
-    strike({ nats }: Stage, by: Chance) {
+    strike({ nats }: Stage, by: SeededRandom) {
       const one = by.between(0, nats.size - 1);
       nats.stop(one);
       return () => nats.cont(one);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Chance } from "@tollgate/stage/chance.ts";
 import type { RequestObservation } from "@tollgate/stage/load/observation.ts";
+import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import type { FaultEpisode } from "./audit/audit.ts";
-import { buildReport, markdownTable } from "./report.ts";
+import { buildReport, formatReportTable } from "./report.ts";
 
 const sight = (beganAt: number, endedAt: number, changes: Partial<RequestObservation> = {}): RequestObservation => ({
   ...{ kind: "chat", endpoint: "chat", account: "a", model: "m", stream: false, cap: 1, text: "", received: "" },
@@ -31,7 +31,7 @@ test("the report has a row per fault with its clients' results and the time unti
     violations: [{ rule: "lost", fault: "b", what: "" }],
   });
   assert.equal(
-    markdownTable(report),
+    formatReportTable(report),
     [
       "| Fault | Struck | Requests | Clients saw | Recovered after (median, max) | Lost | Double | Violations |",
       "|---|---|---|---|---|---|---|---|",
@@ -44,7 +44,7 @@ test("the report has a row per fault with its clients' results and the time unti
 });
 
 test("the same seed gives the same order of faults", () => {
-  const order = (seed: number): number[] => new Chance(String(seed)).shuffled([1, 2, 3, 4, 5, 6, 7, 8]);
+  const order = (seed: number): number[] => new SeededRandom(String(seed)).shuffled([1, 2, 3, 4, 5, 6, 7, 8]);
   assert.deepEqual(order(7), order(7));
   assert.notDeepEqual(order(7), order(8));
   assert.deepEqual(order(7).sort(), [1, 2, 3, 4, 5, 6, 7, 8]);

@@ -27,7 +27,7 @@ interface Report {
   left_out: string[];
   requests_left_out: number;
   violations: Violation[];
-  /** Violations that do not fail the run: see `isJudged`. */
+  /** Violations that do not fail the run: see `isViolationCounted`. */
   reported: Violation[];
 }
 
@@ -67,7 +67,7 @@ export function buildReport({ sights, episodes, violations, ...rest }: Outcome):
   return { ...rest, rows, total: rowOf("all", sights, episodes, violations), violations };
 }
 
-export function markdownTable({ rows, total }: Report): string {
+export function formatReportTable({ rows, total }: Report): string {
   const head = ["Fault", "Struck", "Requests", "Clients saw", "Recovered after (median, max)"];
   const lines = [...rows, total].map(({ fault, struck, requests, errors, recovered_s, lost, double, violations }) => [
     ...[fault, String(struck), String(requests), errorsText(errors)],

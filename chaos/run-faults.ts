@@ -3,13 +3,13 @@
  * recovery. The load continues all the time.
  */
 
-import type { Chance } from "@tollgate/stage/chance.ts";
-import { REQUEST_KINDS } from "@tollgate/stage/load/kinds.ts";
 import { describeEnd, type RequestObservation } from "@tollgate/stage/load/observation.ts";
+import { REQUEST_KINDS } from "@tollgate/stage/load/request-kinds.ts";
+import type { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import { HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
 import type { FaultEpisode } from "./audit/audit.ts";
 import type { Fault } from "./faults.ts";
-import { releaseNodes } from "./stage/release-nodes.ts";
+import { releaseQuarantinedNodes } from "./stage/release-quarantined-nodes.ts";
 import type { Platform } from "./stage/stage.ts";
 
 const LEAD_MS = 2_000;
@@ -29,7 +29,7 @@ interface RunOptions<On extends Platform> {
   faults: readonly Fault<On>[];
   /** A fault that occurs once, before the others. */
   first: Fault<On> | undefined;
-  chance: Chance;
+  chance: SeededRandom;
   /** Milliseconds since the run began. */
   now: () => number;
   /**
@@ -83,7 +83,7 @@ async function strikeOnce<On extends Platform>(
     ...{ fault: name, mayShow, mayWait, mayBar, struckAt, healedAt, recovered: isCalm(), calmAt: now() },
     recoversWithinMs: recoversWithin * 1000,
   };
-  if (mayBar) await releaseNodes(stage);
+  if (mayBar) await releaseQuarantinedNodes(stage);
   return episode;
 }
 

@@ -4,11 +4,11 @@
  * run.
  */
 import { join } from "node:path";
-import { Chance } from "@tollgate/stage/chance.ts";
 import { ROOT } from "@tollgate/stage/gateway-process.ts";
 import { startLoad } from "@tollgate/stage/load/load.ts";
-import { whyNoClock } from "@tollgate/stage/servers/clock.ts";
-import { whyNoNetwork } from "@tollgate/stage/servers/network.ts";
+import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
+import { explainMissingClock } from "@tollgate/stage/servers/clock.ts";
+import { explainMissingNetwork } from "@tollgate/stage/servers/network.ts";
 import { unpackVersion } from "@tollgate/stage/versions.ts";
 import { whyPostgresUnavailable } from "../gateway/src/db/testing/versions.ts";
 import { findValkeyServer } from "../gateway/src/limits/testing.ts";
@@ -68,7 +68,7 @@ async function run(flags: Flags): Promise<boolean> {
       if (why !== undefined) leftOut.push(`${name}: ${why}`);
       return why === undefined;
     });
-    const load = startLoad({ customers: stage.customers, chance: new Chance(String(seed)), now });
+    const load = startLoad({ customers: stage.customers, chance: new SeededRandom(String(seed)), now });
     const first = root === ROOT ? undefined : ROLLING_UPGRADE;
     const endsAt = now() + minutes * 60_000;
     const episodes = await runFaults({
@@ -77,7 +77,7 @@ async function run(flags: Flags): Promise<boolean> {
         sights: load.sights,
         faults,
         first,
-        chance: new Chance(String(seed)),
+        chance: new SeededRandom(String(seed)),
         now,
         endsAt,
         rounds: flags.rounds,
@@ -121,7 +121,7 @@ async function firstVersion({ upgrade, from }: Flags, leftOut: string[]): Promis
 
 /** Removes the faults that are not possible on this machine. */
 async function whatIsPossible(faults: Fault[], leftOut: string[]): Promise<Fault[]> {
-  const lacks = { clock: whyNoClock(), network: await whyNoNetwork() };
+  const lacks = { clock: explainMissingClock(), network: await explainMissingNetwork() };
   return faults.filter(({ name, uses }) => {
     const why = uses && lacks[uses];
     if (why !== undefined) leftOut.push(`${name}: ${why}`);

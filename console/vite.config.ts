@@ -6,11 +6,11 @@ import { fileURLToPath } from "node:url";
 import tailwind from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
+import { checkPageSize } from "./tools/check-page-size.ts";
 import { compressFiles } from "./tools/compress.ts";
 import { earlyScript } from "./tools/early-script.ts";
 import { lucideIcons } from "./tools/lucide.ts";
 import { shellWorker } from "./tools/shell-worker.ts";
-import { checkPageSize } from "./tools/sizes.ts";
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 

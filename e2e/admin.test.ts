@@ -11,9 +11,16 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { PRIVATE_DATABASE } from "@tollgate/stage/database.ts";
-import { isAlive, newDataDir, type Platform, removeDataDir, runTollgate, startPlatform } from "@tollgate/stage/dev.ts";
-import { chat } from "@tollgate/stage/requests.ts";
+import { PRIVATE_DATABASE_ENV } from "@tollgate/stage/database.ts";
+import {
+  isAlive,
+  newDataDir,
+  type Platform,
+  removeDataDir,
+  runTollgate,
+  startPlatform,
+} from "@tollgate/stage/dev-platform.ts";
+import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { runCommand } from "@tollgate/terminal/run-command-line.ts";
@@ -37,18 +44,19 @@ let platform: Platform;
 let [builder, host, node] = ["", "", ""];
 before(async () => {
   dataDir = await newDataDir();
-  platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b"], PRIVATE_DATABASE);
+  platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b"], PRIVATE_DATABASE_ENV);
   const accounts = await said<{ id: string; kind: string }[]>("account", "list");
   [builder, host] = ["builder", "host"].map((kind) => accounts.find((one) => one.kind === kind)?.id ?? "") as [
     string,
     string,
   ];
   node = (await said<{ id: string }[]>("node", "list"))[0]?.id ?? "";
-  assert.equal((await chat(platform, { text: "x" })).status, 200);
+  assert.equal((await sendScriptedChat(platform, { text: "x" })).status, 200);
   // Marks the builder's credit as not granted. One person owns both accounts, and a host earns nothing from requests
   // that its owner pays with granted credit, so there would be no share to withhold.
   await query(`update ledger_account set granted = 0 where id = '${parseId("acc", builder)}'`);
-  for (let i = 0; i < WITHHELD; i++) assert.equal((await chat(platform, { text: "a b", fail_after: 1 })).status, 502);
+  for (let i = 0; i < WITHHELD; i++)
+    assert.equal((await sendScriptedChat(platform, { text: "a b", fail_after: 1 })).status, 502);
 });
 after(async () => {
   if (isAlive(platform.ready.pids.gateway)) await platform.stop();
@@ -524,7 +532,7 @@ describe("admin commands on a live platform", () => {
   test("a key created by an admin command works immediately, and is refused once a command revokes it", async () => {
     const made = await said<{ id: string; secret: string }>("key", "create", builder, "for a moment");
     const theirs = { ...platform, ready: { ...platform.ready, api_key: made.secret } };
-    const status = async (): Promise<number> => (await chat(theirs, { text: "x" })).status;
+    const status = async (): Promise<number> => (await sendScriptedChat(theirs, { text: "x" })).status;
     assert.notEqual(await status(), 401);
     await good("key", "revoke", made.id);
     await eventually("it is refused", async () => (await status()) === 401);

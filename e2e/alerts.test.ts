@@ -5,15 +5,15 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { CREDIT, makeKey, NO_LIMITS, openBuilder, openHost } from "@tollgate/stage/accounts.ts";
-import { PEPPER } from "@tollgate/stage/database.ts";
-import { newDataDir, removeDataDir } from "@tollgate/stage/dev.ts";
+import { DEFAULT_CREDIT_PICO, HIGH_KEY_LIMITS, makeKey, openBuilder, openHost } from "@tollgate/stage/accounts.ts";
+import { TEST_KEY_PEPPER } from "@tollgate/stage/database.ts";
+import { newDataDir, removeDataDir } from "@tollgate/stage/dev-platform.ts";
 import { type GatewayProcess, startGatewayProcess } from "@tollgate/stage/gateway-process.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
-import { freePort, type Process } from "@tollgate/stage/process.ts";
-import { ask, script, waitForFirstOutput } from "@tollgate/stage/requests.ts";
+import { findFreePort, type Process } from "@tollgate/stage/process.ts";
+import { makeScriptPrompt, sendUserMessage, waitForFirstOutput } from "@tollgate/stage/requests.ts";
 import { type Postgres, startPostgres } from "@tollgate/stage/servers/postgres.ts";
-import { HONEST_NODES } from "@tollgate/stage/shared-servers.ts";
+import { HONEST_NODES_ENV } from "@tollgate/stage/shared-servers.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { Prometheus, skipWithoutPrometheus } from "./outside/prometheus.ts";
 
@@ -30,12 +30,12 @@ describe("alerts during failures", { skip: skipWithoutPrometheus }, () => {
   before(async () => {
     dataDir = await newDataDir();
     postgres = await startPostgres();
-    const ports = { PORT: String(await freePort()), INTERNAL_PORT: String(await freePort()) };
-    const env = { DATABASE_URL: postgres.url, KEY_PEPPER: PEPPER, ...ports, ...HONEST_NODES };
+    const ports = { PORT: String(await findFreePort()), INTERNAL_PORT: String(await findFreePort()) };
+    const env = { DATABASE_URL: postgres.url, KEY_PEPPER: TEST_KEY_PEPPER, ...ports, ...HONEST_NODES_ENV };
     gateway = await startGatewayProcess(dataDir, env);
     const host = await openHost(postgres.query);
-    const account = await openBuilder(postgres.query, CREDIT);
-    key = (await makeKey(postgres.query, account, NO_LIMITS)).token;
+    const account = await openBuilder(postgres.query, DEFAULT_CREDIT_PICO);
+    key = (await makeKey(postgres.query, account, HIGH_KEY_LIMITS)).token;
     const ready = { gateway_url: gateway.baseUrl, host_token: host.token };
     node = await startNode({ ready }, { name: "node", model: MODEL, slots: 16 });
     const targets = { gateway: `127.0.0.1:${gateway.internalPort}` };
@@ -50,7 +50,7 @@ describe("alerts during failures", { skip: skipWithoutPrometheus }, () => {
   });
 
   const chat = (orders: object, more: object = {}): Promise<Response> =>
-    ask(gateway, key, { model: MODEL, prompt: script(orders), ...more });
+    sendUserMessage(gateway, key, { model: MODEL, prompt: makeScriptPrompt(orders), ...more });
   const fire = (...alerts: string[]): Promise<unknown> =>
     Promise.all(
       alerts.map((alert) => eventually(`${alert} fires`, async () => (await prometheus.firing()).includes(alert))),

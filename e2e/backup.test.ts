@@ -14,13 +14,13 @@ import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { makeKey, openBuilder, openHost } from "@tollgate/stage/accounts.ts";
-import { PEPPER, WITHOUT_DURABLE_COMMITS } from "@tollgate/stage/database.ts";
-import { newDataDir, type Platform, removeDataDir, runTollgate } from "@tollgate/stage/dev.ts";
+import { TEST_KEY_PEPPER, WITHOUT_DURABLE_COMMITS } from "@tollgate/stage/database.ts";
+import { newDataDir, type Platform, removeDataDir, runTollgate } from "@tollgate/stage/dev-platform.ts";
 import { type GatewayProcess, startGatewayProcess } from "@tollgate/stage/gateway-process.ts";
-import { ask, CHAT } from "@tollgate/stage/load/steady.ts";
+import { CHAT_REQUEST, sendSteadyRequest } from "@tollgate/stage/load/steady.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import type { Process } from "@tollgate/stage/process.ts";
-import { freePort } from "@tollgate/stage/process.ts";
+import { findFreePort } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import pg from "pg";
 import { systemClock } from "../gateway/src/base/clock.ts";
@@ -93,10 +93,10 @@ describe("backup and restore", { skip }, () => {
     dataDir = await newDataDir();
     env = {
       DATABASE_URL: urlOf("live"),
-      KEY_PEPPER: PEPPER,
+      KEY_PEPPER: TEST_KEY_PEPPER,
       ...WITHOUT_DURABLE_COMMITS,
-      PORT: String(await freePort()),
-      PLANE_PORT: String(await freePort()),
+      PORT: String(await findFreePort()),
+      PLANE_PORT: String(await findFreePort()),
       AUTO_QUARANTINE: "false",
       PROBATION_ANSWERS: "0",
     };
@@ -107,8 +107,12 @@ describe("backup and restore", { skip }, () => {
     host = opened.account;
     const ready = { gateway_url: gateway.baseUrl, host_token: opened.token };
     node = await startNode({ ready }, { name: "one", model: "tiny-3b", slots: 4 });
-    await eventually("it serves", async () => (await ask(ready.gateway_url, key, CHAT)).status === 200);
-    for (let i = 0; i < 5; i++) assert.equal((await ask(ready.gateway_url, key, CHAT)).status, 200);
+    await eventually(
+      "it serves",
+      async () => (await sendSteadyRequest(ready.gateway_url, key, CHAT_REQUEST)).status === 200,
+    );
+    for (let i = 0; i < 5; i++)
+      assert.equal((await sendSteadyRequest(ready.gateway_url, key, CHAT_REQUEST)).status, 200);
   });
   after(async () => {
     await node?.kill();
@@ -155,7 +159,7 @@ describe("backup and restore", { skip }, () => {
     assert.match(hot.said, /Not in this backup; save these too:\n {2}the database: pg_dump/);
     const again = await take(join(place, "hot"));
     assert.deepEqual([again.code, /exists already/.test(again.said)], [1, true], again.said);
-    const inUse = await drill(["--database", urlOf("live")], { KEY_PEPPER: PEPPER });
+    const inUse = await drill(["--database", urlOf("live")], { KEY_PEPPER: TEST_KEY_PEPPER });
     assert.deepEqual([inUse.code, /1 gateways use this database/.test(inUse.out)], [1, true], inUse.out);
 
     // The process ID must be read while the process runs: it is undefined afterwards.
@@ -173,7 +177,10 @@ describe("backup and restore", { skip }, () => {
     const dump = join(place, "dump");
     await tool("pg_dump", urlOf("live"), "--format=custom", `--file=${dump}`);
 
-    const same = await drill(["--database", urlOf("live")], { DATABASE_URL: urlOf("live"), KEY_PEPPER: PEPPER });
+    const same = await drill(["--database", urlOf("live")], {
+      DATABASE_URL: urlOf("live"),
+      KEY_PEPPER: TEST_KEY_PEPPER,
+    });
     assert.deepEqual([same.code, /is the live database \(DATABASE_URL\)/.test(same.out)], [1, true], same.out);
 
     await rm(dataDir, { recursive: true });
@@ -205,7 +212,10 @@ describe("backup and restore", { skip }, () => {
     live = openLooks("restored");
     gateway = await startGatewayProcess(dataDir, env, "second");
     const { baseUrl } = gateway;
-    await eventually("the node is back", async () => (await ask(baseUrl, key, CHAT)).status === 200);
+    await eventually(
+      "the node is back",
+      async () => (await sendSteadyRequest(baseUrl, key, CHAT_REQUEST)).status === 200,
+    );
     await eventually("what the dead gateway had answered is settled", async () => {
       const left = await readdir(join(dataDir, "spool"));
       const holds = await query("select id from hold where gateway = 'dead'");

@@ -1,6 +1,6 @@
 /** A test client for the console's API that keeps cookies and sends an Origin header, as a browser does. */
 import assert from "node:assert/strict";
-import type { ReadyFile } from "@tollgate/stage/dev.ts";
+import type { ReadyFile } from "@tollgate/stage/dev-platform.ts";
 
 export interface ConsoleResponse {
   status: number;

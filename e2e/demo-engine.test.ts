@@ -1,7 +1,7 @@
 /** Tests the built-in demo model on a whole platform: its engine generates real text, which is counted and billed. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import OpenAI from "openai";
 

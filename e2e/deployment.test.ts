@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, removeDataDir, runTollgate } from "@tollgate/stage/dev.ts";
+import { newDataDir, removeDataDir, runTollgate } from "@tollgate/stage/dev-platform.ts";
 import { startGatewayProcess } from "@tollgate/stage/gateway-process.ts";
 import { type NatsPlane, openNats, skipWithoutNats as skip } from "@tollgate/stage/plane.ts";
 import { openStage, type ProcessStage } from "@tollgate/stage/stage.ts";

@@ -5,12 +5,12 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { type Builder, CREDIT, type Host } from "@tollgate/stage/accounts.ts";
+import { type Builder, DEFAULT_CREDIT_PICO, type Host } from "@tollgate/stage/accounts.ts";
 import { assertBalanced, type RecordRow } from "@tollgate/stage/ledger-check.ts";
-import { nodeApi } from "@tollgate/stage/nodes/hand-made.ts";
+import { nodeApi } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { skipWithoutNats } from "@tollgate/stage/plane.ts";
-import { events, readText } from "@tollgate/stage/raw-http.ts";
-import { ask, script } from "@tollgate/stage/requests.ts";
+import { readText, splitEvents } from "@tollgate/stage/raw-http.ts";
+import { makeScriptPrompt, sendUserMessage } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
@@ -51,15 +51,19 @@ function suite(plane: "hub" | "nats"): void {
   });
 
   const post = (orders: object, more: object = {}, signal?: AbortSignal): Promise<Response> =>
-    ask(stage, builder.key, { model: "tiny-3b", prompt: script(orders), ...more }, signal);
+    sendUserMessage(stage, builder.key, { model: "tiny-3b", prompt: makeScriptPrompt(orders), ...more }, signal);
   /** Sends a new builder's request and returns the answer with its record, what the builder paid and what the host earned. */
   const ending = async (orders: object, more: object = {}) => {
     const payer = await stage.builder();
-    const response = await ask(stage, payer.key, { model: "tiny-3b", prompt: script(orders), ...more });
+    const response = await sendUserMessage(stage, payer.key, {
+      model: "tiny-3b",
+      prompt: makeScriptPrompt(orders),
+      ...more,
+    });
     const text = await readText(response);
     const record = await stage.record(response);
     assert.ok(record);
-    const paid = CREDIT - (await stage.balance(payer.account));
+    const paid = DEFAULT_CREDIT_PICO - (await stage.balance(payer.account));
     const [entry] = await stage.query<{ earned: string }>(
       "select coalesce(sum(amount), 0) as earned from ledger_entry where operation = $1 and account_id = $2",
       [record.id, host.account],
@@ -142,7 +146,7 @@ function suite(plane: "hub" | "nats"): void {
         [end.response.status, end.record.outcome, end.record.finish_reason, end.record.attempts],
         [200, "ok", "stop", 2],
       );
-      if (stream) assert.equal(events(end.text).at(-1), "[DONE]");
+      if (stream) assert.equal(splitEvents(end.text).at(-1), "[DONE]");
       else assert.equal(JSON.parse(end.text).choices[0].message.content, "");
       assert.equal(end.record.completion_tokens, 0);
       assert.ok(end.paid > 0n);
@@ -199,7 +203,7 @@ function suite(plane: "hub" | "nats"): void {
   test("a stream whose node fails ends with an error event, without [DONE] and without a finish_reason", async () => {
     const end = await ending({ tokens: 20, fail_after: 5 }, { stream: true });
     assert.equal(end.response.status, 200);
-    const seen = events(end.text);
+    const seen = splitEvents(end.text);
     assert.deepEqual(Object.keys(JSON.parse(seen.at(-1) as string)), ["error"]);
     assert.equal(code(seen.at(-1) as string), "upstream_failed");
     assert.ok(!seen.includes("[DONE]") && !seen.some((event) => event.includes('"finish_reason":"')));
@@ -209,7 +213,7 @@ function suite(plane: "hub" | "nats"): void {
 
   test("a stream whose node loses its connection ends at once with upstream_stall, and the node reconnects", async () => {
     const end = await ending({ tokens: 20, drop_after: 4 }, { stream: true });
-    assert.equal(code(events(end.text).at(-1) as string), "upstream_stall");
+    assert.equal(code(splitEvents(end.text).at(-1) as string), "upstream_stall");
     assertWithheld(end, "node_silent");
     await eventually("both nodes are back", async () => {
       const answers = await Promise.all(Array.from({ length: 4 }, () => post({ text: "x", delta_ms: 50 })));
@@ -234,11 +238,11 @@ function suite(plane: "hub" | "nats"): void {
 
   test("a stream whose node sends malformed frames is billed for the output that reached the client, and the host is not paid", async () => {
     const before = await ending({ tokens: 20, garbage: true }, { stream: true });
-    assert.equal(code(events(before.text).at(-1) as string), "upstream_failed");
+    assert.equal(code(splitEvents(before.text).at(-1) as string), "upstream_failed");
     assertFree(before);
     // The pace ensures that words reach the client before the malformed frame.
     const end = await ending({ text: "one two three four", delta_ms: 50, garbage_after: 3 }, { stream: true });
-    const seen = events(end.text);
+    const seen = splitEvents(end.text);
     assert.equal(code(seen.at(-1) as string), "upstream_failed");
     const text = seen.slice(0, -1).map((event) => JSON.parse(event).choices[0].delta.content);
     assert.equal(text.join(""), "one two three");
@@ -251,7 +255,7 @@ function suite(plane: "hub" | "nats"): void {
     for (const stream of [false, true]) {
       const end = await ending({ text: "x" }, { model: "mid-14b", stream });
       assert.equal(end.response.status, stream ? 200 : 503);
-      assert.equal(code(stream ? (events(end.text).at(-1) as string) : end.text), "no_capacity");
+      assert.equal(code(stream ? (splitEvents(end.text).at(-1) as string) : end.text), "no_capacity");
       if (!stream) assert.equal(end.response.headers.get("retry-after"), "1");
       assert.deepEqual([end.record.outcome, end.record.http_status, end.record.attempts], ["no_capacity", 503, 0]);
       assertFree(end);
@@ -301,7 +305,7 @@ function suite(plane: "hub" | "nats"): void {
 
     test("a stream whose node falls silent ends with an error event, is billed and not retried, and the host's share is withheld", async () => {
       const end = await ending({ tokens: 20, stall_after: 4 }, { stream: true });
-      assert.equal(code(events(end.text).at(-1) as string), "upstream_stall");
+      assert.equal(code(splitEvents(end.text).at(-1) as string), "upstream_stall");
       assert.equal(end.record.attempts, 1);
       assertWithheld(end, "node_silent");
     });
@@ -312,7 +316,7 @@ function suite(plane: "hub" | "nats"): void {
       const [whole, streamed] = await Promise.all([post(orders), post(orders, { stream: true })]);
       assert.equal(whole.status, 200);
       assert.equal(JSON.parse(await whole.text()).usage.completion_tokens, 8);
-      assert.equal(events(await readText(streamed)).at(-1), "[DONE]");
+      assert.equal(splitEvents(await readText(streamed)).at(-1), "[DONE]");
     });
 
     test("a request that every node declines until the dispatch deadline gets a 503 and is free", async () => {
@@ -350,7 +354,12 @@ function clientLeaves(plane: "hub" | "nats"): void {
   test("a request whose client disconnects while it waits for a slot is free", async () => {
     const builder = await stage.builder();
     const post = (orders: object, more: object, signal: AbortSignal) =>
-      ask(stage, builder.key, { model: "tiny-3b", prompt: script(orders), ...more }, signal).catch(() => undefined);
+      sendUserMessage(
+        stage,
+        builder.key,
+        { model: "tiny-3b", prompt: makeScriptPrompt(orders), ...more },
+        signal,
+      ).catch(() => undefined);
     const slots = 2 * SLOTS;
     const hogs = Array.from({ length: slots }, () => new AbortController());
     const running = hogs.map((hog) =>
@@ -389,8 +398,8 @@ function jobTimeout(): void {
 
   test("a request that runs longer than JOB_MAX_S ends with upstream_stall and is billed, and the host's share is withheld", async () => {
     const { key } = await stage.builder();
-    const prompt = script({ tokens: 1_000, delta_ms: 300 });
-    const response = await ask(stage, key, { model: "tiny-3b", prompt, max_tokens: 1_000 });
+    const prompt = makeScriptPrompt({ tokens: 1_000, delta_ms: 300 });
+    const response = await sendUserMessage(stage, key, { model: "tiny-3b", prompt, max_tokens: 1_000 });
     assert.equal(response.status, 502);
     assert.match(await readText(response), /upstream_stall/);
     const record = await stage.record(response);

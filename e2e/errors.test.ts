@@ -8,8 +8,14 @@ import { after, before, describe, test } from "node:test";
 import { type KeyTraits, makeKey, openBuilder } from "@tollgate/stage/accounts.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
-import { events, type RawRequest, type RawResponse, requestUuid, send } from "@tollgate/stage/raw-http.ts";
-import { keepBusy, script } from "@tollgate/stage/requests.ts";
+import {
+  type RawRequest,
+  type RawResponse,
+  requestUuid,
+  sendRawRequest,
+  splitEvents,
+} from "@tollgate/stage/raw-http.ts";
+import { keepBusy, makeScriptPrompt } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { assertGoldenAnswer, assertGoldenStream } from "./golden/golden.ts";
 
@@ -61,7 +67,7 @@ describe("responses compared with golden files", () => {
   });
 
   const ask = async (sent: RawRequest, key: string | null = keys.plain): Promise<RawResponse> => {
-    const got = await send(stage.baseUrl, {
+    const got = await sendRawRequest(stage.baseUrl, {
       ...sent,
       headers: { ...(key !== null && { authorization: `Bearer ${key}` }), ...sent.headers },
     });
@@ -77,7 +83,7 @@ describe("responses compared with golden files", () => {
   const post = (fields: object, key?: string): Promise<RawResponse> =>
     ask({ path: CHAT, body: JSON.stringify({ model: "tiny-3b", messages: says("hi"), ...fields }) }, key);
   const told = (orders: object, more: object = {}): Promise<RawResponse> =>
-    post({ messages: says(script(orders)), ...more });
+    post({ messages: says(makeScriptPrompt(orders)), ...more });
 
   describe("errors", { concurrency: 8 }, () => {
     const errors: [string, () => Promise<RawResponse>][] = [
@@ -142,7 +148,7 @@ describe("responses compared with golden files", () => {
       test(`a stream that ends with the error event ${name} matches its golden file`, async () => {
         const got = await told(orders, { ...more, stream: true });
         await assertGoldenStream(`errors/stream-${name}`, got);
-        const last = JSON.parse(events(got.text).at(-1) as string) as { error: object };
+        const last = JSON.parse(splitEvents(got.text).at(-1) as string) as { error: object };
         assert.deepEqual(Object.keys(last.error), ["message", "type", "code"]);
       });
     }
@@ -273,7 +279,7 @@ describe("responses compared with golden files", () => {
     const completion = (more: object): Promise<RawResponse> =>
       ask({
         path: "/v1/completions",
-        body: JSON.stringify({ model: "tiny-3b", prompt: [script({ text: "four five" })], ...more }),
+        body: JSON.stringify({ model: "tiny-3b", prompt: [makeScriptPrompt({ text: "four five" })], ...more }),
       });
 
     const answers: [string, () => Promise<RawResponse>][] = [

@@ -8,9 +8,9 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Builder, Host } from "@tollgate/stage/accounts.ts";
-import { assertBalanced, lastRecord } from "@tollgate/stage/ledger-check.ts";
+import { assertBalanced, readLastRecord } from "@tollgate/stage/ledger-check.ts";
 import { waitPastMidnight } from "@tollgate/stage/periods.ts";
-import { ask, script, waitForFirstOutput } from "@tollgate/stage/requests.ts";
+import { makeScriptPrompt, sendUserMessage, waitForFirstOutput } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
@@ -76,7 +76,7 @@ describe("the commands of tollgate-host", () => {
   };
   const json = async (...args: string[]) => JSON.parse(await good(...args, "--json"));
   const chat = (orders: object, more: object = {}): Promise<Response> =>
-    ask(stage, builder.key, { model: "tiny-3b", prompt: script(orders), ...more });
+    sendUserMessage(stage, builder.key, { model: "tiny-3b", prompt: makeScriptPrompt(orders), ...more });
   const balances = (): Promise<bigint[]> => Promise.all([builder, host].map(({ account }) => stage.balance(account)));
 
   test("login, register and elect (choose models) each print the next step", async () => {
@@ -114,7 +114,7 @@ describe("the commands of tollgate-host", () => {
     const answer = await chat({ text: "one two three" });
     assert.equal(answer.status, 200);
     const { id } = (await answer.json()) as { id: string };
-    const { charge_pico, host_pico } = await lastRecord(stage);
+    const { charge_pico, host_pico } = await readLastRecord(stage);
     assert.equal(BigInt(host_pico), hostShareOf(BigInt(charge_pico)));
 
     const earnings = await json("earnings");
@@ -133,7 +133,7 @@ describe("the commands of tollgate-host", () => {
   });
 
   test("status, earnings, jobs and market show the node's activity, and rename changes its name", async () => {
-    const { host_pico } = await lastRecord(stage);
+    const { host_pico } = await readLastRecord(stage);
     await eventually("the request is counted", async () => (await json("status")).insight.total.requests === 1);
     const { insight, hardware } = await json("status");
     assert.equal(insight.total.earned_micro, micro(BigInt(host_pico)));
@@ -166,12 +166,12 @@ describe("the commands of tollgate-host", () => {
   });
 
   test("try sends a request to the host's own node, neither billed nor recorded", async () => {
-    const before = [await balances(), await lastRecord(stage)];
+    const before = [await balances(), await readLastRecord(stage)];
     const tried = await good("try", "--model", "tiny-3b", "--prompt", '#script {"text":"a private answer"}');
     assert.match(tried, /^a private answer\n\ntiny-3b: .*tokens/);
     const vectors = await json("try", "--model", "embed-m3", "--prompt", "hello");
     assert.deepEqual(vectors.vectors, { count: 1, width: 1024 });
-    assert.deepEqual([await balances(), await lastRecord(stage)], before);
+    assert.deepEqual([await balances(), await readLastRecord(stage)], before);
   });
 
   test("up finishes its running request before it stops", async () => {

@@ -17,10 +17,10 @@ import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { makeKey, openBuilder, openHost } from "@tollgate/stage/accounts.ts";
-import { PEPPER } from "@tollgate/stage/database.ts";
-import type { Platform } from "@tollgate/stage/dev.ts";
-import { freePort } from "@tollgate/stage/process.ts";
-import { chat } from "@tollgate/stage/requests.ts";
+import { TEST_KEY_PEPPER } from "@tollgate/stage/database.ts";
+import type { Platform } from "@tollgate/stage/dev-platform.ts";
+import { findFreePort } from "@tollgate/stage/process.ts";
+import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { openTestDatabase, type TestDatabase, urlOf } from "../gateway/src/db/testing.ts";
 
@@ -87,13 +87,13 @@ describe("the container image", { skip }, () => {
     const url = new URL(urlOf(db.connection));
     if (socket !== undefined) url.searchParams.set("host", "/database");
     await writeFile(join(folderOf("secrets"), "database_url"), `${url.href}\n`);
-    await writeFile(join(folderOf("secrets"), "key_pepper"), `${PEPPER}\n`);
-    [port, internalPort] = [await freePort(), await freePort()];
+    await writeFile(join(folderOf("secrets"), "key_pepper"), `${TEST_KEY_PEPPER}\n`);
+    [port, internalPort] = [await findFreePort(), await findFreePort()];
     env = {
       HOST: "127.0.0.1",
       PORT: String(port),
       INTERNAL_PORT: String(internalPort),
-      PLANE_PORT: String(await freePort()),
+      PLANE_PORT: String(await findFreePort()),
       DATA_DIR: "/data",
       DATABASE_URL_FILE: "/run/secrets/database_url",
       KEY_PEPPER_FILE: "/run/secrets/key_pepper",
@@ -223,7 +223,7 @@ describe("the container image", { skip }, () => {
     const command = ["/node", "/app/host/bin/tollgate-host.mjs", ...flags];
     start({ role: "host", command, env: { TOLLGATE_HOST_TOKEN: token } });
     const answer = await eventually(`a node answers; they said\n${said}`, async () => {
-      const response = await chat({ ready: { gateway_url, api_key } }, {}, { max_tokens: 4 });
+      const response = await sendScriptedChat({ ready: { gateway_url, api_key } }, {}, { max_tokens: 4 });
       return response.status === 200 && ((await response.json()) as { usage: { completion_tokens: number } });
     });
     assert.ok(answer.usage.completion_tokens > 0);

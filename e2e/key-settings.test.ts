@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
-import { events, readText } from "@tollgate/stage/raw-http.ts";
-import { ask, script } from "@tollgate/stage/requests.ts";
+import { readText, splitEvents } from "@tollgate/stage/raw-http.ts";
+import { makeScriptPrompt, sendUserMessage } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 
 const IGNORED = "x-tollgate-ignored";
@@ -37,12 +37,12 @@ describe("settings of an API key", () => {
   after(() => stage?.close());
 
   const chunksOf = async (response: Response): Promise<Chunk["choices"][number][]> =>
-    events(await response.text())
+    splitEvents(await response.text())
       .filter((data) => data !== "[DONE]")
       .flatMap((data) => (JSON.parse(data) as Chunk).choices);
 
   describe("request labels", () => {
-    const labelled = { model: "tiny-3b", prompt: script({ text: "x" }), user: "me@example.com" };
+    const labelled = { model: "tiny-3b", prompt: makeScriptPrompt({ text: "x" }), user: "me@example.com" };
     const labelOf = async (response: Response): Promise<unknown> => {
       assert.equal(response.status, 200);
       const record = (await stage.record(response)) as unknown as { label: string | null };
@@ -51,17 +51,17 @@ describe("settings of an API key", () => {
 
     test("the fields user and metadata.label are listed as ignored unless the key's labels are on", async () => {
       const { key } = await stage.builder();
-      const response = await ask(stage, key, { ...labelled, metadata: { label: "nightly" } });
+      const response = await sendUserMessage(stage, key, { ...labelled, metadata: { label: "nightly" } });
       assert.equal(response.headers.get(IGNORED), "user, metadata");
       assert.equal(await labelOf(response), null);
     });
 
     test("with labels on, the field that is stored as the label is not listed as ignored", async () => {
       const { key } = await stage.builder(undefined, { labels: true });
-      const byUser = await ask(stage, key, { ...labelled, metadata: { other: "x" } });
+      const byUser = await sendUserMessage(stage, key, { ...labelled, metadata: { other: "x" } });
       assert.equal(byUser.headers.get(IGNORED), "metadata");
       assert.equal(await labelOf(byUser), "me@example.com");
-      const byLabel = await ask(stage, key, { ...labelled, metadata: { label: "nightly" } });
+      const byLabel = await sendUserMessage(stage, key, { ...labelled, metadata: { label: "nightly" } });
       assert.equal(byLabel.headers.get(IGNORED), "user");
       assert.equal(await labelOf(byLabel), "nightly");
     });
@@ -79,7 +79,7 @@ describe("settings of an API key", () => {
     for (const { id, vendor } of data) assert.equal(vendor.allowed, id === "tiny-3b" ? undefined : false, id);
     const one = (await get(`/v1/models/${THINKS}`)) as { vendor: { allowed?: boolean } };
     assert.equal(one.vendor.allowed, false);
-    const refused = await ask(stage, key, { model: THINKS, prompt: script({ text: "x" }) });
+    const refused = await sendUserMessage(stage, key, { model: THINKS, prompt: makeScriptPrompt({ text: "x" }) });
     assert.deepEqual(
       [refused.status, ((await refused.json()) as { error: { code: string } }).error.code],
       [404, "model_not_found"],
@@ -87,12 +87,12 @@ describe("settings of an API key", () => {
   });
 
   describe("the key setting reasoning_content", () => {
-    const prompt = script({ reasoning: "I think so.", text: "It is so." });
+    const prompt = makeScriptPrompt({ reasoning: "I think so.", text: "It is so." });
 
     test("a key without the setting gets no reasoning_content, in plain responses and in streams", async () => {
       const { key } = await stage.builder();
-      const whole = await (await ask(stage, key, { model: THINKS, prompt })).text();
-      const streamed = await (await ask(stage, key, { model: THINKS, prompt, stream: true })).text();
+      const whole = await (await sendUserMessage(stage, key, { model: THINKS, prompt })).text();
+      const streamed = await (await sendUserMessage(stage, key, { model: THINKS, prompt, stream: true })).text();
       for (const text of [whole, streamed]) {
         assert.ok(text.includes('"vendor_reasoning_content":"I think so."'));
         assert.ok(!text.includes('"reasoning_content"'));
@@ -101,7 +101,7 @@ describe("settings of an API key", () => {
 
     test("the field contains the reasoning, streamed before the answer and in addition to vendor_reasoning_content", async () => {
       const { key } = await stage.builder(undefined, { reasoningContent: true });
-      const whole = (await (await ask(stage, key, { model: THINKS, prompt })).json()) as Whole;
+      const whole = (await (await sendUserMessage(stage, key, { model: THINKS, prompt })).json()) as Whole;
       const { role: _, ...message } = whole.choices[0]?.message ?? {};
       assert.deepEqual(message, {
         content: "It is so.",
@@ -109,7 +109,7 @@ describe("settings of an API key", () => {
         reasoning_content: "I think so.",
       });
 
-      const chunks = await chunksOf(await ask(stage, key, { model: THINKS, prompt, stream: true }));
+      const chunks = await chunksOf(await sendUserMessage(stage, key, { model: THINKS, prompt, stream: true }));
       const thoughts = chunks.filter(({ delta }) => "reasoning_content" in delta);
       assert.equal(thoughts.map(({ delta }) => delta.reasoning_content).join(""), "I think so.");
       assert.ok(thoughts.every(({ delta }) => Object.keys(delta).length === 1));
@@ -122,9 +122,9 @@ describe("settings of an API key", () => {
     });
 
     test("reasoning that has reached the client is billed if the node then fails", async () => {
-      const orders = script({ reasoning: "one two three four", text: "x", garbage_after: 2 });
+      const orders = makeScriptPrompt({ reasoning: "one two three four", text: "x", garbage_after: 2 });
       const { key } = await stage.builder(undefined, { reasoningContent: true });
-      const response = await ask(stage, key, { model: THINKS, prompt: orders, stream: true });
+      const response = await sendUserMessage(stage, key, { model: THINKS, prompt: orders, stream: true });
       assert.match(await readText(response), /"code":"upstream_failed"/);
       const record = await stage.record(response);
       assert.deepEqual([record?.outcome, record?.attempts], ["upstream_failed", 1]);
@@ -133,15 +133,17 @@ describe("settings of an API key", () => {
 
     test("answers of a model without reasoning have no reasoning_content", async () => {
       const { key } = await stage.builder(undefined, { reasoningContent: true });
-      const text = await (await ask(stage, key, { model: "tiny-3b", prompt: script({ text: "x" }) })).text();
+      const text = await (
+        await sendUserMessage(stage, key, { model: "tiny-3b", prompt: makeScriptPrompt({ text: "x" }) })
+      ).text();
       assert.ok(!text.includes("reasoning_content"));
     });
   });
 
   test("if the chat template opens the reasoning, output up to </think> is reasoning, and stop strings do not end it", async () => {
     const { key } = await stage.builder();
-    const prompt = script({ text: "I think END of it.</think>It is END so." });
-    const whole = (await (await ask(stage, key, { model: OPENED, prompt, stop: ["END"] })).json()) as Whole;
+    const prompt = makeScriptPrompt({ text: "I think END of it.</think>It is END so." });
+    const whole = (await (await sendUserMessage(stage, key, { model: OPENED, prompt, stop: ["END"] })).json()) as Whole;
     assert.deepEqual(whole.choices, [
       {
         index: 0,
@@ -149,7 +151,9 @@ describe("settings of an API key", () => {
         finish_reason: "stop",
       },
     ]);
-    const chunks = await chunksOf(await ask(stage, key, { model: OPENED, prompt, stop: ["END"], stream: true }));
+    const chunks = await chunksOf(
+      await sendUserMessage(stage, key, { model: OPENED, prompt, stop: ["END"], stream: true }),
+    );
     assert.equal(chunks.map(({ delta }) => delta.content ?? "").join(""), "It is ");
   });
 });

@@ -9,9 +9,9 @@ import {
   removeDataDir,
   runTollgate,
   startPlatform,
-} from "@tollgate/stage/dev.ts";
+} from "@tollgate/stage/dev-platform.ts";
 import { assertBalanced, readBuilderAccount } from "@tollgate/stage/ledger-check.ts";
-import { chat } from "@tollgate/stage/requests.ts";
+import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 
 /** The number of long streams among a hundred: some must still run at the kill, but no more than the node has slots. */
@@ -51,7 +51,7 @@ describe("gateways that are killed during requests", () => {
       const orders = (i: number): object =>
         i < LONG_STREAMS ? { tokens: 5000, delta_ms: 100 } : { tokens: 5 * (i - LONG_STREAMS + 1), delta_ms: 4 };
       const ended = Array.from({ length: streams }, (_, i) =>
-        chat(platform, orders(i), { stream: true, max_tokens: 5000 })
+        sendScriptedChat(platform, orders(i), { stream: true, max_tokens: 5000 })
           .then((response) => response.text())
           .catch(() => undefined),
       );

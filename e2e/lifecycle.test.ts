@@ -9,11 +9,18 @@ import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
-import { findDatabase, openDatabase, PRIVATE_DATABASE } from "@tollgate/stage/database.ts";
-import { isAlive, newDataDir, type Platform, removeDataDir, runTollgate, startPlatform } from "@tollgate/stage/dev.ts";
+import { findDatabase, openDatabase, PRIVATE_DATABASE_ENV } from "@tollgate/stage/database.ts";
+import {
+  isAlive,
+  newDataDir,
+  type Platform,
+  removeDataDir,
+  runTollgate,
+  startPlatform,
+} from "@tollgate/stage/dev-platform.ts";
 import { ROOT, startGatewayProcess } from "@tollgate/stage/gateway-process.ts";
 import { assertBalanced, readBuilderAccount } from "@tollgate/stage/ledger-check.ts";
-import { chat } from "@tollgate/stage/requests.ts";
+import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 
 const FLAGS = ["--engine", "scripted", "--models", "tiny-3b"];
@@ -35,7 +42,7 @@ describe("starting, stopping and restarting a platform", () => {
   });
 
   const start = async (): Promise<Platform> => {
-    platform = await startPlatform(dataDir, FLAGS, PRIVATE_DATABASE);
+    platform = await startPlatform(dataDir, FLAGS, PRIVATE_DATABASE_ENV);
     return platform;
   };
 
@@ -46,7 +53,7 @@ describe("starting, stopping and restarting a platform", () => {
     const { base_url, gateway_url } = first.ready;
     assert.equal(base_url, `${gateway_url}/v1`);
     assert.ok(first.output().includes(`Base URL  ${base_url}\n`), first.output());
-    assert.equal((await chat(first, { text: "hello" })).status, 200);
+    assert.equal((await sendScriptedChat(first, { text: "hello" })).status, 200);
     const { balance } = await readBuilderAccount(first);
     assert.ok(balance < 5_000_000_000_000n);
     assert.equal(await first.stop(), 0);
@@ -55,7 +62,7 @@ describe("starting, stopping and restarting a platform", () => {
     const second = await start();
     assert.equal(second.ready.api_key, first.ready.api_key);
     assert.equal((await readBuilderAccount(second)).balance, balance);
-    assert.equal((await chat(second, { text: "again" })).status, 200);
+    assert.equal((await sendScriptedChat(second, { text: "again" })).status, 200);
     await assertBalanced(second);
   });
 
@@ -63,12 +70,12 @@ describe("starting, stopping and restarting a platform", () => {
     const second = runTollgate(["dev", "--port", "0", "--data", dataDir, ...FLAGS]);
     assert.equal(await second.ended, 1);
     assert.match(complaint(second.output()), new RegExp(`${platform.ready.pids.gateway}`));
-    assert.equal((await chat(platform, { text: "still here" })).status, 200);
+    assert.equal((await sendScriptedChat(platform, { text: "still here" })).status, 200);
   });
 
   test("after kill -9 during a stream, the next start serves, charges nothing twice and leaves no old process", async () => {
     const first = platform;
-    const stream = await chat(first, { tokens: 100_000, delta_ms: 100 }, { stream: true });
+    const stream = await sendScriptedChat(first, { tokens: 100_000, delta_ms: 100 }, { stream: true });
     const reader = stream.body?.getReader();
     await reader?.read();
     assert.ok((await readBuilderAccount(first)).held > 0n);
@@ -84,7 +91,7 @@ describe("starting, stopping and restarting a platform", () => {
       first.ready.pids.postgres,
       "the database that was left running is adopted",
     );
-    assert.equal((await chat(second, { text: "alive" })).status, 200);
+    assert.equal((await sendScriptedChat(second, { text: "alive" })).status, 200);
     await assertBalanced(second);
     // A lost request keeps its hold until the lease ends, so the test sets the lease's end to now. It repeats this,
     // because the first sweep may extend leases if none has run for a while.
@@ -99,7 +106,10 @@ describe("starting, stopping and restarting a platform", () => {
 
   test("a local node that dies is restarted and serves again", async () => {
     process.kill(platform.ready.pids.nodes[0] as number, "SIGKILL");
-    await eventually("the node is back", async () => (await chat(platform, { text: "back" })).status === 200);
+    await eventually(
+      "the node is back",
+      async () => (await sendScriptedChat(platform, { text: "back" })).status === 200,
+    );
   });
 });
 
@@ -159,7 +169,7 @@ describe("the start of a platform", () => {
     assert.match(second.output(), new RegExp(`local-1 is paused.*console/host/nodes/${one}`));
     assert.match(second.output(), /Tollgate is ready/);
     assert.equal(second.ready.pids.nodes.length, 2);
-    assert.equal((await chat(second, { text: "by the other one" })).status, 200);
+    assert.equal((await sendScriptedChat(second, { text: "by the other one" })).status, 200);
     const barring = runTollgate(["admin", "node", "quarantine", two, "--reason", "smoke", "--data", dataDir]);
     assert.equal(await barring.ended, 0, barring.output());
     assert.equal(await second.stop(), 0);
@@ -167,9 +177,12 @@ describe("the start of a platform", () => {
     const third = await startPlatform(dataDir, flags);
     assert.match(third.output(), /local-1 is paused/);
     assert.match(third.output(), new RegExp(`local-2 is in quarantine \\(smoke\\).*admin node release ${two}`));
-    assert.equal((await chat(third, { text: "nobody" })).status, 503);
+    assert.equal((await sendScriptedChat(third, { text: "nobody" })).status, 503);
     assert.equal((await own(third, `/${one}/resume`, "POST")).status, 200);
-    await eventually("the resumed one serves", async () => (await chat(third, { text: "back" })).status === 200);
+    await eventually(
+      "the resumed one serves",
+      async () => (await sendScriptedChat(third, { text: "back" })).status === 200,
+    );
     assert.equal(await third.stop(), 0);
   });
 });

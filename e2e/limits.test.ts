@@ -10,8 +10,8 @@ import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { waitPastMidnight } from "@tollgate/stage/periods.ts";
 import { skipWithoutNats } from "@tollgate/stage/plane.ts";
-import { events, readText, send } from "@tollgate/stage/raw-http.ts";
-import { ask } from "@tollgate/stage/requests.ts";
+import { readText, sendRawRequest, splitEvents } from "@tollgate/stage/raw-http.ts";
+import { sendUserMessage } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Uuid } from "../gateway/src/base/ids.ts";
@@ -88,7 +88,7 @@ describe(`limits of keys and models, on ${GATEWAYS} gateways`, () => {
   const models = (key: string, n = 0): Promise<Response> =>
     fetch(`${at(n).baseUrl}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
   const chat = (key: string, orders: object, more: object = {}, n = 0, signal: AbortSignal | null = null) =>
-    ask(
+    sendUserMessage(
       at(n),
       key,
       { model: "tiny-3b", prompt: `#script ${JSON.stringify(orders)}`, max_tokens: 500, ...more },
@@ -368,12 +368,12 @@ describe(`limits of keys and models, on ${GATEWAYS} gateways`, () => {
       for (const n of [0, 1]) {
         const headers = { authorization: `Bearer ${key}` };
         const body = JSON.stringify({ model: "tiny-3b", messages: [{ role: "user", content: "hi" }] });
-        const whole = await send(at(n).baseUrl, { path: "/v1/chat/completions", headers, body });
+        const whole = await sendRawRequest(at(n).baseUrl, { path: "/v1/chat/completions", headers, body });
         await assertGoldenAnswer("errors/503-limits-away", whole);
         assert.equal((await chat(key, { text: "x" }, { stream: true }, n)).status, 503);
         assert.equal((await models(key, n)).status, 503);
       }
-      assert.equal(events(await inTime(stage, "the stream ends", running.text())).at(-1), "[DONE]");
+      assert.equal(splitEvents(await inTime(stage, "the stream ends", running.text())).at(-1), "[DONE]");
       await stage.noHolds();
       assert.equal(await records(), before + 1, "only the running request is in the history");
       await valkey.start();
@@ -409,7 +409,7 @@ test("with LIMITS_WHEN_AWAY=local, a gateway applies limits by itself while Valk
   const { account } = await stage.builder();
   const { token } = await makeKey(stage.query, account);
   const { internalUrl } = stage.gateway;
-  const hello = (): Promise<Response> => ask(stage, token, { model: "tiny-3b", prompt: "hi" });
+  const hello = (): Promise<Response> => sendUserMessage(stage, token, { model: "tiny-3b", prompt: "hi" });
   assert.equal((await hello()).status, 200);
   t.after(() => valkey.thaw());
   valkey.freeze();

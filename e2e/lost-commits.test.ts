@@ -8,16 +8,23 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 
-import { CREDIT, type Host, makeKey, NO_LIMITS, openBuilder, openHost } from "@tollgate/stage/accounts.ts";
-import { PEPPER } from "@tollgate/stage/database.ts";
-import { newDataDir, removeDataDir, runTollgate } from "@tollgate/stage/dev.ts";
+import {
+  DEFAULT_CREDIT_PICO,
+  HIGH_KEY_LIMITS,
+  type Host,
+  makeKey,
+  openBuilder,
+  openHost,
+} from "@tollgate/stage/accounts.ts";
+import { TEST_KEY_PEPPER } from "@tollgate/stage/database.ts";
+import { newDataDir, removeDataDir, runTollgate } from "@tollgate/stage/dev-platform.ts";
 import { type GatewayProcess, startGatewayProcess } from "@tollgate/stage/gateway-process.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import type { Process } from "@tollgate/stage/process.ts";
 import { requestUuid } from "@tollgate/stage/raw-http.ts";
-import { ask, script, waitForFirstOutput } from "@tollgate/stage/requests.ts";
+import { makeScriptPrompt, sendUserMessage, waitForFirstOutput } from "@tollgate/stage/requests.ts";
 import { type Postgres, startPostgres } from "@tollgate/stage/servers/postgres.ts";
-import { HONEST_NODES } from "@tollgate/stage/shared-servers.ts";
+import { HONEST_NODES_ENV } from "@tollgate/stage/shared-servers.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { publicId, type Uuid } from "../gateway/src/base/ids.ts";
 
@@ -37,11 +44,11 @@ describe("a failover that lost recent commits", () => {
   before(async () => {
     dataDir = await newDataDir();
     postgres = await startPostgres();
-    env = { DATABASE_URL: postgres.url, KEY_PEPPER: PEPPER, PAYOUT_HOLD_DAYS: "0", ...HONEST_NODES };
+    env = { DATABASE_URL: postgres.url, KEY_PEPPER: TEST_KEY_PEPPER, PAYOUT_HOLD_DAYS: "0", ...HONEST_NODES_ENV };
     gateway = await startGatewayProcess(dataDir, env);
     host = await openHost(postgres.query);
-    account = await openBuilder(postgres.query, CREDIT);
-    key = (await makeKey(postgres.query, account, NO_LIMITS)).token;
+    account = await openBuilder(postgres.query, DEFAULT_CREDIT_PICO);
+    key = (await makeKey(postgres.query, account, HIGH_KEY_LIMITS)).token;
     const ready = { gateway_url: gateway.baseUrl, host_token: host.token };
     node = await startNode({ ready }, { name: "node", model: MODEL, slots: 16 });
   });
@@ -53,7 +60,7 @@ describe("a failover that lost recent commits", () => {
   });
 
   const chat = (orders: object, more: object = {}, by = key): Promise<Response> =>
-    ask(gateway, by, { model: MODEL, prompt: script(orders), ...more });
+    sendUserMessage(gateway, by, { model: MODEL, prompt: makeScriptPrompt(orders), ...more });
   /** Sends requests and returns the IDs of those with a complete answer. */
   const answered = async (count: number): Promise<string[]> => {
     const ids: string[] = [];
@@ -116,7 +123,7 @@ describe("a failover that lost recent commits", () => {
 
   test("gateways charge every answer once, keep a revoked key revoked, and report the loss", async () => {
     const kept = await answered(3);
-    const revoked = await makeKey(postgres.query, account, NO_LIMITS);
+    const revoked = await makeKey(postgres.query, account, HIGH_KEY_LIMITS);
     assert.equal((await chat({ tokens: 1 }, {}, revoked.token)).status, 200);
     await postgres.kill("standby");
     const lost = await answered(ANSWERS);
@@ -148,7 +155,7 @@ describe("a failover that lost recent commits", () => {
     const [sums] = await postgres.query<{ spent: string; charged: string }>(
       `select (select $2::bigint + 7000000000000 - balance from ledger_account where id = $1)::text as spent,
               (select sum(charge_pico) from request where account_id = $1)::text as charged`,
-      [account, CREDIT.toString()],
+      [account, DEFAULT_CREDIT_PICO.toString()],
     );
     assert.equal(sums?.spent, sums?.charged, "none is charged twice");
     assert.match(await admin("ledger", "check"), /The ledger balances/);

@@ -8,16 +8,16 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
-import { NO_LIMITS } from "@tollgate/stage/accounts.ts";
+import { HIGH_KEY_LIMITS } from "@tollgate/stage/accounts.ts";
 import { assertBalanced, type RecordRow } from "@tollgate/stage/ledger-check.ts";
 import { newAgent, startNode } from "@tollgate/stage/nodes/agent.ts";
-import { nodeApi } from "@tollgate/stage/nodes/hand-made.ts";
+import { nodeApi } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { type NatsPlane, openNats, skipWithoutNats } from "@tollgate/stage/plane.ts";
 import type { Process } from "@tollgate/stage/process.ts";
 import { readParts, readText } from "@tollgate/stage/raw-http.ts";
-import { ask, findErrorCode } from "@tollgate/stage/requests.ts";
-import { type Network, openNetwork, whyNoNetwork } from "@tollgate/stage/servers/network.ts";
-import { type Builder, HONEST_NODES, type Host, type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
+import { findErrorCode, sendUserMessage } from "@tollgate/stage/requests.ts";
+import { explainMissingNetwork, type Network, openNetwork } from "@tollgate/stage/servers/network.ts";
+import { type Builder, HONEST_NODES_ENV, type Host, type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
 import {
@@ -41,7 +41,7 @@ class Client {
 
   chat(orders: object, more: object = {}, signal?: AbortSignal): Promise<Response> {
     const prompt = `#script ${JSON.stringify(orders)}`;
-    return ask(this.#stage, this.#builder.key, { model: "tiny-3b", prompt, ...more }, signal);
+    return sendUserMessage(this.#stage, this.#builder.key, { model: "tiny-3b", prompt, ...more }, signal);
   }
 
   async serves(model: string): Promise<boolean> {
@@ -114,7 +114,7 @@ for (const plane of ["hub", "nats"] as const) {
     let lost: Process;
 
     before(async () => {
-      stage = await openStage({ as: "in-process", plane, env: HONEST_NODES });
+      stage = await openStage({ as: "in-process", plane, env: HONEST_NODES_ENV });
       client = new Client(stage, await stage.builder());
       const start = async (name: string, model: string): Promise<Process> => {
         const ready = { gateway_url: stage.baseUrl, host_token: (await stage.host()).token };
@@ -213,7 +213,7 @@ for (const plane of ["hub", "nats"] as const) {
   });
 }
 
-const noNetwork = await whyNoNetwork();
+const noNetwork = await explainMissingNetwork();
 
 describe("a node whose network connection is cut", { skip: noNetwork ?? false }, () => {
   let network: Network;
@@ -225,7 +225,7 @@ describe("a node whose network connection is cut", { skip: noNetwork ?? false },
 
   before(async () => {
     network = await openNetwork();
-    stage = await openStage({ as: "in-process", env: { ...HONEST_NODES, HOST: network.near } });
+    stage = await openStage({ as: "in-process", env: { ...HONEST_NODES_ENV, HOST: network.near } });
     client = new Client(stage, await stage.builder());
     host = await stage.host();
     directory = await mkdtemp(join(tmpdir(), "tollgate-far-"));
@@ -293,9 +293,9 @@ describe("a gateway that loses its NATS server", { skip: skipWithoutNats }, () =
       Number(new URL(url).port),
     );
     const itsPlane = { ...nats.env, NATS_URL: cable.url, PLANE_PUBLIC_URL: url };
-    const env = { ...HONEST_NODES, ...itsPlane, DISPATCH_DEADLINE_MS: String(DEADLINE_MS) };
+    const env = { ...HONEST_NODES_ENV, ...itsPlane, DISPATCH_DEADLINE_MS: String(DEADLINE_MS) };
     stage = await openStage({ as: "in-process", env });
-    client = new Client(stage, await stage.builder(undefined, { ...NO_LIMITS, labels: true }));
+    client = new Client(stage, await stage.builder(undefined, { ...HIGH_KEY_LIMITS, labels: true }));
     node = await stage.node({ models: ["tiny-3b"] });
   });
   after(async () => {

@@ -7,9 +7,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Builder } from "@tollgate/stage/accounts.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
-import { nodeApi } from "@tollgate/stage/nodes/hand-made.ts";
+import { nodeApi } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { waitPastMidnight } from "@tollgate/stage/periods.ts";
-import { ask, script, waitForFirstOutput } from "@tollgate/stage/requests.ts";
+import { makeScriptPrompt, sendUserMessage, waitForFirstOutput } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage, type StageNode } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 
@@ -38,7 +38,7 @@ describe("the node API", () => {
   const call = <T>(method: string, path: string, body?: object) =>
     nodeApi<T>(stage, node.host.token, method, path, body);
   const chat = (orders: object, more: object = {}): Promise<Response> =>
-    ask(stage, builder.key, { model: MODEL, prompt: script(orders), ...more });
+    sendUserMessage(stage, builder.key, { model: MODEL, prompt: makeScriptPrompt(orders), ...more });
   const refused = async (status: number, code: string, ...args: Parameters<typeof call>): Promise<string> => {
     const { status: got, body } = await call<object>(...args);
     assert.deepEqual([got, body.error?.code], [status, code], JSON.stringify(body));
@@ -197,7 +197,7 @@ describe("automatic quarantine", () => {
   test("quarantines a node after five failures in twenty jobs, with the evidence", async () => {
     const { key } = await stage.builder();
     const statusOf = async (orders: object): Promise<number> =>
-      (await ask(stage, key, { model: MODEL, prompt: script(orders) })).status;
+      (await sendUserMessage(stage, key, { model: MODEL, prompt: makeScriptPrompt(orders) })).status;
     for (let i = 0; i < 5; i++) assert.equal(await statusOf({ text: "x", fail_after: 0 }), 502);
     await eventually("it is barred", async () => (await statusOf({ text: "x" })) === 503);
     const [row] = await stage.query<{ reason: string; evidence: { failures: number; kinds: object }; by: string }>(

@@ -15,9 +15,9 @@ import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import { makeKey, openBuilder } from "@tollgate/stage/accounts.ts";
 import { openDatabase } from "@tollgate/stage/database.ts";
-import { newDataDir, type Platform, removeDataDir, runTollgate, startPlatform } from "@tollgate/stage/dev.ts";
+import { newDataDir, type Platform, removeDataDir, runTollgate, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { readText } from "@tollgate/stage/raw-http.ts";
-import { chat } from "@tollgate/stage/requests.ts";
+import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { fillVariables, formatLineName, readDashboards } from "../tools/dashboards/dashboards.ts";
 import { Prometheus, skipWithoutPrometheus } from "./outside/prometheus.ts";
@@ -130,16 +130,16 @@ describe("metrics, log lines and traces", () => {
       await readText(answer);
       asked[what] = answer.headers.get("x-request-id") ?? assert.fail("no id");
     };
-    await remember("ok", await chat(platform, { tokens: 5 }));
-    await remember("stream", await chat(platform, { tokens: 5 }, { stream: true }));
-    await remember("failed", await chat(platform, { tokens: 5, fail_after: 2 }));
-    await remember("wrong", await chat(platform, {}, { model: "no-such-model" }));
+    await remember("ok", await sendScriptedChat(platform, { tokens: 5 }));
+    await remember("stream", await sendScriptedChat(platform, { tokens: 5 }, { stream: true }));
+    await remember("failed", await sendScriptedChat(platform, { tokens: 5, fail_after: 2 }));
+    await remember("wrong", await sendScriptedChat(platform, {}, { model: "no-such-model" }));
     const stranger = { ready: { ...platform.ready, api_key: "tsk_live_nobody" } };
-    await remember("stranger", await chat(stranger, {}));
+    await remember("stranger", await sendScriptedChat(stranger, {}));
     // A request that is refused early has no model, and one for an unknown path has no route. The charts' lines for
     // these requests must have names too.
     const barred = { ready: { ...platform.ready, api_key: barredKey } };
-    await (await chat(barred, {})).text();
+    await (await sendScriptedChat(barred, {})).text();
     await (await fetch(`${platform.ready.gateway_url}/nowhere`)).text();
   };
   const page = async (): Promise<string> => (await fetch(`http://${internal}/metrics`)).text();

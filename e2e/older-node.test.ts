@@ -10,7 +10,7 @@ import { delimiter, join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { openDatabase } from "@tollgate/stage/database.ts";
-import { isAlive, newDataDir, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { isAlive, newDataDir, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 
 const TOLLGATE = fileURLToPath(new URL("../gateway/bin/tollgate.mjs", import.meta.url));

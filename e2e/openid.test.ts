@@ -6,13 +6,13 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
-import { freePort } from "@tollgate/stage/process.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { findFreePort } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { skipWithout } from "../tools/third-party-programs.ts";
+import { skipReasonWithout } from "../tools/third-party-programs.ts";
 import { ConsoleClient } from "./console-client.ts";
 import { OPENID_CLIENT, type OpenIdPeer, openDex, openOidcProvider, PASSWORD } from "./outside/openid.ts";
-import { Visitor } from "./outside/visitor.ts";
+import { ThirdPartyVisitor } from "./outside/visitor.ts";
 
 interface Refusal {
   msg: string;
@@ -24,11 +24,11 @@ interface Refusal {
 let dataDir: string;
 let platform: Platform;
 const peers: Record<string, OpenIdPeer> = {};
-const skipWithoutDex = skipWithout("dex");
+const skipWithoutDex = skipReasonWithout("dex");
 
 before(async () => {
   dataDir = await newDataDir();
-  const port = await freePort();
+  const port = await findFreePort();
   const origin = `http://127.0.0.1:${port}`;
   const at = (id: string): string => `${origin}/console/api/auth/callback/${id}`;
   peers.library = await openOidcProvider([at("library")], {
@@ -62,7 +62,7 @@ after(async () => {
 /** Starts a sign-in at the console and signs in at the provider. Returns the URL to which the provider redirects. */
 async function visit(client: ConsoleClient, provider: string, login: string): Promise<URL> {
   const { url } = await client.send<{ url: string }>("POST", "auth/sign-in/openid", { provider });
-  const visitor = new Visitor();
+  const visitor = new ThirdPartyVisitor();
   const isBack = ({ origin }: URL): boolean => origin === platform.ready.gateway_url;
   let page = await visitor.open(url, isBack);
   // Fills in the provider's sign-in page and, at some providers, the consent page.

@@ -9,8 +9,14 @@ import { after, before, describe, test } from "node:test";
 import { type KeyTraits, makeKey, openBuilder } from "@tollgate/stage/accounts.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
-import { events, type RawRequest, type RawResponse, requestUuid, send } from "@tollgate/stage/raw-http.ts";
-import { ask as askChat, script } from "@tollgate/stage/requests.ts";
+import {
+  type RawRequest,
+  type RawResponse,
+  requestUuid,
+  sendRawRequest,
+  splitEvents,
+} from "@tollgate/stage/raw-http.ts";
+import { sendUserMessage as askChat, makeScriptPrompt } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 
 const FREE = "tiny-3b";
@@ -180,7 +186,7 @@ describe("the order in which a request is checked", () => {
       broke: await openBuilder(stage.query, 0n),
     };
     const { token } = await makeKey(stage.query, accounts.rich);
-    const prompt = script({ tokens: 2, delta_ms: 1_500 });
+    const prompt = makeScriptPrompt({ tokens: 2, delta_ms: 1_500 });
     filling = await askChat(stage, token, { model: FULL, prompt, stream: true });
     assert.equal(filling.status, 200);
   });
@@ -216,11 +222,11 @@ describe("the order in which a request is checked", () => {
       ...(padding !== "" && { chunked: true }),
       ...(claimsBytes !== undefined && { claimsBytes }),
     };
-    return await send(stage.baseUrl, sent);
+    return await sendRawRequest(stage.baseUrl, sent);
   };
   /** Returns the error code. For an error without a code: its type with the field, or with "JSON". */
   const answerOf = ({ text }: RawResponse): string => {
-    const last = text.startsWith("data: ") ? (events(text).at(-1) as string) : text;
+    const last = text.startsWith("data: ") ? (splitEvents(text).at(-1) as string) : text;
     const { error } = JSON.parse(last) as {
       error: { code?: string; type: string; param?: string; message: string };
     };
@@ -277,7 +283,7 @@ describe("the order in which a request is checked", () => {
     const headers = { authorization: `Bearer ${token}` };
     const sent = { path: sound().path, headers, claimsBytes: 1_000_000 };
     const answers: RawResponse[] = [];
-    for (let i = 0; i < 3; i++) answers.push(await send(stage.baseUrl, sent));
+    for (let i = 0; i < 3; i++) answers.push(await sendRawRequest(stage.baseUrl, sent));
     for (const got of answers) assert.deepEqual([got.status, answerOf(got)], [402, "insufficient_credits"]);
     assert.deepEqual(
       answers.map(({ headers }) => headers["x-ratelimit-remaining-requests"]),
@@ -290,7 +296,8 @@ describe("the order in which a request is checked", () => {
     const { token } = await makeKey(stage.query, account);
     const body = JSON.stringify({ model: "no-such-model", messages: [{ role: "user", content: "hi" }] });
     const status = async (): Promise<number> =>
-      (await send(stage.baseUrl, { path: sound().path, headers: { authorization: `Bearer ${token}` }, body })).status;
+      (await sendRawRequest(stage.baseUrl, { path: sound().path, headers: { authorization: `Bearer ${token}` }, body }))
+        .status;
     assert.equal(await status(), 402);
     await stage.query("select ledger_transfer(gen_random_uuid(), 'grant', $1, 1000000, 'test')", [account]);
     assert.equal(await status(), 402, "by a balance that is at most a second old");

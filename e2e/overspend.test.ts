@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { makeKey, NO_LIMITS } from "@tollgate/stage/accounts.ts";
+import { HIGH_KEY_LIMITS, makeKey } from "@tollgate/stage/accounts.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { runWithinOnePeriod } from "@tollgate/stage/periods.ts";
-import { ask, script } from "@tollgate/stage/requests.ts";
+import { makeScriptPrompt, sendUserMessage } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import type { TestDatabase } from "../gateway/src/db/testing.ts";
 import { checkLedger } from "../gateway/src/ledger/check.ts";
@@ -16,7 +16,7 @@ const MODEL = "tiny-3b";
  * The answer uses its whole cap, so that the charge equals the hold. It begins after half a second, so that requests
  * overlap.
  */
-const REQUEST = { model: MODEL, prompt: script({ tokens: 40, overrun: true, ttft_ms: 500 }), max_tokens: 20 };
+const REQUEST = { model: MODEL, prompt: makeScriptPrompt({ tokens: 40, overrun: true, ttft_ms: 500 }), max_tokens: 20 };
 const AT_ONCE = 200;
 
 interface Refusal {
@@ -34,7 +34,7 @@ describe("overspending by concurrent requests", () => {
     const node = { models: [MODEL] };
     stage = await openStage({ as: "in-process", clock: "running", nodes: [node, node] });
     const { key } = await stage.builder();
-    const record = await stage.record(await ask(stage, key, REQUEST));
+    const record = await stage.record(await sendUserMessage(stage, key, REQUEST));
     assert.equal(record?.outcome, "ok");
     assert.equal(record?.charge_pico, record?.hold_pico);
     price = BigInt(record?.hold_pico ?? 0);
@@ -47,7 +47,7 @@ describe("overspending by concurrent requests", () => {
     stage.clock.advance(MODEL_SHARING_MS + 1);
     const answers = await Promise.all(
       Array.from({ length: AT_ONCE }, async () => {
-        const response = await ask(stage, key, REQUEST);
+        const response = await sendUserMessage(stage, key, REQUEST);
         const { error } = (await response.json()) as { error?: Refusal };
         assert.equal(response.status, error === undefined ? 200 : 402, JSON.stringify(error));
         return error;
@@ -64,7 +64,10 @@ describe("overspending by concurrent requests", () => {
   test("a key with a budget for 37 of 200 concurrent requests gets exactly 37 answers, and the errors name the budget", async () => {
     const { account } = await stage.builder();
     const { id, before, refused, after } = await runWithinOnePeriod("day", async () => {
-      const { id, token } = await makeKey(stage.query, account, { ...NO_LIMITS, budgetDay: price * 37n + price / 2n });
+      const { id, token } = await makeKey(stage.query, account, {
+        ...HIGH_KEY_LIMITS,
+        budgetDay: price * 37n + price / 2n,
+      });
       const before = await stage.balance(account);
       const refused = await manyAtOnce(token);
       await stage.noHolds();

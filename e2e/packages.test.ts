@@ -12,9 +12,9 @@ import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { connect, openDatabase, readIfExists } from "@tollgate/stage/database.ts";
-import { newDataDir, type ReadyFile, removeDataDir } from "@tollgate/stage/dev.ts";
-import { chat } from "@tollgate/stage/requests.ts";
+import { connectToDatabase, openDatabase, readIfExists } from "@tollgate/stage/database.ts";
+import { newDataDir, type ReadyFile, removeDataDir } from "@tollgate/stage/dev-platform.ts";
+import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { packPackage } from "../tools/release/build.ts";
 import { PACKAGES } from "../tools/release/packages.ts";
@@ -169,7 +169,7 @@ suite("npm packages", () => {
     });
 
     const answer = await eventually("the chat is answered", async () => {
-      const response = await chat({ ready }, { text: "from a package" });
+      const response = await sendScriptedChat({ ready }, { text: "from a package" });
       return response.status === 503 ? undefined : response;
     });
     const body = (await answer.json()) as { usage: { completion_tokens: number } };
@@ -184,7 +184,7 @@ suite("npm packages", () => {
     assert.match(await long.text(), /"context_length_exceeded"|maximum context length/);
     assert.equal(long.status, 400);
 
-    const database = await connect(dataDir);
+    const database = await connectToDatabase(dataDir);
     const { rows } = await database.query("select charge_pico from request where charge_pico > 0");
     await database.end();
     assert.equal(rows.length, 1);

@@ -11,8 +11,8 @@ import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { type DemoProvider, openDemoProvider } from "@tollgate/demo-provider/demo-provider.ts";
 import type { Sale } from "@tollgate/demo-provider/sale.ts";
-import { connect } from "@tollgate/stage/database.ts";
-import { newDataDir, type Platform, removeDataDir, runTollgate, startPlatform } from "@tollgate/stage/dev.ts";
+import { connectToDatabase } from "@tollgate/stage/database.ts";
+import { newDataDir, type Platform, removeDataDir, runTollgate, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { assertBalanced, readBuilderAccount } from "@tollgate/stage/ledger-check.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { systemClock } from "../gateway/src/base/clock.ts";
@@ -282,7 +282,7 @@ describe("a gateway that is killed during a payment", () => {
       await platform.ended;
       wire.hold = "nothing";
       // Delays the retry by an hour, so that the next gateway does not retry before the test allows it.
-      const books = await connect(dataDir);
+      const books = await connectToDatabase(dataDir);
       await books.query("update payment_automatic set next_at = now() + interval '1 hour' where next_at is not null");
       await books.end();
       platform = await startPlatform(dataDir, ["--no-node"], env);

@@ -12,9 +12,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
-import { freePort, newProcess } from "@tollgate/stage/process.ts";
-import { ask } from "@tollgate/stage/requests.ts";
-import { HONEST_NODES, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
+import { findFreePort, newProcess } from "@tollgate/stage/process.ts";
+import { sendUserMessage } from "@tollgate/stage/requests.ts";
+import { HONEST_NODES_ENV, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { parseDatabaseUrl } from "../gateway/src/db/address.ts";
 import { openDatabaseProxy } from "../gateway/src/db/testing/proxy.ts";
 import type { TestDatabase } from "../gateway/src/db/testing.ts";
@@ -61,7 +61,7 @@ for (const { of, command, version, without } of releases) {
         const { key, account } = await stage.builder();
         const before = await stage.balance(account);
         const prompt = '#script {"text":"hello"}';
-        const asked = Array.from({ length: REQUESTS }, () => ask(stage, key, { model: "tiny-3b", prompt }));
+        const asked = Array.from({ length: REQUESTS }, () => sendUserMessage(stage, key, { model: "tiny-3b", prompt }));
         let charged = 0n;
         for (const response of await Promise.all(asked)) {
           assert.equal(response.status, 200, await response.text());
@@ -98,10 +98,10 @@ async function open(
   { command, mode, more }: { command: string[]; mode: string; more: string },
 ): Promise<Pooled> {
   const directory = await mkdtemp(join(tmpdir(), "tollgate-pgbouncer-"));
-  const stage = await openStage({ as: "processes", gateways: 0, env: HONEST_NODES });
+  const stage = await openStage({ as: "processes", gateways: 0, env: HONEST_NODES_ENV });
   const proxy = await openDatabaseProxy((stage.shared.database as TestDatabase).connection);
   const { user, database, hosts } = parseDatabaseUrl(proxy.connection.connectionString);
-  const port = await freePort();
+  const port = await findFreePort();
   const file = join(directory, "pgbouncer.ini");
   const lines = [
     "[databases]",

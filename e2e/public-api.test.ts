@@ -5,13 +5,13 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import {
   assertBalanced,
-  lastRecord,
   readBuilderAccount,
   readHostAccount,
+  readLastRecord,
   readPlatformAccount,
 } from "@tollgate/stage/ledger-check.ts";
-import { events, requestUuid } from "@tollgate/stage/raw-http.ts";
-import { script as scripted } from "@tollgate/stage/requests.ts";
+import { requestUuid, splitEvents } from "@tollgate/stage/raw-http.ts";
+import { makeScriptPrompt as scripted } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import OpenAI from "openai";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
@@ -67,7 +67,7 @@ describe("the public API", () => {
     assert.equal((await readHostAccount(stage)).balance - hostBefore.balance, share);
     assert.equal((await readPlatformAccount(stage)).balance - feesBefore.balance, charge - share);
 
-    const record = await lastRecord(stage);
+    const record = await readLastRecord(stage);
     assert.equal(record.outcome, "ok");
     assert.equal(BigInt(record.charge_pico), charge);
     assert.equal(BigInt(record.hold_pico), BigInt(usage.prompt_tokens) * 20_000n + 50n * 40_000n);
@@ -99,7 +99,7 @@ describe("the public API", () => {
     assert.deepEqual([message.content, message.vendor_reasoning_content], ["It is so.", "I think about it."]);
     assert.equal(whole.usage?.completion_tokens, 5 + 4);
     assert.deepEqual(whole.usage?.completion_tokens_details, { reasoning_tokens: 5 });
-    assert.equal((await lastRecord(stage)).reasoning_tokens, 5);
+    assert.equal((await readLastRecord(stage)).reasoning_tokens, 5);
 
     const streamed = { stream: true, stream_options: { include_usage: true } } as const;
     const chunks = await Array.fromAsync(
@@ -122,7 +122,7 @@ describe("the public API", () => {
     });
     assert.equal(answer.choices[0]?.finish_reason, "length");
     assert.equal(answer.usage?.completion_tokens, 7);
-    assert.equal((await lastRecord(stage)).completion_tokens, 7);
+    assert.equal((await readLastRecord(stage)).completion_tokens, 7);
     await assertBalanced(stage);
   });
 
@@ -138,7 +138,7 @@ describe("the public API", () => {
     const chunks = await Array.fromAsync(await client.completions.create({ model: "mid-14b", prompt, stream: true }));
     assert.equal(chunks.map((chunk) => chunk.choices[0]?.text).join(""), "four five");
     assert.ok(chunks.every((chunk) => chunk.object === "text_completion"));
-    assert.equal((await lastRecord(stage)).endpoint, "completion");
+    assert.equal((await readLastRecord(stage)).endpoint, "completion");
   });
 
   test("embeddings are one vector of 1,024 values per input, in order, and only the input is charged", async () => {
@@ -156,7 +156,7 @@ describe("the public API", () => {
     assert.deepEqual(list.data[0]?.embedding, list.data[2]?.embedding);
     assert.notDeepEqual(list.data[0]?.embedding, list.data[1]?.embedding);
     assert.equal(list.usage.total_tokens, list.usage.prompt_tokens);
-    const record = await lastRecord(stage);
+    const record = await readLastRecord(stage);
     assert.equal(BigInt(record.charge_pico), BigInt(list.usage.prompt_tokens) * 10_000n);
     assert.equal(record.hold_pico, record.charge_pico);
   });
@@ -173,7 +173,7 @@ describe("the public API", () => {
     ] as const) {
       const response = await post(path, { model: "tiny-3b", ...fields });
       const text = await response.text();
-      const chunks = text.startsWith("data: ") ? events(text).slice(0, -1) : [text];
+      const chunks = text.startsWith("data: ") ? splitEvents(text).slice(0, -1) : [text];
       const answers = chunks.map((chunk) => JSON.parse(chunk) as { id: string; created: number });
       const requestId = response.headers.get("x-request-id") as string;
       for (const { id, created } of answers) {
@@ -305,7 +305,7 @@ describe("the public API", () => {
       });
       assert.equal(answer.choices[0]?.finish_reason, "length");
       assert.equal(answer.usage?.total_tokens, 8192);
-      const { hold_pico, prompt_tokens } = await lastRecord(stage);
+      const { hold_pico, prompt_tokens } = await readLastRecord(stage);
       assert.equal(BigInt(hold_pico), BigInt(prompt_tokens) * 20_000n + 8192n * 40_000n);
     }
   });
@@ -326,7 +326,7 @@ describe("the public API", () => {
     const last = await ask(8_191 - around, orders);
     assert.equal(last.choices[0]?.finish_reason, "length");
     assert.deepEqual(last.usage, { prompt_tokens: 8_191, completion_tokens: 1, total_tokens: 8_192 });
-    const record = await lastRecord(stage);
+    const record = await readLastRecord(stage);
     assert.deepEqual([record.finish_reason, record.completion_tokens], ["length", 1]);
 
     const jobs = async () => (await stage.query("select id from request")).length;
@@ -348,7 +348,7 @@ describe("the public API", () => {
     assert.equal(answer.choices[0]?.message.content, "one two ");
     assert.equal(answer.choices[0]?.finish_reason, "stop");
     assert.equal(answer.usage?.completion_tokens, 3);
-    const { charge_pico, finish_reason, prompt_tokens } = await lastRecord(stage);
+    const { charge_pico, finish_reason, prompt_tokens } = await readLastRecord(stage);
     const charge = BigInt(prompt_tokens) * 20_000n + 3n * 40_000n;
     assert.deepEqual([BigInt(charge_pico), finish_reason], [charge, "stop"]);
     assert.equal(payer.balance - (await readBuilderAccount(stage)).balance, charge);
@@ -366,7 +366,7 @@ describe("the public API", () => {
     const empty = await client.chat.completions.create({ ...ask, stop: "one" });
     assert.deepEqual([empty.choices[0]?.message.content, empty.choices[0]?.finish_reason], ["", "stop"]);
     assert.equal(empty.usage?.completion_tokens, 0);
-    const record = await lastRecord(stage);
+    const record = await readLastRecord(stage);
     assert.deepEqual([record.outcome, record.attempts, record.completion_tokens], ["ok", 1, 0]);
     assert.ok(BigInt(record.charge_pico) > 0n && BigInt(record.host_pico) > 0n);
     await assertBalanced(stage);

@@ -6,10 +6,10 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
-import { lastRecord } from "@tollgate/stage/ledger-check.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { readLastRecord } from "@tollgate/stage/ledger-check.ts";
 import { type OpenPlane, onEveryPlane } from "@tollgate/stage/plane.ts";
-import { chat } from "@tollgate/stage/requests.ts";
+import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 
 /**
  * The lifetime of credentials in seconds. Agents renew after two thirds; the remaining 8 s are enough even on a very
@@ -36,10 +36,10 @@ onEveryPlane("renewal", (openPlane) => {
 
   test("an answer that takes longer than two lifetimes of its node's credentials arrives complete", async () => {
     const tokens = ((2 * LIFE_S + 2) * 1000) / DELTA_MS;
-    const response = await chat(platform, { tokens, delta_ms: DELTA_MS }, { stream: true });
+    const response = await sendScriptedChat(platform, { tokens, delta_ms: DELTA_MS }, { stream: true });
     const text = await response.text();
     assert.match(text, /data: \[DONE\]\s*$/);
-    const { outcome, attempts, completion_tokens } = await lastRecord(platform);
+    const { outcome, attempts, completion_tokens } = await readLastRecord(platform);
     assert.deepEqual([outcome, attempts], ["ok", 1]);
     assert.ok(completion_tokens >= tokens);
     const log = await readFile(join(dataDir, "gateway.log"), "utf8");

@@ -7,14 +7,14 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request } from "node:http";
 import { after, before, describe, test } from "node:test";
-import { openBalanced, STEADY_MODELS } from "@tollgate/stage/balanced.ts";
+import { openBalancedStage, STEADY_LOAD_MODELS } from "@tollgate/stage/balanced-stage.ts";
 import type { GatewayProcess } from "@tollgate/stage/gateway-process.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
-import { ask as askPath, CHAT, startSteadyLoad } from "@tollgate/stage/load/steady.ts";
+import { sendSteadyRequest as askPath, CHAT_REQUEST, startSteadyLoad } from "@tollgate/stage/load/steady.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import { skipWithoutNats as skip } from "@tollgate/stage/plane.ts";
 import { readParts, readText } from "@tollgate/stage/raw-http.ts";
-import { ask, findErrorCode, readAnswerText } from "@tollgate/stage/requests.ts";
+import { findErrorCode, readAnswerText, sendUserMessage } from "@tollgate/stage/requests.ts";
 import type { Builder, ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
@@ -36,17 +36,17 @@ describe("restarting, killing and stopping gateways", { skip }, () => {
   let builder: Builder;
 
   before(async () => {
-    stage = await openBalanced();
+    stage = await openBalancedStage();
     builder = await stage.builder();
-    for (let i = 0; i < 2; i++) await stage.node({ models: STEADY_MODELS });
+    for (let i = 0; i < 2; i++) await stage.node({ models: STEADY_LOAD_MODELS });
     for (const { baseUrl } of stage.gateways) {
-      await eventually("it serves", async () => (await askPath(baseUrl, builder.key, CHAT)).status === 200);
+      await eventually("it serves", async () => (await askPath(baseUrl, builder.key, CHAT_REQUEST)).status === 200);
     }
   });
   after(() => stage?.close());
 
   const chat = ({ baseUrl }: GatewayProcess, model: string, prompt: string, more: object = {}): Promise<Response> =>
-    ask({ baseUrl }, builder.key, { model, prompt, max_tokens: 5_000, ...more });
+    sendUserMessage({ baseUrl }, builder.key, { model, prompt, max_tokens: 5_000, ...more });
 
   /** Returns the status code and state that the internal port reports; "gone" once nothing listens. */
   const told = async ({ internalPort }: GatewayProcess, path: string): Promise<string> => {

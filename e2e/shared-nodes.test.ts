@@ -5,13 +5,19 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { runTollgate } from "@tollgate/stage/dev.ts";
+import { runTollgate } from "@tollgate/stage/dev-platform.ts";
 import type { RecordRow } from "@tollgate/stage/ledger-check.ts";
-import { nodeApi } from "@tollgate/stage/nodes/hand-made.ts";
+import { nodeApi } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { skipWithoutNats as skip } from "@tollgate/stage/plane.ts";
 import { readParts } from "@tollgate/stage/raw-http.ts";
-import { ask, findErrorCode, readAnswerText } from "@tollgate/stage/requests.ts";
-import { type Builder, HONEST_NODES, type InProcessStage, openStage, type StageNode } from "@tollgate/stage/stage.ts";
+import { findErrorCode, readAnswerText, sendUserMessage } from "@tollgate/stage/requests.ts";
+import {
+  type Builder,
+  HONEST_NODES_ENV,
+  type InProcessStage,
+  openStage,
+  type StageNode,
+} from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
 
@@ -27,7 +33,7 @@ describe("two gateways that share their nodes", { skip }, () => {
   let [a, b]: Gateway[] = [];
 
   before(async () => {
-    stage = await openStage({ as: "in-process", gateways: 2, plane: "nats", clock: "running", env: HONEST_NODES });
+    stage = await openStage({ as: "in-process", gateways: 2, plane: "nats", clock: "running", env: HONEST_NODES_ENV });
     [a, b] = stage.gateways;
     builder = await stage.builder();
     node = await stage.node({ models: ["tiny-3b"] });
@@ -36,7 +42,7 @@ describe("two gateways that share their nodes", { skip }, () => {
 
   const chat = (gateway: Gateway | undefined, orders: object, more: object = {}): Promise<Response> => {
     const prompt = `#script ${JSON.stringify(orders)}`;
-    return ask(gateway as Gateway, builder.key, { model: "tiny-3b", prompt, ...more });
+    return sendUserMessage(gateway as Gateway, builder.key, { model: "tiny-3b", prompt, ...more });
   };
   const bothServe = async (): Promise<void> => {
     for (const gateway of [a, b])

@@ -8,7 +8,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { createServer, connect as dial, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
-import { connect, openDatabase } from "@tollgate/stage/database.ts";
+import { connectToDatabase, openDatabase } from "@tollgate/stage/database.ts";
 import {
   newDataDir,
   type Platform,
@@ -16,9 +16,9 @@ import {
   removeDataDir,
   runTollgate,
   startPlatform,
-} from "@tollgate/stage/dev.ts";
+} from "@tollgate/stage/dev-platform.ts";
 import { assertBalanced, type RecordRow, readBuilderAccount } from "@tollgate/stage/ledger-check.ts";
-import { chat } from "@tollgate/stage/requests.ts";
+import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 
 const FLAGS = ["--engine", "scripted", "--nodes", "2", "--models", "tiny-3b"];
@@ -120,7 +120,7 @@ describe("answers that were given while the database was unreachable", () => {
   };
   /** Sends requests, cuts the database off while they run, and returns the IDs of the answered requests. */
   const answers = async (): Promise<string[]> => {
-    const asked = Array.from({ length: REQUESTS }, (_, i) => chat(platform, LONG, { stream: i % 2 === 0 }));
+    const asked = Array.from({ length: REQUESTS }, (_, i) => sendScriptedChat(platform, LONG, { stream: i % 2 === 0 }));
     // Waits for the gateway's own count of busy slots: a hold is in the database before the gateway has its result.
     await eventually("all have their credit, and are with the nodes", async () => (await busySlots()) === REQUESTS);
     database.cut();
@@ -193,7 +193,7 @@ describe("answers that were given while the database was unreachable", () => {
     await platform.ended;
     database.mend();
     // Simulates another gateway, without this disk, that ends the expired holds.
-    const store = await connect(dataDir);
+    const store = await connectToDatabase(dataDir);
     await store.query("update hold_sweep set at = now()");
     await store.query("update hold set expires_at = now() - interval '1 second'");
     await store.query("select ledger_expire(1000, '6 seconds')");

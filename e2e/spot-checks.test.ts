@@ -5,9 +5,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
-import { HONEST_ANSWER, honest } from "@tollgate/stage/nodes/behaviours.ts";
-import { HandMadeNode, nodeApi } from "@tollgate/stage/nodes/hand-made.ts";
-import { ask } from "@tollgate/stage/requests.ts";
+import { answerHonestly, HONEST_ANSWER } from "@tollgate/stage/nodes/behaviours.ts";
+import { HandMadeNode, nodeApi } from "@tollgate/stage/nodes/hand-made-node.ts";
+import { sendUserMessage } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 
@@ -36,7 +36,7 @@ describe("a node that returns wrong output", () => {
       env: async (folder) => ({ AUTO_QUARANTINE: "true", CATALOGUE_FILE: await writeCatalogue(folder, plain) }),
     });
     for (const answer of [HONEST_ANSWER, HONEST_ANSWER, HONEST_ANSWER, HONEST_ANSWER, JUNK]) {
-      const behaviour = honest(() => answer);
+      const behaviour = answerHonestly(() => answer);
       const traits = { name: `node ${nodes.length}`, models: [MODEL], behaviour };
       nodes.push(await HandMadeNode.join(stage, await stage.host(), traits));
     }
@@ -51,7 +51,9 @@ describe("a node that returns wrong output", () => {
     const { key } = await stage.builder();
     const isBarred = async () => (await stage.query("select 1 from node_quarantine")).length > 0;
     for (let sent = 0; sent < REQUESTS_MAX && !(await isBarred()); sent += AT_ONCE) {
-      const asked = Array.from({ length: AT_ONCE }, (_, i) => ask(stage, key, { model: MODEL, prompt: `${sent + i}` }));
+      const asked = Array.from({ length: AT_ONCE }, (_, i) =>
+        sendUserMessage(stage, key, { model: MODEL, prompt: `${sent + i}` }),
+      );
       for (const response of await Promise.all(asked)) {
         assert.equal(response.status, 200);
         await response.text();

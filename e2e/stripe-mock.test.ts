@@ -5,16 +5,16 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { assertBalanced, readBuilderAccount } from "@tollgate/stage/ledger-check.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { skipWithout } from "../tools/third-party-programs.ts";
+import { skipReasonWithout } from "../tools/third-party-programs.ts";
 import { ConsoleClient } from "./console-client.ts";
-import { deliver, makeEvent, openStripe, type StripePeer } from "./outside/stripe.ts";
+import { makeStripeEvent, openStripe, type StripePeer, sendStripeEvent } from "./outside/stripe.ts";
 
 const DOLLAR = 1_000_000_000_000n;
 
-describe("purchases checked against Stripe's published API", { skip: skipWithout("stripe-mock") }, () => {
+describe("purchases checked against Stripe's published API", { skip: skipReasonWithout("stripe-mock") }, () => {
   let dataDir: string;
   let platform: Platform;
   let stripe: StripePeer;
@@ -33,7 +33,7 @@ describe("purchases checked against Stripe's published API", { skip: skipWithout
 
   const dollars = async (): Promise<bigint> => (await readBuilderAccount(platform)).balance / DOLLAR;
   const send = (...bodies: string[]): Promise<number[]> =>
-    Promise.all(bodies.map((body) => deliver(`${platform.ready.gateway_url}/webhooks/stripe`, body)));
+    Promise.all(bodies.map((body) => sendStripeEvent(`${platform.ready.gateway_url}/webhooks/stripe`, body)));
 
   /** Opens a checkout. Returns its session as after payment by `payment`. */
   async function buy(packId: string, payment: string) {
@@ -56,10 +56,10 @@ describe("purchases checked against Stripe's published API", { skip: skipWithout
     const before = await dollars();
     const session = await buy("pack_20", "pi_1");
     assert.equal(await dollars(), before, "an open checkout is worth nothing");
-    const completed = makeEvent("checkout.session.completed", session);
+    const completed = makeStripeEvent("checkout.session.completed", session);
     const copies = Array.from({ length: 10 }, () => completed);
     const others = ["completed", "async_payment_succeeded"].map((type) =>
-      makeEvent(`checkout.session.${type}`, session),
+      makeStripeEvent(`checkout.session.${type}`, session),
     );
     assert.deepEqual(new Set(await send(...copies, ...others)), new Set([200]));
     assert.equal(await dollars(), before + 20n);
@@ -79,14 +79,14 @@ describe("purchases checked against Stripe's published API", { skip: skipWithout
     };
     const dispute = { ...(await stripe.get("/v1/disputes/du_2")), ...payment, id: "du_2", amount: 7000 };
     const early = [
-      makeEvent("charge.dispute.created", { ...dispute, status: "needs_response" }),
-      makeEvent("charge.refunded", charge),
-      makeEvent("refund.created", refund),
+      makeStripeEvent("charge.dispute.created", { ...dispute, status: "needs_response" }),
+      makeStripeEvent("charge.refunded", charge),
+      makeStripeEvent("refund.created", refund),
     ];
-    const paid = makeEvent("checkout.session.completed", session);
+    const paid = makeStripeEvent("checkout.session.completed", session);
     for (const body of [...early, paid]) assert.deepEqual(await send(body, body), [200, 200]);
     assert.equal(await dollars(), before);
-    const won = makeEvent("charge.dispute.closed", { ...dispute, status: "won" });
+    const won = makeStripeEvent("charge.dispute.closed", { ...dispute, status: "won" });
     assert.deepEqual(new Set(await send(won, paid, ...early, won)), new Set([200]));
     assert.equal(await dollars(), before + 70n);
     await assertBalanced(platform);
@@ -104,7 +104,7 @@ describe("purchases checked against Stripe's published API", { skip: skipWithout
       status: "complete",
       payment_status: "no_payment_required",
     };
-    assert.deepEqual(await send(makeEvent("checkout.session.completed", saved)), [200]);
+    assert.deepEqual(await send(makeStripeEvent("checkout.session.completed", saved)), [200]);
     const mark = String((Number(before) + 1) * 1_000_000);
     const settings = { enabled: true, amount_micro: "20000000", mark_micro: mark, month_max_micro: "20000000" };
     const { method } = await customer.send<{ method: { last4: string } }>("PUT", "credits/top-up", settings);
@@ -122,7 +122,7 @@ describe("purchases checked against Stripe's published API", { skip: skipWithout
       currency: "usd",
       metadata: { tollgate_checkout: intent?.form.get("metadata[tollgate_checkout]") },
     };
-    const succeeded = makeEvent("payment_intent.succeeded", paid);
+    const succeeded = makeStripeEvent("payment_intent.succeeded", paid);
     assert.deepEqual(await send(succeeded, succeeded), [200, 200]);
     assert.equal(await dollars(), before + 20n);
     const { data } = await customer.send<{ data: { purchase_id: string }[] }>("GET", "payments?limit=1");

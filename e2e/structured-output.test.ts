@@ -5,12 +5,12 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
-import { assertBalanced, lastRecord, readBuilderAccount, untilSettled } from "@tollgate/stage/ledger-check.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { assertBalanced, readBuilderAccount, readLastRecord, waitUntilSettled } from "@tollgate/stage/ledger-check.ts";
 import { readFormatSupport, waitForFormatSupport } from "@tollgate/stage/nodes/agent.ts";
-import { honest } from "@tollgate/stage/nodes/behaviours.ts";
-import { HandMadeNode, type Job } from "@tollgate/stage/nodes/hand-made.ts";
-import { events } from "@tollgate/stage/raw-http.ts";
+import { answerHonestly } from "@tollgate/stage/nodes/behaviours.ts";
+import { type HandMadeJob, HandMadeNode } from "@tollgate/stage/nodes/hand-made-node.ts";
+import { splitEvents } from "@tollgate/stage/raw-http.ts";
 import OpenAI from "openai";
 
 /** A model that only the node with the older agent serves. */
@@ -50,7 +50,7 @@ describe("structured output", () => {
   let dataDir: string;
   let platform: Platform;
   let older: HandMadeNode;
-  const jobsOfOlder: Job[] = [];
+  const jobsOfOlder: HandMadeJob[] = [];
 
   const post = (fields: object, path = "chat/completions"): Promise<Response> =>
     fetch(`${platform.ready.gateway_url}/v1/${path}`, {
@@ -68,7 +68,7 @@ describe("structured output", () => {
     dataDir = await newDataDir();
     platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b"]);
     const stage = { baseUrl: platform.ready.gateway_url, balance: async () => 0n };
-    const answer = honest();
+    const answer = answerHonestly();
     older = await HandMadeNode.join(
       stage,
       { account: "", token: platform.ready.host_token },
@@ -123,10 +123,10 @@ describe("structured output", () => {
     for (const response_format of [undefined, null, { type: "text" }, { type: "json_object" }, river]) {
       const before = (await readBuilderAccount(platform)).balance;
       const { usage } = await whole({ response_format });
-      await untilSettled(platform);
+      await waitUntilSettled(platform);
       const charge = BigInt(usage.prompt_tokens) * PRICE.in + BigInt(usage.completion_tokens) * PRICE.out;
       assert.equal(before - (await readBuilderAccount(platform)).balance, charge);
-      const record = await lastRecord(platform);
+      const record = await readLastRecord(platform);
       assert.deepEqual([record.outcome, BigInt(record.charge_pico)], ["ok", charge]);
       seen.push([usage.prompt_tokens, record.hold_pico]);
     }
@@ -144,7 +144,7 @@ describe("structured output", () => {
     assert.equal(choices[0]?.finish_reason, "length");
     assert.throws(() => JSON.parse(choices[0]?.message?.content ?? ""), SyntaxError);
     assert.equal(usage.completion_tokens, 5);
-    await untilSettled(platform);
+    await waitUntilSettled(platform);
     assert.equal(
       before - (await readBuilderAccount(platform)).balance,
       BigInt(usage.prompt_tokens) * PRICE.in + 5n * PRICE.out,
@@ -194,18 +194,18 @@ describe("structured output", () => {
     assert.deepEqual([whole503.status, whole503.headers.get("x-should-retry")], [503, "true"]);
     assert.ok(Number(whole503.headers.get("retry-after")) >= 1);
     assert.equal(((await whole503.json()) as { error: { code: string } }).error.code, "no_capacity");
-    const record = await lastRecord(platform);
+    const record = await readLastRecord(platform);
     assert.deepEqual([record.outcome, record.charge_pico, record.attempts], ["no_capacity", "0", 0]);
 
     const stream = await post({ model: UNFORMED, response_format: { type: "json_object" }, stream: true });
     assert.equal(stream.status, 200);
-    const told = events(await stream.text());
+    const told = splitEvents(await stream.text());
     assert.equal(JSON.parse(told.at(-1) ?? "").error.code, "no_capacity");
-    await untilSettled(platform);
+    await waitUntilSettled(platform);
     assert.deepEqual(await readBuilderAccount(platform), before);
 
     assert.equal((await post({ model: UNFORMED })).status, 200);
-    await untilSettled(platform);
+    await waitUntilSettled(platform);
     await assertBalanced(platform);
   });
 

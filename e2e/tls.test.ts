@@ -8,12 +8,12 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import { Agent, request } from "node:https";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, runTollgate, startPlatform } from "@tollgate/stage/dev.ts";
+import { newDataDir, type Platform, removeDataDir, runTollgate, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { newAgent } from "@tollgate/stage/nodes/agent.ts";
-import { credentialsOf, enrol } from "@tollgate/stage/nodes/hand-made.ts";
+import { enrolNode, fetchCredentials } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { openNats, skipWithoutNats } from "@tollgate/stage/plane.ts";
-import { ask as askOverHttp } from "@tollgate/stage/requests.ts";
-import { HONEST_NODES, openStage } from "@tollgate/stage/stage.ts";
+import { sendUserMessage as askOverHttp } from "@tollgate/stage/requests.ts";
+import { HONEST_NODES_ENV, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { selfSignedCertificate } from "../gateway/src/plane/hub/testing-certificate.ts";
 
@@ -198,14 +198,14 @@ test("a NATS server with TLS serves only gateways and nodes that trust its certi
   await writeFile(cert, made.cert);
   await writeFile(key, made.key);
   const nats = await openNats({ scheme: "tls", tls: { cert, key } });
-  const env = { ...HONEST_NODES, ...nats.env, NODE_EXTRA_CA_CERTS: cert };
+  const env = { ...HONEST_NODES_ENV, ...nats.env, NODE_EXTRA_CA_CERTS: cert };
   const stage = await openStage({ as: "processes", env });
   const host = await stage.host();
   const agents = { gatewayUrl: stage.baseUrl, hostToken: host.token, directory };
   const trusting = agentOf(agents, "trusting", cert);
   try {
-    const { id } = await enrol(stage, host, { name: "asks", models: ["tiny-3b"] });
-    assert.match((await credentialsOf(stage, host, id)).url, /^tls:/);
+    const { id } = await enrolNode(stage, host, { name: "asks", models: ["tiny-3b"] });
+    assert.match((await fetchCredentials(stage, host, id)).url, /^tls:/);
     const { key: apiKey } = await stage.builder();
     await trusting.start();
     const prompt = `#script ${JSON.stringify({ text: "under cover" })}`;

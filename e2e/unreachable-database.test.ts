@@ -9,11 +9,11 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Status as StatusSchema } from "@tollgate/api/public/status.ts";
 import { openDatabase } from "@tollgate/stage/database.ts";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import { readText } from "@tollgate/stage/raw-http.ts";
-import { chat } from "@tollgate/stage/requests.ts";
+import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { z } from "zod";
 import { type DatabaseProxy, openDatabaseProxy } from "../gateway/src/db/testing/proxy.ts";
@@ -72,7 +72,7 @@ describe("a gateway whose database is unreachable", () => {
     assert.doesNotMatch(error.message, /database|PostgreSQL|connection/i, "the cause is not the client's");
   };
   const everything: [string, () => Promise<Response>][] = [
-    ["inference", () => chat(platform, { text: "hello" })],
+    ["inference", () => sendScriptedChat(platform, { text: "hello" })],
     ["the console", () => ask("/console/api/keys", { headers: { cookie } })],
     ["signing in", signIn],
     ["the node API", () => ask("/node/v1/nodes", { headers: asHost() })],
@@ -85,7 +85,7 @@ describe("a gateway whose database is unreachable", () => {
     return (await response.json()) as Status;
   };
   const isServed = async (): Promise<boolean> => {
-    const response = await chat(platform, { text: "hello" });
+    const response = await sendScriptedChat(platform, { text: "hello" });
     await readText(response);
     return response.status === 200;
   };
@@ -100,7 +100,7 @@ describe("a gateway whose database is unreachable", () => {
       await leave();
       // Waits until cached values, such as which accounts have credit, have expired (within about a second).
       const first = await eventually("a request is refused", async () => {
-        const answer = await chat(platform, { text: "hello" });
+        const answer = await sendScriptedChat(platform, { text: "hello" });
         return answer.status !== 200 && answer;
       });
       await assertRefused("the first one", first);
@@ -115,7 +115,7 @@ describe("a gateway whose database is unreachable", () => {
       const metrics = await (await fetch(`${internal}/metrics`)).text();
       assert.match(metrics, /^tollgate_dependency_up\{dependency="database"\} 0$/m);
       assert.match(metrics, /^tollgate_refused_away_total\{dependency="database"\} [1-9]/m);
-      for (let i = 0; i < REFUSED; i++) await (await chat(platform, { text: "hello" })).text();
+      for (let i = 0; i < REFUSED; i++) await (await sendScriptedChat(platform, { text: "hello" })).text();
       const last = await eventually("the status is the last that is known", async () => {
         const told = await status();
         return told.stale && told;

@@ -9,8 +9,8 @@ import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { openBalanced, STEADY_MODELS } from "@tollgate/stage/balanced.ts";
-import { ask, CHAT, startSteadyLoad } from "@tollgate/stage/load/steady.ts";
+import { openBalancedStage, STEADY_LOAD_MODELS } from "@tollgate/stage/balanced-stage.ts";
+import { CHAT_REQUEST, sendSteadyRequest, startSteadyLoad } from "@tollgate/stage/load/steady.ts";
 import { skipWithoutNats } from "@tollgate/stage/plane.ts";
 import type { ProcessStage } from "@tollgate/stage/stage.ts";
 import { findCommit, ROOT, unpackVersion } from "@tollgate/stage/versions.ts";
@@ -75,7 +75,7 @@ describe("upgrades under load", { skip }, () => {
     released = await unpackVersion((found as { commit: string }).commit);
     next = await makeNextVersion();
     // The database is empty at the start, because the last release creates its own schema.
-    stage = await openBalanced({ sql: await makeSqlDirectory({ after }), gateways: 0 });
+    stage = await openBalancedStage({ sql: await makeSqlDirectory({ after }), gateways: 0 });
     for (const [name, value] of Object.entries(POSTGRES_DEFAULTS)) {
       const [row] = await stage.query<{ sql: string }>(
         "select format('alter database %I set %I to %L', current_database(), $1::text, $2::text) as sql",
@@ -91,8 +91,8 @@ describe("upgrades under load", { skip }, () => {
     const old = await stage.addGateway({}, released);
     const { key } = await stage.builder();
     await stage.joined();
-    for (let i = 0; i < 2; i++) await stage.node({ models: STEADY_MODELS });
-    await eventually("it serves", async () => (await ask(old.baseUrl, key, CHAT)).status === 200);
+    for (let i = 0; i < 2; i++) await stage.node({ models: STEADY_LOAD_MODELS });
+    await eventually("it serves", async () => (await sendSteadyRequest(old.baseUrl, key, CHAT_REQUEST)).status === 200);
     const load = await startSteadyLoad({ query, baseUrl, key });
     await load.more(30);
 

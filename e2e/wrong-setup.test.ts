@@ -10,17 +10,17 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
-import { makeKey, NO_LIMITS } from "@tollgate/stage/accounts.ts";
-import { newDataDir, removeDataDir, runTollgate } from "@tollgate/stage/dev.ts";
+import { HIGH_KEY_LIMITS, makeKey } from "@tollgate/stage/accounts.ts";
+import { newDataDir, removeDataDir, runTollgate } from "@tollgate/stage/dev-platform.ts";
 import { newGateway, ROOT } from "@tollgate/stage/gateway-process.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { runWithinOnePeriod } from "@tollgate/stage/periods.ts";
 import { skipWithoutNats } from "@tollgate/stage/plane.ts";
-import { freePort } from "@tollgate/stage/process.ts";
+import { findFreePort } from "@tollgate/stage/process.ts";
 import { requestUuid } from "@tollgate/stage/raw-http.ts";
-import { ask, script, waitForFirstOutput } from "@tollgate/stage/requests.ts";
-import { openClock, whyNoClock } from "@tollgate/stage/servers/clock.ts";
-import { HONEST_NODES, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
+import { makeScriptPrompt, sendUserMessage, waitForFirstOutput } from "@tollgate/stage/requests.ts";
+import { explainMissingClock, openFakeClock } from "@tollgate/stage/servers/clock.ts";
+import { HONEST_NODES_ENV, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { openDatabaseProxy } from "../gateway/src/db/testing/proxy.ts";
 import type { TestDatabase } from "../gateway/src/db/testing.ts";
@@ -38,7 +38,7 @@ const opened = async (
   t: TestContext,
   options: Partial<Parameters<typeof openStage>[0]> = {},
 ): Promise<ProcessStage> => {
-  const stage = await openStage({ as: "processes", env: HONEST_NODES, ...options } as { as: "processes" });
+  const stage = await openStage({ as: "processes", env: HONEST_NODES_ENV, ...options } as { as: "processes" });
   t.after(() => stage.close());
   return stage;
 };
@@ -46,7 +46,7 @@ const opened = async (
 const started = async (t: TestContext, settings: Record<string, string>, wrapper: string[] = []) => {
   const dataDir = await newDataDir();
   const logFile = join(dataDir, "gateway.log");
-  const [port, internalPort] = [await freePort(), await freePort()];
+  const [port, internalPort] = [await findFreePort(), await findFreePort()];
   const ports = { PORT: String(port), INTERNAL_PORT: String(internalPort), PLANE_PORT: "0" };
   const env = { LOG_LEVEL: "info", WORKERS: "1", DRAIN_DELAY_S: "0", ...ports, ...settings };
   const gateway = newGateway({ name: "gateway", dataDir, logFile, root: ROOT, env, wrapper });
@@ -130,9 +130,9 @@ describe("a gateway with a faulty setup", { skip: skipWithoutPrometheus }, () =>
   });
 
   test("if its clock is a day ahead, grants no daily budget twice, and dates records by the database's clock", {
-    skip: whyNoClock() ?? false,
+    skip: explainMissingClock() ?? false,
   }, async (t) => {
-    const clock = await openClock();
+    const clock = await openFakeClock();
     t.after(() => clock.close());
     const stage = await opened(t, { gateways: 0 });
     const gateway = await stage.addGateway(clock.environment);
@@ -141,12 +141,12 @@ describe("a gateway with a faulty setup", { skip: skipWithoutPrometheus }, () =>
     await stage.node({ models: [MODEL] });
     const { account, key } = await stage.builder();
     const chat = (by: string): Promise<Response> =>
-      ask(stage, by, { model: MODEL, prompt: script({ tokens: 5 }), max_tokens: 20 });
+      sendUserMessage(stage, by, { model: MODEL, prompt: makeScriptPrompt({ tokens: 5 }), max_tokens: 20 });
     const first = await stage.record(await chat(key));
     const seen = await runWithinOnePeriod("day", async () => {
       await clock.jump(0);
       const budgetDay = BigInt(first?.hold_pico ?? 0);
-      const { token } = await makeKey(stage.query, account, { ...NO_LIMITS, budgetDay });
+      const { token } = await makeKey(stage.query, account, { ...HIGH_KEY_LIMITS, budgetDay });
       const statuses = [(await chat(token)).status, (await chat(token)).status];
       await clock.jump(DAY_S);
       return [...statuses, (await chat(token)).status];
@@ -209,7 +209,11 @@ describe("a gateway with a faulty setup", { skip: skipWithoutPrometheus }, () =>
     const { key } = await stage.builder();
     const streams = await Promise.all(
       Array.from({ length: 3 }, () =>
-        ask(stage, key, { model: MODEL, prompt: script({ tokens: 80, delta_ms: 100 }), stream: true }),
+        sendUserMessage(stage, key, {
+          model: MODEL,
+          prompt: makeScriptPrompt({ tokens: 80, delta_ms: 100 }),
+          stream: true,
+        }),
       ),
     );
     const rests = await Promise.all(streams.map(waitForFirstOutput));

@@ -1,9 +1,9 @@
 /**
  * Defines an engine for the suite: how it is installed and started, how a host elects it, and what it does not support.
  */
-import type { BehaviourName } from "./behaviours/names.ts";
+import type { BehaviourName } from "./behaviours/behaviour-names.ts";
 import type { TinyModel } from "./model/model.ts";
-import { SHAPE } from "./model/weights.ts";
+import { MODEL_SHAPE } from "./model/weights.ts";
 import type { Server } from "./servers/server.ts";
 
 export interface Message {
@@ -20,7 +20,7 @@ export interface EmbeddingModel {
  * The catalogue entry for embeddings of the tiny model. Embeddings cannot use `embed-m3`, because the agent uses the
  * tokenizer of the real model for it.
  */
-export const TINY_EMBEDDINGS: EmbeddingModel = { model: "embed-tiny", width: SHAPE.width };
+export const TINY_EMBEDDINGS: EmbeddingModel = { model: "embed-tiny", width: MODEL_SHAPE.width };
 
 export interface EngineUnderTest {
   /** The engine's name for the flags of `npm run engines`. */

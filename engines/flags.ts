@@ -1,9 +1,9 @@
 /** The flags of `npm run engines`. */
 import { parseArgs } from "node:util";
-import { BEHAVIOURS } from "./behaviours/behaviours.ts";
-import type { BehaviourName } from "./behaviours/names.ts";
+import type { BehaviourName } from "./behaviours/behaviour-names.ts";
+import { BEHAVIOUR_CHECKS } from "./behaviours/behaviours.ts";
 import type { EngineUnderTest } from "./engine.ts";
-import { demo, ggufFile } from "./servers/in-agent.ts";
+import { demo, ggufFile } from "./servers/agent-engines.ts";
 import { llamaServer } from "./servers/llama-server.ts";
 import { mlx } from "./servers/mlx.ts";
 import { ollama } from "./servers/ollama.ts";
@@ -11,7 +11,7 @@ import { transformers } from "./servers/transformers.ts";
 import { vllm } from "./servers/vllm.ts";
 
 const ENGINES: EngineUnderTest[] = [llamaServer, ollama, mlx, vllm, transformers, ggufFile, demo];
-const NAMES = Object.keys(BEHAVIOURS) as BehaviourName[];
+const NAMES = Object.keys(BEHAVIOUR_CHECKS) as BehaviourName[];
 
 export interface Flags {
   engines: EngineUnderTest[];

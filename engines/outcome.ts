@@ -1,27 +1,28 @@
 /** The result of checking one behavior with one engine. */
 export type Outcome = { verdict: "ok"; detail?: string } | { verdict: "no" | "FAILED"; reason: string };
 
-export const ok = (detail?: string): Outcome => (detail === undefined ? { verdict: "ok" } : { verdict: "ok", detail });
-export const unsupported = (reason: string): Outcome => ({ verdict: "no", reason });
-export const failed = (reason: string): Outcome => ({ verdict: "FAILED", reason });
+export const okOutcome = (detail?: string): Outcome =>
+  detail === undefined ? { verdict: "ok" } : { verdict: "ok", detail };
+export const unsupportedOutcome = (reason: string): Outcome => ({ verdict: "no", reason });
+export const failedOutcome = (reason: string): Outcome => ({ verdict: "FAILED", reason });
 
 /** An engine's behavior differs from the documented one. Any other thrown error counts as a failure too. */
 export class BehaviorMismatch extends Error {
   override name = "NotAsPromised";
 }
 
-export function expect(condition: boolean, otherwise: string): asserts condition {
+export function expectTrue(condition: boolean, otherwise: string): asserts condition {
   if (!condition) throw new BehaviorMismatch(otherwise);
 }
 
 export function expectSame<T>(what: string, found: T, promised: T): void {
   const [is, should] = [JSON.stringify(found), JSON.stringify(promised)];
-  expect(is === should, `${what}: ${is}, not ${should}`);
+  expectTrue(is === should, `${what}: ${is}, not ${should}`);
 }
 
 const REASON_LENGTH_MAX = 240;
 
-export function failureOf(error: unknown): Outcome {
+export function toFailedOutcome(error: unknown): Outcome {
   const text = error instanceof Error ? error.message : String(error);
-  return failed(text.replaceAll(/\s+/g, " ").trim().slice(0, REASON_LENGTH_MAX));
+  return failedOutcome(text.replaceAll(/\s+/g, " ").trim().slice(0, REASON_LENGTH_MAX));
 }

@@ -3,15 +3,15 @@
  * table of supported behaviors. Exits with 1 if a behavior differs from the documented one.
  */
 import { readFile, writeFile } from "node:fs/promises";
-import { BEHAVIOURS, SETTING_UP } from "./behaviours/behaviours.ts";
-import type { BehaviourName } from "./behaviours/names.ts";
+import type { BehaviourName } from "./behaviours/behaviour-names.ts";
+import { BEHAVIOUR_CHECKS, SETUP_CHECKS } from "./behaviours/behaviours.ts";
 import { expectUnsupported } from "./behaviours/unsupported.ts";
 import type { EngineUnderTest } from "./engine.ts";
 import { type Flags, parseFlags, USAGE } from "./flags.ts";
-import { ensureModel, type TinyModel } from "./model/model.ts";
-import { failed, failureOf, type Outcome } from "./outcome.ts";
+import { ensureTinyModel, type TinyModel } from "./model/model.ts";
+import { failedOutcome, type Outcome, toFailedOutcome } from "./outcome.ts";
 import { openStage, type Stage } from "./stage/stage.ts";
-import { type Column, hasFailed, parseColumns, replaceTable, tableOf, updateColumns } from "./table.ts";
+import { type Column, hasFailed, parseColumns, renderTable, replaceTable, updateColumns } from "./table.ts";
 
 let flags: Flags;
 try {
@@ -25,13 +25,13 @@ if (flags.help) {
   process.exit(0);
 }
 
-const model = await ensureModel();
+const model = await ensureTinyModel();
 const columns: Column[] = [];
 for (const engine of flags.engines) columns.push(await columnOf(engine, flags.behaviours, model));
-console.log(`\n${tableOf(columns)}`);
+console.log(`\n${renderTable(columns)}`);
 if (flags.markdown !== undefined) {
   const document = await readFile(flags.markdown, "utf8");
-  await writeFile(flags.markdown, replaceTable(document, tableOf(updateColumns(parseColumns(document), columns))));
+  await writeFile(flags.markdown, replaceTable(document, renderTable(updateColumns(parseColumns(document), columns))));
 }
 process.exit(hasFailed(columns) ? 1 : 0);
 
@@ -53,11 +53,11 @@ async function columnOf(engine: EngineUnderTest, names: BehaviourName[], model: 
   try {
     stage = await openStage(engine, model);
   } catch (error) {
-    tell("start", failureOf(error));
+    tell("start", toFailedOutcome(error));
     return { title, version, outcomes };
   }
   try {
-    for (const [name, behave] of Object.entries(SETTING_UP)) tell(name, await behave(stage).catch(failureOf));
+    for (const [name, behave] of Object.entries(SETUP_CHECKS)) tell(name, await behave(stage).catch(toFailedOutcome));
     for (const name of names) tell(name, await tried(stage, name));
   } finally {
     await stage.close();
@@ -66,9 +66,9 @@ async function columnOf(engine: EngineUnderTest, names: BehaviourName[], model: 
 }
 
 async function tried(stage: Stage, name: BehaviourName): Promise<Outcome> {
-  if (!stage.host.isUp) return failed("the node does not serve");
+  if (!stage.host.isUp) return failedOutcome("the node does not serve");
   const reason = stage.engine.cannot[name];
-  return await (reason === undefined ? BEHAVIOURS[name](stage) : expectUnsupported(stage, name, reason)).catch(
-    failureOf,
+  return await (reason === undefined ? BEHAVIOUR_CHECKS[name](stage) : expectUnsupported(stage, name, reason)).catch(
+    toFailedOutcome,
   );
 }

@@ -1,8 +1,16 @@
 /** Tests the results table of the engine suite: the text of each cell, and replacing the table in a document. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { failed, type Outcome, ok, unsupported } from "./outcome.ts";
-import { type Column, hasFailed, parseColumns, replaceTable, TABLE_MARKERS, tableOf, updateColumns } from "./table.ts";
+import { failedOutcome, type Outcome, okOutcome, unsupportedOutcome } from "./outcome.ts";
+import {
+  type Column,
+  hasFailed,
+  parseColumns,
+  renderTable,
+  replaceTable,
+  TABLE_MARKERS,
+  updateColumns,
+} from "./table.ts";
 
 const column = (title: string, outcomes: Record<string, Outcome>, leftOut?: string): Column => ({
   title,
@@ -14,11 +22,11 @@ const column = (title: string, outcomes: Record<string, Outcome>, leftOut?: stri
 describe("the results table of the engine suite", () => {
   test("a cell shows ok, no with the reason, FAILED with a note number, or a dash for a behavior not tested", () => {
     const columns = [
-      column("first", { chat: ok(), stop: ok("2 slots"), seed: failed("a | b") }),
-      column("second", { chat: unsupported("it cannot"), seed: failed("a | b") }),
+      column("first", { chat: okOutcome(), stop: okOutcome("2 slots"), seed: failedOutcome("a | b") }),
+      column("second", { chat: unsupportedOutcome("it cannot"), seed: failedOutcome("a | b") }),
     ];
     assert.equal(
-      tableOf(columns),
+      renderTable(columns),
       [
         "| Behaviour | first | second |",
         "|---|---|---|",
@@ -31,21 +39,21 @@ describe("the results table of the engine suite", () => {
       ].join("\n"),
     );
     assert.equal(hasFailed(columns), true);
-    assert.equal(hasFailed([column("third", { chat: unsupported("it cannot"), stop: ok() })]), false);
+    assert.equal(hasFailed([column("third", { chat: unsupportedOutcome("it cannot"), stop: okOutcome() })]), false);
   });
 
   test("an engine that cannot be installed is listed with the reason", () => {
-    assert.equal(tableOf([column("third", {}, "no compiler")]), "- left out: third (1.0): no compiler");
+    assert.equal(renderTable([column("third", {}, "no compiler")]), "- left out: third (1.0): no compiler");
   });
 
   test("a later run of the suite replaces only the cells of the behaviors that it tested", () => {
-    const first = column("first", { chat: ok(), stop: ok("2 slots"), seed: failed("a | b (c)") });
-    const second = column("second", { chat: unsupported("it cannot: (never)") });
-    const document = `${TABLE_MARKERS[0]}\n\n${tableOf([first, second])}\n\n${TABLE_MARKERS[1]}`;
+    const first = column("first", { chat: okOutcome(), stop: okOutcome("2 slots"), seed: failedOutcome("a | b (c)") });
+    const second = column("second", { chat: unsupportedOutcome("it cannot: (never)") });
+    const document = `${TABLE_MARKERS[0]}\n\n${renderTable([first, second])}\n\n${TABLE_MARKERS[1]}`;
     assert.deepEqual(parseColumns(document), [first, second]);
-    const again = column("first", { seed: ok() });
+    const again = column("first", { seed: okOutcome() });
     assert.deepEqual(updateColumns([first, second], [again]), [
-      column("first", { chat: ok(), stop: ok("2 slots"), seed: ok() }),
+      column("first", { chat: okOutcome(), stop: okOutcome("2 slots"), seed: okOutcome() }),
       second,
     ]);
     const newer = { ...again, version: "2.0" };

@@ -1,5 +1,5 @@
 /** Renders the table of results: engines as columns, behaviors as rows, and notes below. */
-import { failed, type Outcome, ok, unsupported } from "./outcome.ts";
+import { failedOutcome, type Outcome, okOutcome, unsupportedOutcome } from "./outcome.ts";
 
 export interface Column {
   title: string;
@@ -12,7 +12,7 @@ export interface Column {
 
 export const TABLE_MARKERS = ["<!-- engines:begin -->", "<!-- engines:end -->"] as const;
 
-export function tableOf(columns: readonly Column[]): string {
+export function renderTable(columns: readonly Column[]): string {
   const tried = columns.filter(({ leftOut }) => leftOut === undefined);
   const names = [...new Set(tried.flatMap(({ outcomes }) => [...outcomes.keys()]))];
   const notes: string[] = [];
@@ -58,9 +58,9 @@ export function parseColumns(document: string): Column[] {
 
 function outcomeOf(text: string, notes: string[]): Outcome | undefined {
   const [, verdict, detail, reason, note] = /^(?:(ok)(?: \((.*)\))?|no: (.*)|FAILED \((\d+)\))$/.exec(text) ?? [];
-  if (verdict !== undefined) return ok(detail);
-  if (reason !== undefined) return unsupported(reason);
-  return note === undefined ? undefined : failed(unescaped(notes[Number(note) - 1] ?? ""));
+  if (verdict !== undefined) return okOutcome(detail);
+  if (reason !== undefined) return unsupportedOutcome(reason);
+  return note === undefined ? undefined : failedOutcome(unescaped(notes[Number(note) - 1] ?? ""));
 }
 
 /** Replaces earlier results by new ones. Results of another engine version are dropped. */

@@ -4,14 +4,14 @@
  * faults get them, because worlds without faults are checked by stricter rules.
  */
 
-import type { Chance } from "@tollgate/stage/chance.ts";
-import { COMMIT_KINDS, type Plan, type PlanItem } from "./plan.ts";
+import type { SeededRandom } from "@tollgate/stage/seeded-random.ts";
+import { COMMITTED_STATEMENT_KINDS, type Plan, type PlanItem } from "./plan.ts";
 import { plainRequest } from "./scenes.ts";
 
 /** The number of requests sent around the moment of a fault, so that the fault can affect one of them. */
 const ASKS = 4;
 
-export function addDatabaseFaults(chance: Chance, plan: Plan): void {
+export function addDatabaseFaults(chance: SeededRandom, plan: Plan): void {
   const has = (pattern: RegExp): boolean => plan.items.some(({ do: what }) => pattern.test(what));
   if (has(/^crash gateway/) && chance.oneIn(2)) plan.items.push(crashAtCommit(chance, plan));
   if (!has(/^store/)) return;
@@ -22,7 +22,7 @@ export function addDatabaseFaults(chance: Chance, plan: Plan): void {
   }
 }
 
-function asksAround(chance: Chance, { accounts, gateways }: Plan, { atMs, ...fault }: PlanItem): PlanItem[] {
+function asksAround(chance: SeededRandom, { accounts, gateways }: Plan, { atMs, ...fault }: PlanItem): PlanItem[] {
   const hangMs = "hangMs" in fault ? fault.hangMs : 100;
   return Array.from({ length: ASKS }, (): PlanItem => {
     const [account, gateway] = [chance.below(accounts.length), chance.below(gateways.length)];
@@ -31,7 +31,7 @@ function asksAround(chance: Chance, { accounts, gateways }: Plan, { atMs, ...fau
   });
 }
 
-export function drawDatabaseFault(chance: Chance, plan: Plan): PlanItem {
+export function drawDatabaseFault(chance: SeededRandom, plan: Plan): PlanItem {
   const atMs = chance.below(plan.endMs);
   switch (chance.below(5)) {
     case 0:
@@ -49,12 +49,12 @@ export function drawDatabaseFault(chance: Chance, plan: Plan): PlanItem {
   }
 }
 
-function crashAtCommit(chance: Chance, { endMs, gateways }: Plan): PlanItem {
+function crashAtCommit(chance: SeededRandom, { endMs, gateways }: Plan): PlanItem {
   return {
     atMs: chance.below(endMs),
     do: "crash at commit",
     gateway: chance.below(gateways.length),
-    of: chance.pick(["ledger_hold", "ledger_settle", ...COMMIT_KINDS]),
+    of: chance.pick(["ledger_hold", "ledger_settle", ...COMMITTED_STATEMENT_KINDS]),
     downMs: chance.pick([10, 5_000, 90_000]),
     powerLoss: chance.oneIn(2),
   };

@@ -3,7 +3,7 @@
  * `scenes.ts` and `money-actions.ts` add theirs.
  */
 
-import { Chance } from "@tollgate/stage/chance.ts";
+import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import { addDatabaseFaults, drawDatabaseFault } from "./database-faults.ts";
 import { addMoneyActions } from "./money-actions.ts";
 import { type AccountPlan, NODE_KINDS, type NodePlan, type Plan, type PlanItem, type RequestPlan } from "./plan.ts";
@@ -35,7 +35,7 @@ const STOPS = [" river", " engine", " paper river", " engine silver"];
 const THREE_HOURS_MS = 3 * 3_600_000;
 
 export function drawPlan(seed: number, options: PlanOptions): Plan {
-  const chance = new Chance(`plan ${seed}`);
+  const chance = new SeededRandom(`plan ${seed}`);
   const endMs = Math.round(options.minutes * 60_000);
   const gateways = options.gateways ?? chance.between(1, 3);
   const nodes = options.nodes ?? chance.between(2, 6);
@@ -70,21 +70,21 @@ export function drawPlan(seed: number, options: PlanOptions): Plan {
   if (faults > 0 && chance.oneIn(3)) plan.items.push(...plainCuts(chance, plan));
   const operations = chance.between(0, 6);
   for (let i = 0; i < operations; i++) plan.items.push(operationPlan(chance, plan));
-  addMoneyActions(new Chance(`people ${seed}`), plan);
-  addCompletions(new Chance(`completions ${seed}`), plan);
-  if (!isCalm) addScenes(new Chance(`scenes ${seed}`), plan);
-  if (!isDense) addDatabaseFaults(new Chance(`store ${seed}`), plan);
+  addMoneyActions(new SeededRandom(`people ${seed}`), plan);
+  addCompletions(new SeededRandom(`completions ${seed}`), plan);
+  if (!isCalm) addScenes(new SeededRandom(`scenes ${seed}`), plan);
+  if (!isDense) addDatabaseFaults(new SeededRandom(`store ${seed}`), plan);
   plan.items.sort((a, b) => a.atMs - b.atMs);
   return plan;
 }
 
 /** Sends some of the text requests to the older endpoint, /v1/completions. */
-function addCompletions(chance: Chance, { items }: Plan): void {
+function addCompletions(chance: SeededRandom, { items }: Plan): void {
   for (const item of items)
     if (item.do === "ask" && chance.oneIn(6) && item.ask.model !== EMBEDDING) item.ask.endpoint = "completion";
 }
 
-function nodePlan(chance: Chance, { hosts, isHonest }: { hosts: number; isHonest: boolean }): NodePlan {
+function nodePlan(chance: SeededRandom, { hosts, isHonest }: { hosts: number; isHonest: boolean }): NodePlan {
   return {
     kind: isHonest || chance.oneIn(3) ? "honest" : chance.pick(NODE_KINDS),
     host: chance.below(hosts),
@@ -94,7 +94,7 @@ function nodePlan(chance: Chance, { hosts, isHonest }: { hosts: number; isHonest
   };
 }
 
-function accountPlan(chance: Chance): AccountPlan {
+function accountPlan(chance: SeededRandom): AccountPlan {
   const isPoor = chance.oneIn(4);
   // A token costs about 40,000 picodollars, so a poor account can pay for a few requests.
   const credit = isPoor ? BigInt(chance.between(0, 60)) * 1_000_000n : 5_000_000_000_000n;
@@ -108,7 +108,7 @@ function accountPlan(chance: Chance): AccountPlan {
 }
 
 function askPlan(
-  chance: Chance,
+  chance: SeededRandom,
   { gateways, accounts, isCalm }: { gateways: number; accounts: number; isCalm: boolean },
 ): RequestPlan {
   const words = chance.pick([0, 1, 5, 20, 60, 200]);
@@ -142,7 +142,7 @@ function askPlan(
   };
 }
 
-function faultPlan(chance: Chance, { endMs, gateways, nodes }: Plan): PlanItem {
+function faultPlan(chance: SeededRandom, { endMs, gateways, nodes }: Plan): PlanItem {
   const atMs = chance.below(endMs);
   const gateway = chance.below(gateways.length);
   const node = chance.below(nodes.length);
@@ -193,17 +193,17 @@ function faultPlan(chance: Chance, { endMs, gateways, nodes }: Plan): PlanItem {
   }
 }
 
-const denseFault = (chance: Chance, plan: Plan): PlanItem =>
+const denseFault = (chance: SeededRandom, plan: Plan): PlanItem =>
   chance.oneIn(5) ? drawDatabaseFault(chance, plan) : faultPlan(chance, plan);
 
 /** Shortens most faults, so that the next fault finds something that it can strike. */
-function briefly(chance: Chance, item: PlanItem): PlanItem {
+function briefly(chance: SeededRandom, item: PlanItem): PlanItem {
   if (chance.oneIn(40)) return item;
   const ms = chance.pick([10, 100, 400, 1_000, 2_500]);
   return { ...item, ...("downMs" in item && { downMs: ms }), ...("forMs" in item && { forMs: ms }) };
 }
 
-function doubleFault(chance: Chance, { endMs, gateways }: Plan): PlanItem[] {
+function doubleFault(chance: SeededRandom, { endMs, gateways }: Plan): PlanItem[] {
   const atMs = chance.below(Math.max(1, endMs - 20_000));
   const forMs = chance.pick([15_000, 90_000]);
   const crashMs = atMs + chance.between(3_000, 12_000);
@@ -217,14 +217,14 @@ function doubleFault(chance: Chance, { endMs, gateways }: Plan): PlanItem[] {
 }
 
 /** Draws cuts at which the plane loses nodes that run jobs, and notices the loss. Gateways must not blame the nodes. */
-function plainCuts(chance: Chance, { endMs, nodes }: Plan): PlanItem[] {
+function plainCuts(chance: SeededRandom, { endMs, nodes }: Plan): PlanItem[] {
   return Array.from({ length: 3 }, () => {
     const cut = { node: chance.below(nodes.length), downMs: chance.pick([10, 1_000]), how: "plane" as const };
     return { atMs: chance.below(endMs), do: "cut node" as const, ...cut };
   });
 }
 
-function operationPlan(chance: Chance, { endMs, accounts, nodes }: Plan): PlanItem {
+function operationPlan(chance: SeededRandom, { endMs, accounts, nodes }: Plan): PlanItem {
   const atMs = chance.below(endMs);
   const account = chance.below(accounts.length);
   const amount = String(BigInt(chance.between(1, 50)) * 1_000_000n);

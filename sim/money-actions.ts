@@ -2,11 +2,11 @@
  * Draws the actions with money other than requests: people buy credit, ask for refunds, own hosts and receive payouts.
  */
 
-import type { Chance } from "@tollgate/stage/chance.ts";
+import type { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import type { Plan, PlanItem } from "./plan.ts";
 import { plainRequest } from "./scenes.ts";
 
-export function addMoneyActions(chance: Chance, plan: Plan): void {
+export function addMoneyActions(chance: SeededRandom, plan: Plan): void {
   const { endMs, accounts, hosts, items } = plan;
   plan.payoutHoldDays = chance.oneIn(4) ? 7 : 0;
   plan.hostOwners = Array.from({ length: hosts }, () => (chance.oneIn(2) ? chance.below(accounts.length) : null));
@@ -22,7 +22,7 @@ export function addMoneyActions(chance: Chance, plan: Plan): void {
   }
 }
 
-function purchase(chance: Chance, { endMs, accounts }: Plan): PlanItem {
+function purchase(chance: SeededRandom, { endMs, accounts }: Plan): PlanItem {
   return {
     atMs: chance.below(Math.ceil(endMs / 2)),
     do: "payment",
@@ -39,7 +39,7 @@ function purchase(chance: Chance, { endMs, accounts }: Plan): PlanItem {
  * Draws an owner in debt: an owner without money buys credit, spends some of it, has the purchase reversed, and
  * meanwhile earns as a host.
  */
-function debt(chance: Chance, { endMs, accounts, gateways }: Plan, account: number): PlanItem[] {
+function debt(chance: SeededRandom, { endMs, accounts, gateways }: Plan, account: number): PlanItem[] {
   Object.assign(accounts[account] as object, { credit: "0", budgetDay: null, tokensPerMinute: null });
   const asks = Array.from({ length: 6 }, (): PlanItem => {
     const atMs = chance.between(Math.floor(endMs / 4), Math.floor(endMs / 2));

@@ -75,7 +75,7 @@ export interface RequestPlan {
 }
 
 /** Kinds of statements after whose commit a gateway may die without receiving the answer. */
-export const COMMIT_KINDS = [
+export const COMMITTED_STATEMENT_KINDS = [
   "ledger_hold",
   "ledger_settle",
   "ledger_transfer",
@@ -83,7 +83,7 @@ export const COMMIT_KINDS = [
   "payout_paid",
   "commit",
 ] as const;
-type CommitKind = (typeof COMMIT_KINDS)[number];
+type CommitKind = (typeof COMMITTED_STATEMENT_KINDS)[number];
 
 export type PlanItem = { atMs: number } & (
   | { do: "ask"; ask: RequestPlan }

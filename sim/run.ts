@@ -88,7 +88,10 @@ async function main(): Promise<number> {
     return 0;
   }
   if (flags.traffic) {
-    const [{ trafficTable }, { loadTokens }] = [await import("./traffic.ts"), await import("./tokens.ts")];
+    const [{ formatTrafficTable: trafficTable }, { loadTokenCounting: loadTokens }] = [
+      await import("./plane-traffic.ts"),
+      await import("./tokens.ts"),
+    ];
     console.log(await trafficTable(await loadTokens()));
     return 0;
   }
@@ -134,7 +137,10 @@ async function main(): Promise<number> {
  * them when other threads run the worlds.
  */
 async function here(): Promise<(plan: Plan, options?: { keepsTrace?: boolean }) => Promise<WorldOutcome>> {
-  const [{ simulate }, { loadTokens }] = [await import("./simulate.ts"), await import("./tokens.ts")];
+  const [{ simulateWorld: simulate }, { loadTokenCounting: loadTokens }] = [
+    await import("./simulate.ts"),
+    await import("./tokens.ts"),
+  ];
   const tokens = await loadTokens();
   return (plan, options) => simulate(plan, tokens, options);
 }

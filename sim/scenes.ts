@@ -3,7 +3,7 @@
  * that adding a scene does not change the rest of a plan.
  */
 
-import type { Chance } from "@tollgate/stage/chance.ts";
+import type { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import type { Plan, PlanItem, RequestPlan } from "./plan.ts";
 
 /** The model of the scenes' requests. Every scene makes sure that some node serves it and has free slots. */
@@ -21,7 +21,7 @@ const ENDS_SCENE = /^(store|cut|slow|crash|drain|limits|revoke)/;
 /** How long an earlier fault may still have effects, in milliseconds. */
 const LASTS_MS = 15_000;
 
-export function addScenes(chance: Chance, plan: Plan): void {
+export function addScenes(chance: SeededRandom, plan: Plan): void {
   const hasStoreTrouble = plan.items.some(({ do: what }) => what.startsWith("store"));
   if (chance.oneIn(5)) {
     const scene = limitsAway(chance, plan);
@@ -40,7 +40,7 @@ export function addScenes(chance: Chance, plan: Plan): void {
  * continue. Some arrive before the gateways notice the failure, and some while gateways refuse requests or count alone.
  * After the recovery the key sends more requests.
  */
-function limitsAway(chance: Chance, plan: Plan): PlanItem[] {
+function limitsAway(chance: SeededRandom, plan: Plan): PlanItem[] {
   makeRoom(plan);
   const account = chance.below(plan.accounts.length);
   const inFlight = chance.between(1, 3);
@@ -74,7 +74,7 @@ function limitsAway(chance: Chance, plan: Plan): PlanItem[] {
  * Draws an outage in which one gateway loses the database for longer than a lease while the others keep it. That
  * gateway settles late the requests that it answers meanwhile.
  */
-function cutFromStore(chance: Chance, plan: Plan): PlanItem[] {
+function cutFromStore(chance: SeededRandom, plan: Plan): PlanItem[] {
   makeRoom(plan);
   const gateway = chance.below(plan.gateways.length);
   const atMs = chance.between(2_000, plan.endMs);
@@ -101,7 +101,7 @@ function addImpostor(plan: Plan): void {
  * Draws embedding requests with several texts each. Their nodes send wrong vectors, or are honest and fall silent after
  * one vector of the first attempt. If the gateway kept that vector, it would blame the node of the next attempt.
  */
-function embeddings(chance: Chance, plan: Plan): PlanItem[] {
+function embeddings(chance: SeededRandom, plan: Plan): PlanItem[] {
   makeRoom(plan);
   const isSilent = chance.oneIn(2);
   const bad = { kind: "bad vectors", models: [EMBEDDING] };

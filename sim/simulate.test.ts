@@ -5,20 +5,20 @@ import { drawPlan } from "./draw-plan.ts";
 import type { Plan } from "./plan.ts";
 import { plainRequest } from "./scenes.ts";
 import { shrinkPlan } from "./shrink-plan.ts";
-import { simulate, type WorldOutcome } from "./simulate.ts";
-import { loadTokens, type TokenCounting } from "./tokens.ts";
+import { simulateWorld, type WorldOutcome } from "./simulate.ts";
+import { loadTokenCounting, type TokenCounting } from "./tokens.ts";
 import { forbidRealTimeAndRandomness } from "./world/real-time-guard.ts";
 
 let tokens: TokenCounting;
 before(async () => {
-  tokens = await loadTokens();
+  tokens = await loadTokenCounting();
 });
 
 describe("a simulation", () => {
   for (const seed of [1, 7, 16, 32, 34, 42]) {
     test(`with seed ${seed} breaks no rule and repeats exactly`, async () => {
       const plan = drawPlan(seed, { minutes: 1 });
-      const [one, other] = [await simulate(plan, tokens), await simulate(plan, tokens)];
+      const [one, other] = [await simulateWorld(plan, tokens), await simulateWorld(plan, tokens)];
       assert.equal(one.violation, undefined);
       assert.equal(one.hash, other.hash);
       assert.ok(one.requests > 10, `${one.requests} requests`);
@@ -27,7 +27,7 @@ describe("a simulation", () => {
 
   test("differs with another seed", async () => {
     const [one, other] = [1, 2].map((seed) => drawPlan(seed, { minutes: 0.2, faults: 0 })) as [Plan, Plan];
-    assert.notEqual((await simulate(one, tokens)).hash, (await simulate(other, tokens)).hash);
+    assert.notEqual((await simulateWorld(one, tokens)).hash, (await simulateWorld(other, tokens)).hash);
   });
 
   test("settles a request late if the gateway that answered it was alone cut off from the database", async () => {
@@ -41,7 +41,7 @@ describe("a simulation", () => {
       { atMs: 1_000, do: "ask", ask },
       { atMs: 2_000, do: "store cut", gateway: 0, forMs: 90_000 },
     ];
-    const { outcomes, violation, trace } = await simulate(plan, tokens, { keepsTrace: true });
+    const { outcomes, violation, trace } = await simulateWorld(plan, tokens, { keepsTrace: true });
     assert.equal(violation, undefined);
     assert.ok(trace.some((line) => line.includes("request settled after its lease expired")));
     assert.deepEqual(outcomes, { ok: 1, "client: answered": 1 });
@@ -60,7 +60,7 @@ describe("a simulation", () => {
       });
     plan.items = plan.items.filter((item) => item.do === "ask").slice(0, 8);
     for (const item of plan.items) if (item.do === "ask") item.ask.script.fault = item.ask.leavesMs = null;
-    const { outcomes, violation } = await simulate(plan, tokens);
+    const { outcomes, violation } = await simulateWorld(plan, tokens);
     assert.equal(violation, undefined);
     assert.deepEqual(outcomes, { ok: 8, "client: answered": 8 });
   });
@@ -88,7 +88,7 @@ describe("a plan that once broke a rule has its expected outcomes", () => {
   for (const [name, outcomes] of FOUND) {
     test(name, async () => {
       const plan = JSON.parse(readFileSync(new URL(`./found/${name}.json`, import.meta.url), "utf8")) as Plan;
-      const outcome = await simulate(plan, tokens);
+      const outcome = await simulateWorld(plan, tokens);
       assert.equal(outcome.violation, undefined);
       assert.deepEqual(outcome.outcomes, outcomes);
     });

@@ -53,7 +53,7 @@ interface SimulateOptions {
   begun?: (world: World) => void;
 }
 
-export async function simulate(
+export async function simulateWorld(
   plan: Plan,
   tokens: TokenCounting,
   { keepsTrace = false, begun }: SimulateOptions = {},

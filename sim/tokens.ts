@@ -6,7 +6,7 @@ import { invariant } from "../gateway/src/base/invariant.ts";
 import type { Meter } from "../gateway/src/metering/meter.ts";
 import { openMeter } from "../gateway/src/metering/metering.ts";
 import { loadTables } from "../gateway/src/metering/tokenizers.ts";
-import { sentence } from "./world/words.ts";
+import { makeSentence } from "./world/words.ts";
 
 export interface TokenCounting {
   meter: Meter;
@@ -16,22 +16,22 @@ export interface TokenCounting {
   textTokens: number;
 }
 
-export async function loadTokens(): Promise<TokenCounting> {
+export async function loadTokenCounting(): Promise<TokenCounting> {
   const meter = openMeter("llama3", await loadTables("llama3"), null);
   const promptOf = async (words: number): Promise<number> => {
-    const messages = [{ role: "user", content: sentence(0, words).trim() }];
+    const messages = [{ role: "user", content: makeSentence(0, words).trim() }];
     return (await meter.countPrompt({ kind: "chat", messages }, 10_000)).tokens;
   };
   const templateTokens = (await promptOf(1)) - 1;
   invariant((await promptOf(40)) === templateTokens + 40, "a word of a prompt is a token");
   const textsOf = async (words: number): Promise<number> => {
-    const texts = Array.from({ length: 10 }, (_, i) => sentence(i, words));
+    const texts = Array.from({ length: 10 }, (_, i) => makeSentence(i, words));
     return (await meter.countPrompt({ kind: "texts", texts }, 10_000)).tokens / texts.length;
   };
   const textTokens = (await textsOf(1)) - 1;
   invariant((await textsOf(7)) === textTokens + 7, "a word of a text to embed is a token");
   const output = meter.openOutput(1_000);
-  output.push("answer", sentence(3, 40));
+  output.push("answer", makeSentence(3, 40));
   invariant(output.end().answerTokens === 40, "a word of an answer is a token");
   return { meter, templateTokens, textTokens };
 }

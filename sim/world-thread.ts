@@ -5,12 +5,15 @@ import type { Plan } from "./plan.ts";
 
 // Enabled before the sources are loaded, so that threads use the cache instead of compiling them again.
 enableCompileCache();
-const ready = Promise.all([import("./simulate.ts"), import("./tokens.ts").then(({ loadTokens }) => loadTokens())]);
+const ready = Promise.all([
+  import("./simulate.ts"),
+  import("./tokens.ts").then(({ loadTokenCounting: loadTokens }) => loadTokens()),
+]);
 let last: Promise<unknown> = ready;
 
 parentPort?.on("message", (plan: Plan) => {
   last = last.then(async () => {
-    const [{ simulate }, tokens] = await ready;
+    const [{ simulateWorld: simulate }, tokens] = await ready;
     const outcome = await simulate(plan, tokens);
     // The trace is left out: to read it, the world is run again on the main thread.
     parentPort?.postMessage({ ...outcome, trace: [] });

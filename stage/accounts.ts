@@ -3,12 +3,12 @@
  * them.
  */
 import { createHmac, randomBytes } from "node:crypto";
-import { PEPPER, type Query } from "./database.ts";
+import { type Query, TEST_KEY_PEPPER } from "./database.ts";
 
 /** The default credit of a builder: $100, in picodollars. */
-export const CREDIT = 100_000_000_000_000n;
+export const DEFAULT_CREDIT_PICO = 100_000_000_000_000n;
 /** Key limits above the load of any suite. */
-export const NO_LIMITS: KeyTraits = { requests: 1_000_000, tokens: 1_000_000_000, inFlight: 10_000 };
+export const HIGH_KEY_LIMITS: KeyTraits = { requests: 1_000_000, tokens: 1_000_000_000, inFlight: 10_000 };
 
 export interface Builder {
   account: string;
@@ -37,7 +37,7 @@ export interface Host {
 export async function openHost(query: Query): Promise<Host> {
   const reference = randomBytes(6).toString("hex");
   const token = `tht_live_${reference}_${randomBytes(22).toString("hex").slice(0, 43)}`;
-  const hash = createHmac("sha256", PEPPER).update(token).digest();
+  const hash = createHmac("sha256", TEST_KEY_PEPPER).update(token).digest();
   const [row] = await query<{ id: string }>(
     `with opened as (insert into account (id, kind, name) values (gen_random_uuid(), 'host', 'strangers') returning id),
           booked as (insert into ledger_account (id, kind) select id, 'host' from opened)
@@ -72,7 +72,7 @@ export interface CreatedKey {
 export async function makeKey(query: Query, account: string, traits: KeyTraits = {}): Promise<CreatedKey> {
   const reference = randomBytes(6).toString("hex");
   const token = `tsk_live_${reference}_${randomBytes(22).toString("hex").slice(0, 43)}`;
-  const hash = createHmac("sha256", PEPPER).update(token).digest();
+  const hash = createHmac("sha256", TEST_KEY_PEPPER).update(token).digest();
   const { requests = null, tokens = null, inFlight = null, revoked = false } = traits;
   const [row] = await query<{ id: string }>(
     `insert into api_key (id, account_id, name, reference, secret_hash, requests_per_minute_max, tokens_per_minute_max,

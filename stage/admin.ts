@@ -11,7 +11,7 @@ import type { InProcessStage } from "./in-process.ts";
 type Said = Partial<Pick<AdminRun, "args" | "flags" | "json">>;
 
 /** Runs the command and returns its exit code and output. */
-export async function admin(
+export async function runAdminCommand(
   { shared, clock, gateway: { newId } }: InProcessStage,
   command: (run: AdminRun) => Promise<number>,
   { args = [], flags = {}, json = false }: Said = {},

@@ -10,13 +10,13 @@ import { sessionOptions } from "../gateway/src/db/session.ts";
 import { openTestDatabase, type TestDatabase, urlOf } from "../gateway/src/db/testing.ts";
 
 /** The KEY_PEPPER of every test platform. It is fixed, so that tests can create keys by SQL. */
-export const PEPPER = "the pepper of the end-to-end tests";
+export const TEST_KEY_PEPPER = "the pepper of the end-to-end tests";
 
 /** The RECEIPT_SEED of platforms with several gateways. */
 export const RECEIPT_SEED = Buffer.alloc(32, "e2e").toString("base64url");
 
 /** Makes a gateway start its private PostgreSQL: an empty variable counts as unset. */
-export const PRIVATE_DATABASE = { DATABASE_URL: "" };
+export const PRIVATE_DATABASE_ENV = { DATABASE_URL: "" };
 
 export type Query = <Row extends object>(sql: string, values?: unknown[]) => Promise<Row[]>;
 
@@ -53,7 +53,7 @@ export async function dropDatabase(dataDir: string): Promise<void> {
 }
 
 /** Connects to the database of the platform on this data directory. */
-export async function connect(dataDir: string): Promise<pg.Client> {
+export async function connectToDatabase(dataDir: string): Promise<pg.Client> {
   const url = findDatabase(dataDir)?.DATABASE_URL;
   const client = new pg.Client({
     ...(url === undefined ? await privateDatabase(dataDir) : { connectionString: url }),
@@ -82,6 +82,6 @@ export async function readIfExists(file: string): Promise<string | undefined> {
 
 const settings = ({ connection }: TestDatabase): DatabaseSettings => ({
   DATABASE_URL: urlOf(connection),
-  KEY_PEPPER: PEPPER,
+  KEY_PEPPER: TEST_KEY_PEPPER,
   ...WITHOUT_DURABLE_COMMITS,
 });

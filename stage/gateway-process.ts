@@ -2,7 +2,7 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { findDatabase, openDatabase, PEPPER } from "./database.ts";
+import { findDatabase, openDatabase, TEST_KEY_PEPPER } from "./database.ts";
 import { bareEnvironment, newProcess, type Process } from "./process.ts";
 
 /** The root directory of these sources. */
@@ -74,7 +74,7 @@ export async function startGatewayProcess(
       WORKERS: "1",
       // Stops without a delay, because no balancer needs time to notice it.
       DRAIN_DELAY_S: "0",
-      KEY_PEPPER: PEPPER,
+      KEY_PEPPER: TEST_KEY_PEPPER,
       ...findDatabase(dataDir),
       ...env,
     },

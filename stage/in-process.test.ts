@@ -7,9 +7,9 @@ import type { TestDatabase } from "../gateway/src/db/testing.ts";
 import { checkLedger } from "../gateway/src/ledger/check.ts";
 import { skipWithoutNats } from "./plane.ts";
 import { readParts } from "./raw-http.ts";
-import { ask, readAnswerText } from "./requests.ts";
+import { readAnswerText, sendUserMessage } from "./requests.ts";
 import { type InProcessStage, openStage } from "./stage.ts";
-import { eventually, hangSignal, unlessHung } from "./wait.ts";
+import { eventually, failIfHung, hangSignal } from "./wait.ts";
 
 const MODEL = "tiny-3b";
 
@@ -94,7 +94,7 @@ describe("an in-process test platform", () => {
 
   test("leaves nothing running after it closes, even if the clock advances by a day", async () => {
     const { clock, baseUrl, logged } = stage;
-    await unlessHung("the platform closes", stage.close());
+    await failIfHung("the platform closes", stage.close());
     await assert.rejects(fetch(baseUrl, { signal: hangSignal() }), ({ cause }) => cause.code === "ECONNREFUSED");
     logged.splice(0);
     clock.advance(24 * 60 * 60 * 1000);
@@ -116,7 +116,10 @@ describe("two in-process gateways on NATS", { skip: skipWithoutNats }, () => {
     const { account, key } = await pair.builder();
     for (const [i, gateway] of pair.gateways.entries()) {
       const text = `from gateway ${i}`;
-      const response = await ask(gateway, key, { model: MODEL, prompt: `#script ${JSON.stringify({ text })}` });
+      const response = await sendUserMessage(gateway, key, {
+        model: MODEL,
+        prompt: `#script ${JSON.stringify({ text })}`,
+      });
       assert.equal(await readAnswerText(response), text);
       assert.equal((await pair.record(response))?.outcome, "ok");
     }
@@ -133,7 +136,7 @@ describe("two in-process gateways on NATS", { skip: skipWithoutNats }, () => {
     await pair.node({ models: ["small-8b"] });
     const { key } = await pair.builder();
     for (const gateway of pair.gateways) {
-      const response = await ask(gateway, key, { model: "small-8b", prompt: '#script {"text":"later"}' });
+      const response = await sendUserMessage(gateway, key, { model: "small-8b", prompt: '#script {"text":"later"}' });
       assert.equal(await readAnswerText(response), "later");
     }
     assert.equal(pair.clock.now(), began);

@@ -27,11 +27,11 @@ import { RecordedCanaries } from "../gateway/src/trust/testing.ts";
 import { Agent } from "../host/src/agent/agent.ts";
 import { connectToNats } from "../host/src/agent/nats.ts";
 import type { Engine } from "../host/src/engines/engine.ts";
+import { FrameFaultInjector } from "../host/src/engines/frame-fault-injector.ts";
 import { scriptedEngine } from "../host/src/engines/scripted.ts";
-import { WireFaults } from "../host/src/engines/wire-faults.ts";
-import { type NodeTraits, Stage, type StageNode } from "./common.ts";
-import { credentialsOf, enrol } from "./nodes/hand-made.ts";
-import { HONEST_NODES, openSharedServers, type SharedOptions, type SharedServers } from "./shared-servers.ts";
+import { type NodeTraits, Stage, type StageNode } from "./base-stage.ts";
+import { enrolNode, fetchCredentials } from "./nodes/hand-made-node.ts";
+import { HONEST_NODES_ENV, openSharedServers, type SharedServerOptions, type SharedServers } from "./shared-servers.ts";
 
 /**
  * How far to advance the clock when a connection is lost: more than the delay before an agent reconnects. In
@@ -41,7 +41,7 @@ const DIAL_AGAIN_MS = 5_000;
 /** How far a running clock advances at a time, in milliseconds. */
 const STEP_MS = 10;
 
-export interface InProcessOptions extends SharedOptions {
+export interface InProcessOptions extends SharedServerOptions {
   store?: "shared" | { sql: string };
   /** The number of gateways (default: 1). */
   gateways?: number;
@@ -139,14 +139,14 @@ export class InProcessStage extends Stage {
     const { clock } = this;
     const isManual = this.#isManual;
     const its = host ?? (await this.host());
-    const { id } = await enrol(this, its, { name: name ?? `node-${this.#nodes.size + 1}`, models });
-    const faults = new WireFaults();
+    const { id } = await enrolNode(this, its, { name: name ?? `node-${this.#nodes.size + 1}`, models });
+    const faults = new FrameFaultInjector();
     const agent = new Agent({
       node: id,
       version: "tollgate-host/stage",
       engine: wrapped(scriptedEngine({ models, clock, faults, slots })),
       models,
-      credentials: () => credentialsOf(this, its, id),
+      credentials: () => fetchCredentials(this, its, id),
       dial: faults.decorate(connectToNats),
       clock,
       log: this.#log,
@@ -218,7 +218,7 @@ async function openPorts({ clock, log, database, directory, env }: Place) {
     INTERNAL_PORT: "0",
     PLANE_PORT: "0",
     DATA_DIR: directory,
-    ...HONEST_NODES,
+    ...HONEST_NODES_ENV,
     ...env,
   });
   const random = systemRandom();

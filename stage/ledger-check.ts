@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { HOST_SHARE_PERCENT } from "../gateway/src/base/money.ts";
-import type { Platform } from "./dev.ts";
+import type { Platform } from "./dev-platform.ts";
 import { eventually } from "./wait.ts";
 
 type Queryable = Pick<Platform, "query">;
@@ -51,7 +51,7 @@ export interface RecordRow {
  * database takes longer than a second, the gateway answers before the settlement: it writes the settlement to its disk
  * and to the tables later. The request's hold remains until then.
  */
-export async function untilSettled({ query }: Queryable, request?: string): Promise<void> {
+export async function waitUntilSettled({ query }: Queryable, request?: string): Promise<void> {
   const holds = (): Promise<object[]> =>
     request === undefined ? query("select id from hold") : query("select id from hold where id = $1", [request]);
   await eventually("no hold is left", async () => (await holds()).length === 0);
@@ -60,14 +60,14 @@ export async function untilSettled({ query }: Queryable, request?: string): Prom
 /**
  * Resolves when no request is in flight and all that ended are included in the statistics, which takes a few seconds.
  */
-export async function untilCounted({ query }: Queryable): Promise<void> {
+export async function waitUntilCounted({ query }: Queryable): Promise<void> {
   const open = "select 1 from hold union all select 1 from unrolled";
   await eventually("every request is counted", async () => (await query(open)).length === 0);
 }
 
 /** Returns the newest record, once no request is in flight. */
-export async function lastRecord(platform: Queryable): Promise<RecordRow> {
-  await untilSettled(platform);
+export async function readLastRecord(platform: Queryable): Promise<RecordRow> {
+  await waitUntilSettled(platform);
   const [row] = await platform.query<RecordRow>("select * from request order by id desc limit 1");
   assert.ok(row, "a record");
   return row;

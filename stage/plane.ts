@@ -8,8 +8,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe } from "node:test";
 import { type NatsProcess, runNatsServer, skipWithoutNats as skip } from "../gateway/src/plane/nats/testing.ts";
-import { runTollgate } from "./dev.ts";
-import { freePort } from "./process.ts";
+import { runTollgate } from "./dev-platform.ts";
+import { findFreePort } from "./process.ts";
 
 export const skipWithoutNats = skip;
 
@@ -33,7 +33,7 @@ interface NatsTraits {
 
 export async function openNats({ scheme = "nats", tls }: NatsTraits = {}): Promise<NatsPlane> {
   const place = await mkdtemp(join(tmpdir(), "tollgate-plane-"));
-  const port = await freePort();
+  const port = await findFreePort();
   const init = runTollgate([
     "admin",
     "plane",

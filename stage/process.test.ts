@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { freePort } from "./process.ts";
+import { findFreePort } from "./process.ts";
 
 const COUNT = 20;
 const SAME = 7_000;
@@ -22,7 +22,7 @@ test("freePort() returns ports outside the range that the system assigns, and di
     t.after(() => child.kill());
     return once(child.stdout, "data").then(([line]) => JSON.parse(String(line)) as number[]);
   });
-  const mine = Array.from({ length: COUNT }, () => freePort(SAME));
+  const mine = Array.from({ length: COUNT }, () => findFreePort(SAME));
   const all = [...(await Promise.all(mine)), ...(await Promise.all(others)).flat()];
   assert.equal(new Set(all).size, 3 * COUNT);
   // Linux assigns ports to connections from 32,768 on, macOS and Windows from 49,152 on.

@@ -123,7 +123,7 @@ export function newProcess(options: ProcessOptions): Process {
       if (root !== undefined) {
         process.kill(root, signal);
         try {
-          await until(`${name} has ended`, withinMs, async () => !process_.running());
+          await waitUntil(`${name} has ended`, withinMs, async () => !process_.running());
         } catch {
           killTree(root);
         }
@@ -213,7 +213,7 @@ function below(pid: number, children: Map<number, number[]>): number[] {
 }
 
 /** Waits for a limited time and then throws, for callers that react to it. Tests use `eventually` instead. */
-export async function until(what: string, withinMs: number, check: () => Promise<boolean>): Promise<void> {
+export async function waitUntil(what: string, withinMs: number, check: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + withinMs;
   while (!(await check())) {
     if (performance.now() > deadline) throw new Error(`not within ${withinMs} ms: ${what}`);
@@ -233,7 +233,7 @@ const FIRST = (process.pid * 97) % PORTS.count;
  * Reserves a loopback port for a process whose settings need one. The port stays reserved until this process ends: a
  * UDP socket on the same number, which nothing else uses, keeps other test processes from taking it.
  */
-export async function freePort(first = FIRST): Promise<number> {
+export async function findFreePort(first = FIRST): Promise<number> {
   for (let tried = 0; tried < PORTS.count; tried++) {
     const port = PORTS.first + ((first + tried) % PORTS.count);
     if ((await claim(port)) && (await nobodyListensOn(port))) return port;

@@ -5,19 +5,19 @@
 import assert from "node:assert/strict";
 import { readFile, stat } from "node:fs/promises";
 import { type Balancer, startBalancer } from "./balancer.ts";
-import { type NodeTraits, Stage, type StageNode } from "./common.ts";
+import { type NodeTraits, Stage, type StageNode } from "./base-stage.ts";
 import { RECEIPT_SEED } from "./database.ts";
-import { newDataDir, removeDataDir } from "./dev.ts";
+import { newDataDir, removeDataDir } from "./dev-platform.ts";
 import { type GatewayProcess, startGatewayProcess } from "./gateway-process.ts";
 import { startNode } from "./nodes/agent.ts";
-import { nodeApi } from "./nodes/hand-made.ts";
+import { nodeApi } from "./nodes/hand-made-node.ts";
 import type { Process } from "./process.ts";
-import { openSharedServers, type SharedOptions, type SharedServers } from "./shared-servers.ts";
+import { openSharedServers, type SharedServerOptions, type SharedServers } from "./shared-servers.ts";
 import { eventually } from "./wait.ts";
 
 const SLOTS = 16;
 
-export interface ProcessOptions extends SharedOptions {
+export interface ProcessOptions extends SharedServerOptions {
   /**
    * The number of gateways at the start (default: 1). If the number is given and not 1, a balancer that checks
    * `/readyz` is in front of them.

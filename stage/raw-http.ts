@@ -25,7 +25,7 @@ export interface RawResponse {
 
 const CHUNK_CHARS = 256 * 1024;
 
-export function send(baseUrl: string, sent: RawRequest): Promise<RawResponse> {
+export function sendRawRequest(baseUrl: string, sent: RawRequest): Promise<RawResponse> {
   const { method = "POST", path, headers = {}, body = "", claimsBytes, chunked = false } = sent;
   return new Promise((resolve, reject) => {
     // The URL is joined as text, because a URL object would normalise the path.
@@ -113,7 +113,7 @@ export const readText = async (response: Response): Promise<string> =>
   (await Array.fromAsync(readParts(response))).join("");
 
 /** Splits a stream's text into events. */
-export function events(text: string): string[] {
+export function splitEvents(text: string): string[] {
   return text
     .trimEnd()
     .split("\n\n")

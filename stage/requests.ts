@@ -1,17 +1,17 @@
 /** Sends builders' requests as plain HTTP, and reads their answers. */
 
-import type { Stage } from "./common.ts";
-import type { ReadyFile } from "./dev.ts";
+import type { Stage } from "./base-stage.ts";
+import type { ReadyFile } from "./dev-platform.ts";
 import { readParts, readText } from "./raw-http.ts";
 
 /** The gateway to which a builder sends requests, and the builder's key. */
 type Client = { ready: Pick<ReadyFile, "gateway_url" | "api_key"> };
 
-/** Returns a prompt with instructions for the scripted engine (`host/src/engines/script.ts`). */
-export const script = (orders: object): string => `#script ${JSON.stringify(orders)}`;
+/** Returns a prompt with instructions for the scripted engine (`host/src/engines/engine-script.ts`). */
+export const makeScriptPrompt = (orders: object): string => `#script ${JSON.stringify(orders)}`;
 
 /** Sends a chat that the scripted engine answers as `orders` instructs. */
-export function chat(
+export function sendScriptedChat(
   platform: Client,
   orders: object,
   more: object = {},
@@ -22,7 +22,7 @@ export function chat(
     headers: { authorization: `Bearer ${platform.ready.api_key}`, "content-type": "application/json" },
     body: JSON.stringify({
       model: "tiny-3b",
-      messages: [{ role: "user", content: script(orders) }],
+      messages: [{ role: "user", content: makeScriptPrompt(orders) }],
       ...more,
     }),
     signal,
@@ -34,7 +34,7 @@ export async function keepBusy(platform: Client, model: string): Promise<() => P
   const gone = new AbortController();
   // Generates up to the model's context length, which takes longer than any suite.
   const orders = { tokens: 100_000, delta_ms: 200 };
-  const response = await chat(platform, orders, { model, stream: true }, gone.signal);
+  const response = await sendScriptedChat(platform, orders, { model, stream: true }, gone.signal);
   if (response.status !== 200) throw new Error(`the request that keeps ${model} busy was answered ${response.status}`);
   const read = response.text().catch((error: Error) => {
     if (error.name !== "AbortError") throw error;
@@ -48,7 +48,7 @@ export async function keepBusy(platform: Client, model: string): Promise<() => P
 export type GenerationRequest = { model: string; prompt: string } & Record<string, unknown>;
 
 /** Sends a chat of one user message. */
-export function ask(
+export function sendUserMessage(
   stage: Pick<Stage, "baseUrl">,
   key: string,
   { model, prompt, ...more }: GenerationRequest,

@@ -3,16 +3,22 @@ import pg from "pg";
 import { sessionOptions } from "../gateway/src/db/session.ts";
 import { openTestDatabase, type TestDatabase, urlOf } from "../gateway/src/db/testing.ts";
 import { findValkeyServer, startValkeyServer, type TestServer } from "../gateway/src/limits/testing.ts";
-import { PEPPER, PRIVATE_DATABASE, privateDatabase, type Query, WITHOUT_DURABLE_COMMITS } from "./database.ts";
+import {
+  PRIVATE_DATABASE_ENV,
+  privateDatabase,
+  type Query,
+  TEST_KEY_PEPPER,
+  WITHOUT_DURABLE_COMMITS,
+} from "./database.ts";
 import { type NatsPlane, openNats } from "./plane.ts";
 
 /**
  * Turns quarantine and probation off, for platforms whose nodes are all honest, like those of `tollgate dev`. The
  * scripted engine has no answer to a canary (a question with a known answer), and is faster than a real model can be.
  */
-export const HONEST_NODES = { AUTO_QUARANTINE: "false", PROBATION_ANSWERS: "0" };
+export const HONEST_NODES_ENV = { AUTO_QUARANTINE: "false", PROBATION_ANSWERS: "0" };
 
-export interface SharedOptions {
+export interface SharedServerOptions {
   /**
    * "shared" (default): a database on the test run's server; with `sql`, one with only the migrations in that
    * directory. "private": the PostgreSQL that a gateway starts by itself, for tests of its files and its log; only with
@@ -48,7 +54,7 @@ export interface SharedServers {
 
 /** Opens the servers. `dataDir`: the first gateway's data directory. */
 export async function openSharedServers(
-  { store = "shared", plane, limits }: SharedOptions,
+  { store = "shared", plane, limits }: SharedServerOptions,
   dataDir?: string,
 ): Promise<SharedServers> {
   const database = store === "private" ? undefined : await openTestDatabase(store === "shared" ? {} : store);
@@ -86,9 +92,9 @@ export async function openSharedServers(
       ...nats?.env,
       ...(valkey !== undefined && { VALKEY_URL: valkey.url }),
       ...(database === undefined
-        ? PRIVATE_DATABASE
+        ? PRIVATE_DATABASE_ENV
         : { DATABASE_URL: urlOf(database.connection), ...WITHOUT_DURABLE_COMMITS }),
-      KEY_PEPPER: PEPPER,
+      KEY_PEPPER: TEST_KEY_PEPPER,
     },
     async close() {
       await nats?.close();

@@ -28,11 +28,11 @@ const INSTALL = [
 export type CommitLookup = { commit: string } | { why: string };
 
 export function findCommit(revision: string): CommitLookup {
-  const commit = git("rev-parse", "--verify", "--quiet", `${revision}^{commit}`);
+  const commit = runGit("rev-parse", "--verify", "--quiet", `${revision}^{commit}`);
   return commit === "" ? { why: `there is no ${revision} in the history of this checkout` } : { commit };
 }
 
-export function git(...args: string[]): string {
+export function runGit(...args: string[]): string {
   return spawnSync("git", args, { cwd: ROOT, encoding: "utf8" }).stdout?.trim() ?? "";
 }
 

@@ -23,7 +23,7 @@ export async function eventually<T>(what: string, check: () => T | Promise<T>): 
 }
 
 /** Settles like `promise`, or rejects with the description after the hang limit. */
-export async function unlessHung<T>(what: string, promise: Promise<T>): Promise<T> {
+export async function failIfHung<T>(what: string, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const hung = new Promise<never>((_, reject) => {
     const fail = (): void => reject(new Error(`did not happen within ${HANG_LIMIT_MS / 1000} s: ${what}`));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { affectedTests, buildImportGraph, isTestFile, needsNoServer } from "./affected.ts";
+import { buildImportGraph, findAffectedTests, isTestFile, needsNoServer } from "./affected.ts";
 
 const sources = new Map([
   ["gateway/src/base/money.ts", "export const x = 1;"],
@@ -19,20 +19,20 @@ const sources = new Map([
 const graph = buildImportGraph(sources);
 
 test("finds the tests that import a changed file, those with the shortest chain of imports first", () => {
-  assert.deepEqual(affectedTests(graph, ["gateway/src/base/money.ts"]), [
+  assert.deepEqual(findAffectedTests(graph, ["gateway/src/base/money.ts"]), [
     "gateway/src/base/money.test.ts",
     "gateway/src/keys/keys.test.ts",
   ]);
-  assert.deepEqual(affectedTests(graph, ["gateway/src/keys/keys.test.ts"]), ["gateway/src/keys/keys.test.ts"]);
+  assert.deepEqual(findAffectedTests(graph, ["gateway/src/keys/keys.test.ts"]), ["gateway/src/keys/keys.test.ts"]);
 });
 
 test("follows imports of packages, dynamic imports and worker files", () => {
-  assert.deepEqual(affectedTests(graph, ["protocol/src/frames.ts"]), ["host/src/agent.test.ts"]);
-  assert.deepEqual(affectedTests(graph, ["gateway/src/http/worker.ts"]), ["gateway/src/http/reading.test.ts"]);
+  assert.deepEqual(findAffectedTests(graph, ["protocol/src/frames.ts"]), ["host/src/agent.test.ts"]);
+  assert.deepEqual(findAffectedTests(graph, ["gateway/src/http/worker.ts"]), ["gateway/src/http/reading.test.ts"]);
 });
 
 test("finds no test for a file that nothing imports", () => {
-  assert.deepEqual(affectedTests(graph, ["README.md", "gateway/src/removed.ts"]), []);
+  assert.deepEqual(findAffectedTests(graph, ["README.md", "gateway/src/removed.ts"]), []);
 });
 
 test("recognizes tests that start servers or processes, either themselves or in test code that they import", () => {

@@ -3,7 +3,7 @@
  * that need no server, which can run at any time.
  */
 import { spawnSync } from "node:child_process";
-import { isTest as isTestCode, resolve } from "./imports.ts";
+import { isTestOrHelper as isTestCode, resolveImport } from "./imports.ts";
 
 /** Maps each source file to the files that it imports, by their paths from the root. */
 type Graph = Map<string, Set<string>>;
@@ -17,7 +17,7 @@ export function buildImportGraph(sources: Map<string, string>): Graph {
       const specifiers = [...source.matchAll(LOADED)].map((match) =>
         match.slice(1).find((found) => found !== undefined),
       );
-      const loaded = specifiers.flatMap((specifier) => resolve(file, specifier ?? "") ?? []);
+      const loaded = specifiers.flatMap((specifier) => resolveImport(file, specifier ?? "") ?? []);
       return [file, new Set(loaded)];
     }),
   );
@@ -29,7 +29,7 @@ export const isTestFile = (file: string): boolean => /\.test\.tsx?$/.test(file);
  * Returns the test files that import one of the changed files, directly or through other files: those with the shortest
  * chain first. A changed test comes before all others.
  */
-export function affectedTests(graph: Graph, changed: readonly string[]): string[] {
+export function findAffectedTests(graph: Graph, changed: readonly string[]): string[] {
   const importers = new Map<string, string[]>();
   for (const [file, loaded] of graph) {
     for (const target of loaded) importers.set(target, [...(importers.get(target) ?? []), file]);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { deadExports } from "./exports.ts";
+import { findDeadExports } from "./exports.ts";
 import { readSources } from "./sources.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -15,7 +15,7 @@ const LOOSE = /^console\/src\/ui\/scroll-lock\.tsx|^e2e\/clients\/adapters\/|^ex
 test("every export is imported by another file", () => {
   const sources = readSources(root);
   assert.ok(sources.size > 500, "the sources were found");
-  const dead = deadExports(sources).filter((name) => !LOOSE.test(name));
+  const dead = findDeadExports(sources).filter((name) => !LOOSE.test(name));
   assert.deepEqual(dead, [], "take the `export` away, or the code");
 });
 
@@ -29,5 +29,5 @@ test("finds an export that only its own file uses, and accepts an export that an
     ["protocol/src/f.ts", "export const far = 1;\n"],
     ["gateway/src/g.ts", 'import { far } from "@tollgate/protocol/f.ts";\n'],
   ]);
-  assert.deepEqual(deadExports(sources), ["host/src/a.ts › C", "host/src/b.ts › dead"]);
+  assert.deepEqual(findDeadExports(sources), ["host/src/a.ts › C", "host/src/b.ts › dead"]);
 });

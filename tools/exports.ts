@@ -2,7 +2,7 @@
  * Finds exports that no other file imports. Exports are declarations (`export const x`); there are no barrel files. All
  * exports of a file count as used if it is imported as a whole (`import("./x.ts")`, `* as`, or only by its path).
  */
-import { resolve } from "./imports.ts";
+import { resolveImport } from "./imports.ts";
 
 const IMPORT = /(?:^|\n)\s*(?:import|export)\s+(?:type\s+)?([^"'`;]*?)\s*from\s*["']([^"']+)["']/g;
 const WHOLE = /import\(\s*["']([^"']+)["']\s*\)|new URL\(\s*["'](\.[^"']+)["']\s*,\s*import\.meta\.url/g;
@@ -10,7 +10,7 @@ const EXPORT =
   /(?:^|\n)export\s+(?:declare\s+)?(?:async\s+)?(?:abstract\s+)?(?:const|let|function\*?|class|interface|type)\s+(\w+)/g;
 
 /** Returns the exports that no other file imports, as `path › name`. */
-export function deadExports(sources: Map<string, string>): string[] {
+export function findDeadExports(sources: Map<string, string>): string[] {
   const used = new Set<string>();
   for (const [file, source] of sources) for (const name of usedBy(file, source)) used.add(name);
   return [...sources].flatMap(([file, source]) => {
@@ -26,7 +26,7 @@ function usedBy(file: string, source: string): string[] {
     namesIn(clause).map((name) => [specifier, name]),
   );
   return [...whole, ...named].flatMap(([specifier = "", name]) => {
-    const to = resolve(file, specifier);
+    const to = resolveImport(file, specifier);
     return to === undefined ? [] : [`${to} › ${name}`];
   });
 }

@@ -6,13 +6,13 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import {
   findCycle,
+  findUnusedRuleEntries,
   IMPORT_RULES,
   importsOf,
   importViolation,
-  isTest,
-  partOf,
+  isTestOrHelper,
   readImports,
-  unusedEntries,
+  repositoryPartOf,
 } from "./imports.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -48,9 +48,9 @@ test("every folder with sources has a row in the table of allowed imports", () =
 });
 
 test("every entry in the table of allowed imports matches at least one import", () => {
-  assert.deepEqual(unusedEntries(readImports(root)), []);
+  assert.deepEqual(findUnusedRuleEntries(readImports(root)), []);
   const needed = readImports(root).filter(({ to }) => to !== "e2e/console-client.ts");
-  assert.deepEqual(unusedEntries(needed), ["bench: e2e/console-client.ts"]);
+  assert.deepEqual(findUnusedRuleEntries(needed), ["bench: e2e/console-client.ts"]);
 });
 
 test("no files import each other in a cycle", () => {
@@ -259,7 +259,7 @@ test("tests, suites and tools import only what their rows of the table allow", (
     for (const to of allowed) assert.equal(refused(file, `import { x } from "${to}";`), "", `${file} → ${to}`);
     for (const to of others) assert.match(refused(file, `import { x } from "${to}";`), /imports/, `${file} → ${to}`);
   }
-  const untested = Object.keys(IMPORT_RULES).filter((part) => !rows.some(([file]) => partOf(file) === part));
+  const untested = Object.keys(IMPORT_RULES).filter((part) => !rows.some(([file]) => repositoryPartOf(file) === part));
   assert.deepEqual(untested, [], "a row without an example");
   assert.match(refused("newcomer/a.ts", 'import { x } from "../api/src/route.ts";'), /newcomer has no place/);
 });
@@ -277,7 +277,7 @@ test("route handlers fail only with the errors that their routes declare", () =>
 });
 
 test("only base/ reads the clock, sets timers and draws random numbers in the gateway", () => {
-  const files = globSync("gateway/src/**/*.ts", { cwd: root }).filter((file) => !isTest(file));
+  const files = globSync("gateway/src/**/*.ts", { cwd: root }).filter((file) => !isTestOrHelper(file));
   const bare = /\b(Date\.now|Math\.random|setTimeout|setInterval)\(|\bnew Date\(\)/;
   const guilty = files.filter(
     (file) => !file.startsWith("gateway/src/base/") && bare.test(readFileSync(join(root, file), "utf8")),
@@ -286,7 +286,7 @@ test("only base/ reads the clock, sets timers and draws random numbers in the ga
 });
 
 test("only config.ts and the commands read environment variables in the gateway", () => {
-  const files = globSync("gateway/src/**/*.ts", { cwd: root }).filter((file) => !isTest(file));
+  const files = globSync("gateway/src/**/*.ts", { cwd: root }).filter((file) => !isTestOrHelper(file));
   const guilty = files.filter(
     (file) =>
       !/gateway\/src\/(config\.ts|commands\/)/.test(file) &&

@@ -115,7 +115,7 @@ export const IMPORT_RULES: Record<string, Allowed> = {
  * Returns the part that a file belongs to. Examples: `gateway/src/base/money.ts` → `gateway`; `tools/dashboards/run.ts`
  * → `tools/dashboards`.
  */
-export function partOf(file: string): string {
+export function repositoryPartOf(file: string): string {
   const [top = "", second = ""] = file.split("/");
   if (file === "console/vite.config.ts") return "console/tools";
   return IMPORT_RULES[`${top}/${second}`] === undefined ? top : `${top}/${second}`;
@@ -126,17 +126,18 @@ export function readImports(root: string): Import[] {
   return [...readSources(root)].flatMap(([file, source]) => importsOf(file, source));
 }
 
-export const isTest = (file: string): boolean => /\.test\.tsx?$|\/(testing|fixtures)(-[\w-]+)?(\/|\.ts$)/.test(file);
+export const isTestOrHelper = (file: string): boolean =>
+  /\.test\.tsx?$|\/(testing|fixtures)(-[\w-]+)?(\/|\.ts$)/.test(file);
 
 /** Whether a file belongs to the released product. */
 const isProduct = (file: string): boolean =>
-  /^(api|protocol|terminal|demo-provider|gateway|host|console)$/.test(partOf(file)) && !isTest(file);
+  /^(api|protocol|terminal|demo-provider|gateway|host|console)$/.test(repositoryPartOf(file)) && !isTestOrHelper(file);
 
 export function importsOf(file: string, source: string): Import[] {
   const found: Import[] = [];
   for (const match of source.matchAll(STATEMENT)) {
     const [, , type, clause = "*", specifier, imported] = match;
-    const to = resolve(file, specifier ?? imported ?? "");
+    const to = resolveImport(file, specifier ?? imported ?? "");
     const typeOnly = type !== undefined;
     if (to !== undefined) found.push({ from: file, to, typeOnly, values: typeOnly ? [] : valuesIn(clause) });
   }
@@ -157,7 +158,7 @@ function valuesIn(clause: string): string[] {
  * Returns the file that an import specifier refers to, by its path from the root; undefined if it is outside the
  * repository.
  */
-export function resolve(file: string, specifier: string): string | undefined {
+export function resolveImport(file: string, specifier: string): string | undefined {
   if (specifier.startsWith(".")) return normalize(join(dirname(file), specifier));
   for (const [name, folder] of Object.entries(PACKAGES)) {
     if (specifier.startsWith(name)) return folder + specifier.slice(name.length);
@@ -198,11 +199,16 @@ const DEV_COMMAND = /^gateway\/src\/commands\/dev/;
 export function importViolation(edge: Import): string | undefined {
   const { from, to, values } = edge;
   if (/\.test\.tsx?$/.test(to)) return "nothing may import a *.test.ts file";
-  if (partOf(to) === "demo-provider" && from.startsWith("gateway/") && !isTest(from) && !DEV_COMMAND.test(from))
+  if (
+    repositoryPartOf(to) === "demo-provider" &&
+    from.startsWith("gateway/") &&
+    !isTestOrHelper(from) &&
+    !DEV_COMMAND.test(from)
+  )
     return "only the dev command and tests may import the demo provider";
-  if (partOf(from) !== partOf(to)) return forbiddenPart(edge);
-  if (isProduct(from) && isTest(to)) return "product code may not import test code";
-  if (!from.startsWith("gateway/src/") || isTest(from)) return undefined;
+  if (repositoryPartOf(from) !== repositoryPartOf(to)) return forbiddenPart(edge);
+  if (isProduct(from) && isTestOrHelper(to)) return "product code may not import test code";
+  if (!from.startsWith("gateway/src/") || isTestOrHelper(from)) return undefined;
   if (to === FAULTS && HANDLERS.test(from) && !OTHER_FAULTS.includes(from)) {
     const others = values.filter((name) => !["ruleViolation", "invalidRequest"].includes(name));
     if (others.length > 0)
@@ -239,14 +245,14 @@ const OTHER_FAULTS = [
 ];
 
 function forbiddenPart({ from, to, typeOnly }: Import): string | undefined {
-  const part = partOf(from);
+  const part = repositoryPartOf(from);
   const allowed = IMPORT_RULES[part];
   if (allowed === undefined) return `${part} has no place in the import rules`;
   const { any, types = [], tests = [] } = allowed;
   const has = (entries: string[]): boolean => entries.some((entry) => covers(entry, to));
   const mayUse = isProduct(from) ? any : [...any, ...tests];
   if (has(mayUse) || (typeOnly && has(types))) {
-    return isProduct(from) && isTest(to) ? "product code may not import test code" : undefined;
+    return isProduct(from) && isTestOrHelper(to) ? "product code may not import test code" : undefined;
   }
   const all = [...mayUse, ...types.map((other) => `types of ${other}`)];
   return `${part} imports ${all.length === 0 ? "nothing" : `only ${all.join(" and ")}`} of the other parts`;
@@ -254,14 +260,14 @@ function forbiddenPart({ from, to, typeOnly }: Import): string | undefined {
 
 /** Whether an entry of the table covers this file. */
 const covers = (entry: string, file: string): boolean =>
-  IMPORT_RULES[entry] === undefined ? file === entry || file.startsWith(`${entry}/`) : partOf(file) === entry;
+  IMPORT_RULES[entry] === undefined ? file === entry || file.startsWith(`${entry}/`) : repositoryPartOf(file) === entry;
 
 /** Returns entries of the table that no file of their part imports, as `part: entry`. */
-export function unusedEntries(imports: Import[]): string[] {
+export function findUnusedRuleEntries(imports: Import[]): string[] {
   return Object.entries(IMPORT_RULES).flatMap(([part, { any }]) =>
     any
       .filter((entry) => IMPORT_RULES[entry] === undefined)
-      .filter((entry) => !imports.some(({ from, to }) => partOf(from) === part && covers(entry, to)))
+      .filter((entry) => !imports.some(({ from, to }) => repositoryPartOf(from) === part && covers(entry, to)))
       .map((entry) => `${part}: ${entry}`),
   );
 }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { PAGES } from "./guide/pages.ts";
-import { brokenLinks, missingSources, readLinks } from "./links.ts";
+import { findBrokenLinks, findMissingSources, readLinks } from "./links.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const ELSEWHERE = /(^|\/)(node_modules|dist|data|\.cache|\.git)(\/|$)/;
@@ -14,7 +14,7 @@ const FILES = globSync("**/*.md", { cwd: root, exclude: (path) => ELSEWHERE.test
 
 test("every relative Markdown link leads to an existing file and heading", () => {
   assert.ok(FILES.includes("README.md") && FILES.includes("deploy/README.md") && FILES.length > 60, "they were found");
-  assert.deepEqual(brokenLinks(root, FILES), []);
+  assert.deepEqual(findBrokenLinks(root, FILES), []);
 });
 
 /** Placeholders for names that readers choose themselves. */
@@ -27,7 +27,7 @@ test("every source file that a README or guide mentions as code exists", () => {
   const exclude = (path: string): boolean => /(^|\/)(node_modules|dist|\.cache|\.git)(\/|$)/.test(path);
   const sources = globSync("**/*.{ts,tsx,mts,mjs,sql}", { cwd: root, exclude });
   const current = FILES.filter((file) => !/^(CHANGELOG|docs\/migrate)/.test(file));
-  const missing = missingSources(root, current, new Set(sources));
+  const missing = findMissingSources(root, current, new Set(sources));
   assert.deepEqual(
     missing.filter((name) => !PLACEHOLDERS.includes(name)),
     [],
@@ -79,5 +79,5 @@ test("reports a link to a missing file or heading together with the file that co
     "# B\n[gone](../c.md) [no heading](../a.md#b) [nor here](#a) [no file of ours](../in#b)",
   );
   const broken = ["../c.md", "../a.md#b", "#a", "../in#b"].map((link) => `in/b.md: ${link}`);
-  assert.deepEqual(brokenLinks(folder, ["a.md", "in/b.md"]), broken);
+  assert.deepEqual(findBrokenLinks(folder, ["a.md", "in/b.md"]), broken);
 });

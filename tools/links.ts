@@ -1,7 +1,7 @@
 /** Reads the links, anchors and file names of Markdown files, and finds those whose target does not exist. */
 import { existsSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
-import { type Block, type BlockText, type Inline, markdownReader } from "../console/src/ui/markdown/read.ts";
+import { type Block, type BlockText, type Inline, markdownReader } from "../console/src/ui/markdown/parse-markdown.ts";
 import { anchorMaker } from "./guide/anchors.ts";
 import { plainTextOf } from "./guide/render.ts";
 
@@ -45,7 +45,7 @@ export function readLinks(text: string): Read {
 }
 
 /** Returns the relative links whose file or heading does not exist, as `file: link`. */
-export function brokenLinks(root: string, files: string[]): string[] {
+export function findBrokenLinks(root: string, files: string[]): string[] {
   const read = new Map<string, Read>();
   const readFile = (file: string): Read => {
     const known = read.get(file) ?? readLinks(readFileSync(join(root, file), "utf8"));
@@ -72,7 +72,7 @@ const SOURCE_NAME = /`([\w./-]+\.(?:ts|tsx|mts|mjs|sql))`/g;
  * Returns the source files that a Markdown file mentions as code but that do not exist, as `file: name`. A name is a
  * path or the end of one.
  */
-export function missingSources(root: string, files: string[], sources: ReadonlySet<string>): string[] {
+export function findMissingSources(root: string, files: string[], sources: ReadonlySet<string>): string[] {
   const ends = new Set(
     [...sources].flatMap((source) => source.split("/").map((_, i, parts) => parts.slice(i).join("/"))),
   );

@@ -2,10 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { findingsIn, findRetiredWords, needlessExceptions } from "./message-words.ts";
+import { findNeedlessExceptions, findRetiredWords, findRetiredWordsIn } from "./message-words.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const insteadOf = (source: string, file = "a.ts"): string[] => findingsIn(file, source).map(({ instead }) => instead);
+const insteadOf = (source: string, file = "a.ts"): string[] =>
+  findRetiredWordsIn(file, source).map(({ instead }) => instead);
 
 test("no message contains a retired word", () => {
   const found = findRetiredWords(root).map(
@@ -15,11 +16,11 @@ test("no message contains a retired word", () => {
 });
 
 test("every exception to the check is still needed", () => {
-  assert.deepEqual(needlessExceptions(root), []);
+  assert.deepEqual(findNeedlessExceptions(root), []);
 });
 
 test("finds retired words in strings, templates, SQL and YAML, with their line numbers", () => {
-  assert.deepEqual(findingsIn("a.ts", 'first();\nlog.warn({ id }, "the books do not balance");'), [
+  assert.deepEqual(findRetiredWordsIn("a.ts", 'first();\nlog.warn({ id }, "the books do not balance");'), [
     { file: "a.ts", line: 2, text: "the books do not balance", instead: "the ledger" },
   ]);
   assert.deepEqual(insteadOf("throw new Error(`this database is away`);"), ["is unreachable"]);

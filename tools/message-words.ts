@@ -41,7 +41,7 @@ const FILLED_IN = /\$\{[^}]*\}/g;
 const SEVERAL_WORDS = /[a-z]{2,}[,.:;]? +[a-z]/i;
 const QUERY = /^\s*(select|insert|update|delete|with|create|alter|drop|lock|declare|fetch)\b|\$\d|::/;
 
-export function findingsIn(file: string, source: string): Finding[] {
+export function findRetiredWordsIn(file: string, source: string): Finding[] {
   const tokens = source.matchAll(file.endsWith(".ts") ? IN_CODE : IN_SQL_OR_YAML);
   return [...tokens].flatMap(({ index, 1: double, 2: single, 3: template }) => {
     const text = (double ?? single ?? template ?? "").replace(FILLED_IN, "…");
@@ -57,11 +57,11 @@ const messageFiles = (root: string): string[] =>
 export function findRetiredWords(root: string): Finding[] {
   return messageFiles(root)
     .sort()
-    .flatMap((file) => findingsIn(file, readFileSync(join(root, file), "utf8")));
+    .flatMap((file) => findRetiredWordsIn(file, readFileSync(join(root, file), "utf8")));
 }
 
 /** Returns exceptions that no message needs any more. */
-export function needlessExceptions(root: string): string[] {
+export function findNeedlessExceptions(root: string): string[] {
   const sources = messageFiles(root).map((file) => readFileSync(join(root, file), "utf8"));
   return Object.keys(ALLOWED).filter((text) => !sources.some((source) => source.includes(text)));
 }

@@ -27,7 +27,7 @@ const SERVERS: Server[] = [
 ];
 
 /** Servers that only `npm run failovers` needs. */
-export const PATRONI: Server[] = [
+export const PATRONI_SERVERS: Server[] = [
   // Debian's package provides Patroni's dependencies; the tests run a newer Patroni than Debian 12's (python-tools.ts).
   { binary: "patroni", package: "patroni", tests: "failovers of PostgreSQL under Patroni" },
   { binary: "etcd", package: "etcd-server", tests: "failovers of PostgreSQL under Patroni" },

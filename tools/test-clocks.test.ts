@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { findClockTests, findingsIn, needlessExceptions } from "./test-clocks.ts";
+import { findClockTests, findClockUsesIn, findNeedlessExceptions } from "./test-clocks.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const whatOf = (source: string): string[] => findingsIn("a.test.ts", source).map(({ what }) => what);
+const whatOf = (source: string): string[] => findClockUsesIn("a.test.ts", source).map(({ what }) => what);
 
 test("no test depends on the machine's speed or on unseeded random numbers", () => {
   const found = findClockTests(root).map(({ file, line, what, text }) => `${file}:${line}: ${what}: ${text}`);
@@ -12,7 +12,7 @@ test("no test depends on the machine's speed or on unseeded random numbers", () 
 });
 
 test("every exception to the rules is still needed", () => {
-  assert.deepEqual(needlessExceptions(root), []);
+  assert.deepEqual(findNeedlessExceptions(root), []);
 });
 
 /** Code that the check refuses, by the rule that it breaks. */
@@ -106,5 +106,5 @@ describe("accepts a test with", () => {
 test("a finding names the file, the line and the rule", () => {
   const source = 'import { test } from "node:test";\n\n  await page.waitForTimeout(50);\n';
   const found = { file: "a.test.ts", line: 3, what: "sleeps", text: "await page.waitForTimeout(50);" };
-  assert.deepEqual(findingsIn("a.test.ts", source), [found]);
+  assert.deepEqual(findClockUsesIn("a.test.ts", source), [found]);
 });

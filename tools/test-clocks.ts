@@ -105,7 +105,7 @@ interface Finding {
   text: string;
 }
 
-export function findingsIn(file: string, source: string): Finding[] {
+export function findClockUsesIn(file: string, source: string): Finding[] {
   const code = source.split("\n").map((text) => (/^\s*(\*|\/\/|\/\*)/.test(text) ? "" : text));
   return code.flatMap((text, index) => {
     const what = RULES.find(({ patterns, lines = 1 }) => {
@@ -122,13 +122,15 @@ export function findClockTests(root: string): Finding[] {
   return files
     .filter((file) => ALLOWED[file] === undefined && !(REAL_TIME.test(file) && !file.includes(".test.")))
     .sort()
-    .flatMap((file) => findingsIn(file, readFileSync(join(root, file), "utf8")));
+    .flatMap((file) => findClockUsesIn(file, readFileSync(join(root, file), "utf8")));
 }
 
 /** Returns files that do not need their exception any more. */
-export function needlessExceptions(root: string): string[] {
+export function findNeedlessExceptions(root: string): string[] {
   const { "tools/test-clocks.test.ts": _, ...named } = ALLOWED;
-  return Object.keys(named).filter((file) => findingsIn(file, readFileSync(join(root, file), "utf8")).length === 0);
+  return Object.keys(named).filter(
+    (file) => findClockUsesIn(file, readFileSync(join(root, file), "utf8")).length === 0,
+  );
 }
 
 if (import.meta.main) {

@@ -82,10 +82,11 @@ export function writeDurations(took: Durations): void {
   renameSync(unfinished, CACHE);
 }
 
-export const secondsOf = (file: string, known: Durations): number => known[file] ?? FALLBACK[file] ?? UNKNOWN_SECONDS;
+export const expectedSecondsOf = (file: string, known: Durations): number =>
+  known[file] ?? FALLBACK[file] ?? UNKNOWN_SECONDS;
 
 export function slowestFirst(files: string[], known: Durations): string[] {
-  return files.toSorted((a, b) => secondsOf(b, known) - secondsOf(a, known));
+  return files.toSorted((a, b) => expectedSecondsOf(b, known) - expectedSecondsOf(a, known));
 }
 
 export function formatDurations(took: Durations): string {

@@ -20,16 +20,16 @@ import { fileURLToPath } from "node:url";
 import { HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
 import { whyPostgresUnavailable } from "../gateway/src/db/testing/versions.ts";
 import { startTestServer } from "../gateway/src/db/testing.ts";
-import { affectedTests, buildImportGraph, changedFiles, isTestFile, needsNoServer } from "./affected.ts";
+import { buildImportGraph, changedFiles, findAffectedTests, isTestFile, needsNoServer } from "./affected.ts";
 import { natsBuilder, natsReleases } from "./nats-servers.ts";
 import { ensureServers } from "./servers.ts";
 import { readSources } from "./sources.ts";
 import { planBatches, removeBatches } from "./test-batches.ts";
 import {
   type Durations,
+  expectedSecondsOf,
   formatDurations,
   readDurations,
-  secondsOf,
   slowestFirst,
   writeDurations,
 } from "./test-durations.ts";
@@ -95,11 +95,11 @@ async function runQuick(): Promise<boolean> {
   const sources = readSources(root);
   const graph = buildImportGraph(sources);
   const known = readDurations();
-  const seconds = (file: string): number => secondsOf(file, known);
+  const seconds = (file: string): number => expectedSecondsOf(file, known);
   const alone = [...graph.keys()]
     .filter((file) => isTestFile(file) && needsNoServer(graph, sources, file))
     .filter((file) => seconds(file) <= QUICK_FILE_S_MAX);
-  const affected = affectedTests(graph, changedFiles(root)).filter((file) => !alone.includes(file));
+  const affected = findAffectedTests(graph, changedFiles(root)).filter((file) => !alone.includes(file));
   let [taken, total] = [0, 0];
   for (const file of affected) {
     total += seconds(file);

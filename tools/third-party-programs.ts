@@ -38,7 +38,7 @@ export function thirdPartyBinary(name: ThirdPartyProgram): string | undefined {
 }
 
 /** The `skip` option of suites that need the program: false, or the reason to skip them. */
-export const skipWithout = (name: ThirdPartyProgram): string | false =>
+export const skipReasonWithout = (name: ThirdPartyProgram): string | false =>
   thirdPartyBinary(name) === undefined && `${name} is not built: npm test builds it where Go is installed`;
 
 /** Builds all programs, which takes minutes the first time. Returns lines that describe which tests are left out. */

@@ -1,14 +1,14 @@
 /** Limits that the API documentation states and the routes enforce. */
 
 /** The maximum number of accounts per identity. */
-export const ACCOUNTS_MAX = 20;
+export const ACCOUNTS_PER_IDENTITY_MAX = 20;
 /** The maximum number of accounts of other owners that an identity may join. */
-export const MEMBERSHIPS_MAX = 50;
+export const JOINED_ACCOUNTS_MAX = 50;
 /** The maximum number of people per account, including owners. */
-export const TEAM_MAX = 50;
+export const TEAM_MEMBERS_MAX = 50;
 /** The maximum number of open invitations per account. */
 export const OPEN_INVITATIONS_MAX = 20;
-export const INVITATION_DAYS = 7;
+export const INVITATION_VALID_DAYS = 7;
 /** The maximum number of active API keys per account. */
 export const ACTIVE_KEYS_MAX = 500;
 export const ACTIVE_HOST_TOKENS_MAX = 100;

@@ -7,11 +7,11 @@
  * `later`: a retry is safe and may succeed. `never`: a retry cannot succeed, or would be billed again. `unsaid`: the
  * error does not say, and clients decide.
  */
-export type Retry = "never" | "later" | "unsaid";
+export type RetryAdvice = "never" | "later" | "unsaid";
 
 interface FaultSpec {
   status: number;
-  retry: Retry;
+  retry: RetryAdvice;
   text: string;
 }
 
@@ -234,7 +234,7 @@ export type FaultCode = keyof typeof faults;
 /** An error response of a route, as clients see it. */
 export interface Refusal<Code extends FaultCode | undefined = FaultCode | undefined> {
   status: number;
-  retry: Retry;
+  retry: RetryAdvice;
   /** The error's type. Equal to the code if there is one. */
   type: string;
   /** The error's code, which is a stable part of the API. Undefined for errors without a code. */
@@ -253,7 +253,7 @@ export function refusal<const Code extends FaultCode>(
   return { status, retry, type: code, code, message: message ?? text, extra };
 }
 
-export const codes = <const Code extends FaultCode>(...list: Code[]): Refusal<Code>[] =>
+export const refusalsOfCodes = <const Code extends FaultCode>(...list: Code[]): Refusal<Code>[] =>
   list.map((code) => refusal(code));
 
 /** The error for a request ID that is not in the history of the calling builder or host. */
@@ -290,6 +290,6 @@ export interface FaultBody {
 }
 
 /** Makes the JSON body of an error response. */
-export function envelopeOf({ code, type, message, extra }: Refusal): FaultBody {
+export function buildErrorBody({ code, type, message, extra }: Refusal): FaultBody {
   return { error: { message, type, ...(code !== undefined && { code }), ...extra } };
 }

@@ -1,6 +1,6 @@
 /** Guards decide who may call a route. Each has its error responses, in the order of the checks. */
-import { codes, invalidFieldError, type Refusal, refusal } from "./faults.ts";
-import { describeRequiredRole, type Permission, permissionOf, ROLES, rolesFor } from "./roles.ts";
+import { invalidFieldError, type Refusal, refusal, refusalsOfCodes } from "./faults.ts";
+import { describeRequiredRole, type Permission, ROLES, requiredPermissionOf, rolesWithPermission } from "./roles.ts";
 
 /** The header that names the account to act for, `acc_…`. Required for people with several accounts of a kind. */
 export const ACCOUNT_HEADER = "x-tollgate-account";
@@ -27,7 +27,7 @@ const actingFor = (...others: Refusal[]): Access => ({
   open: false,
   parameters: ["account"],
   faults: [
-    ...codes("not_authenticated", "no_account", "account_suspended"),
+    ...refusalsOfCodes("not_authenticated", "no_account", "account_suspended"),
     invalidFieldError(ACCOUNT_HEADER, `${ACCOUNT_HEADER} must be the ID of one of your accounts (acc_…).`),
     ...others,
   ],
@@ -37,23 +37,23 @@ export const GUARDS = {
   /** Anyone may call the route, without a credential. */
   anyone: { open: true, parameters: [], faults: [] },
   /** Any person with a console session. */
-  signedIn: { open: false, parameters: [], faults: codes("not_authenticated") },
+  signedIn: { open: false, parameters: [], faults: refusalsOfCodes("not_authenticated") },
   /** A person who acts for a builder account. */
-  builder: actingFor(...codes("member_only")),
+  builder: actingFor(...refusalsOfCodes("member_only")),
   /** A person who acts for a builder account to buy credit. A host account gets `not_a_builder`. */
-  buyer: actingFor(...codes("member_only", "not_a_builder")),
+  buyer: actingFor(...refusalsOfCodes("member_only", "not_a_builder")),
   /** A person who acts for a host account. */
-  host: actingFor(...codes("host_only")),
+  host: actingFor(...refusalsOfCodes("host_only")),
   /** A person who acts for an account of either kind. */
   account: actingFor(),
-  operator: { open: false, parameters: [], faults: codes("not_authenticated", "operator_only") },
+  operator: { open: false, parameters: [], faults: refusalsOfCodes("not_authenticated", "operator_only") },
   /** A host's agent or command line, identified by a host token. */
-  hostToken: { open: false, parameters: [], faults: codes("invalid_host_token") },
+  hostToken: { open: false, parameters: [], faults: refusalsOfCodes("invalid_host_token") },
   /** A builder's program, identified by an API key. Every call counts against the key's limits. */
   apiKey: {
     open: false,
     parameters: [],
-    faults: codes("invalid_api_key", "rate_limit_requests", "rate_limit_tokens", "rate_limit_streams"),
+    faults: refusalsOfCodes("invalid_api_key", "rate_limit_requests", "rate_limit_tokens", "rate_limit_streams"),
     headers: RATE_LIMIT_HEADERS,
   },
 } as const satisfies Record<string, Access>;
@@ -64,14 +64,16 @@ export type Guard = keyof typeof GUARDS;
 const BEARERS: readonly Guard[] = ["hostToken", "apiKey"];
 
 /** Guards that act for an account. The person's role in that account decides what is allowed. */
-export const ACTING_GUARDS: readonly Guard[] = ["builder", "buyer", "host", "account"];
+export const ACCOUNT_GUARDS: readonly Guard[] = ["builder", "buyer", "host", "account"];
 
 /** The access rules of a route. If a console route changes something, requests from other sites are refused first. */
-export function accessOf(route: { at: string; guard: Guard; needs?: Permission }): Access {
+export function accessRulesOf(route: { at: string; guard: Guard; needs?: Permission }): Access {
   const { at, guard } = route;
-  const access: Access = ACTING_GUARDS.includes(guard) ? forRole(GUARDS[guard], permissionOf(route)) : GUARDS[guard];
+  const access: Access = ACCOUNT_GUARDS.includes(guard)
+    ? forRole(GUARDS[guard], requiredPermissionOf(route))
+    : GUARDS[guard];
   if (BEARERS.includes(guard) || at.startsWith("GET ")) return access;
-  return { ...access, faults: [...codes("cross_site_blocked"), ...access.faults, ...forScripts(route)] };
+  return { ...access, faults: [...refusalsOfCodes("cross_site_blocked"), ...access.faults, ...forScripts(route)] };
 }
 
 /**
@@ -79,11 +81,13 @@ export function accessOf(route: { at: string; guard: Guard; needs?: Permission }
  * else.
  */
 function forScripts(route: { at: string; guard: Guard; needs?: Permission }): Refusal[] {
-  if (route.guard === "signedIn") return codes("browser_required");
-  return ACTING_GUARDS.includes(route.guard) && permissionOf(route) !== "read" ? codes("session_read_only") : [];
+  if (route.guard === "signedIn") return refusalsOfCodes("browser_required");
+  return ACCOUNT_GUARDS.includes(route.guard) && requiredPermissionOf(route) !== "read"
+    ? refusalsOfCodes("session_read_only")
+    : [];
 }
 
 function forRole(access: Access, need: Permission): Access {
-  if (rolesFor(need).length === ROLES.length) return access;
+  if (rolesWithPermission(need).length === ROLES.length) return access;
   return { ...access, faults: [...access.faults, refusal("role_required", describeRequiredRole(need))] };
 }

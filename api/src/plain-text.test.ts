@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isPlain, isStorable } from "./plain-text.ts";
+import { isPlainText, isStorable } from "./plain-text.ts";
 
 const NUL = "\u0000";
 const HALVES = ["\ud83d", "\ude00", "\udbff"];
 
 test("plain text must not contain control characters or halves of surrogate pairs", () => {
-  for (const text of ["", "a name", "\u202Eright to left", "😀", "\\u0000"]) assert.ok(isPlain(text), text);
+  for (const text of ["", "a name", "\u202Eright to left", "😀", "\\u0000"]) assert.ok(isPlainText(text), text);
   for (const text of [NUL, "a\nb", "\u007f", ...HALVES.map((half) => `a${half}b`)]) {
-    assert.ok(!isPlain(text), JSON.stringify(text));
+    assert.ok(!isPlainText(text), JSON.stringify(text));
   }
 });
 

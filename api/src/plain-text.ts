@@ -4,8 +4,8 @@
  */
 
 /** Whether text has no control characters and no unpaired surrogates. For zod's `refine`. */
-export const isPlain = (text: string): boolean => !/[\p{Cc}\p{Cs}]/u.test(text);
-export const PLAIN_RULE = "must not contain control characters or unpaired surrogates";
+export const isPlainText = (text: string): boolean => !/[\p{Cc}\p{Cs}]/u.test(text);
+export const PLAIN_TEXT_RULE = "must not contain control characters or unpaired surrogates";
 
 /**
  * Whether PostgreSQL can store a JSON object unchanged. In JSON text, a NUL or an unpaired surrogate is an escape

@@ -20,12 +20,12 @@ const GRANTED: Record<Role, readonly Permission[]> = {
 
 export const permissionsOf = (role: Role): readonly Permission[] => GRANTED[role];
 export const roleHasPermission = (role: Role, need: Permission): boolean => GRANTED[role].includes(need);
-export const rolesFor = (need: Permission): Role[] => ROLES.filter((role) => roleHasPermission(role, need));
+export const rolesWithPermission = (need: Permission): Role[] => ROLES.filter((role) => roleHasPermission(role, need));
 
 export const describeRequiredRole = (need: Permission): string =>
-  `This action needs the role ${rolesFor(need).join(" or ")} in the account. Ask one of its owners to change your role.`;
+  `This action needs the role ${rolesWithPermission(need).join(" or ")} in the account. Ask one of its owners to change your role.`;
 
 /** The permission that a route needs. If a route that changes something declares none, only owners may call it. */
-export function permissionOf({ at, needs }: { at: string; needs?: Permission }): Permission {
+export function requiredPermissionOf({ at, needs }: { at: string; needs?: Permission }): Permission {
   return needs ?? (at.startsWith("GET ") ? "read" : "own");
 }

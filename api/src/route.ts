@@ -51,13 +51,13 @@ interface Answer extends Examples {
   zip?: { description: string };
   /** A JSON file to download. */
   file?: { description: string };
-  events?: Events;
+  events?: EventStreamAnswer;
   /** Response headers besides x-request-id and those of the guard. */
   headers?: readonly string[];
 }
 
 /** An answer that is a stream of server-sent events. */
-export interface Events extends Examples {
+export interface EventStreamAnswer extends Examples {
   description: string;
   /** The events by name, each with the schema of its JSON. */
   named?: Record<string, z.ZodType>;
@@ -69,10 +69,10 @@ export interface Events extends Examples {
 export type Routes = Record<string, Route>;
 
 /** Declares routes and keeps the literal types of the declaration. */
-export const routes = <const Table extends Routes>(table: Table): Table => table;
+export const declareRoutes = <const Table extends Routes>(table: Table): Table => table;
 
 /** Splits `PATCH /console/api/keys/{id}` into its method and its path in the notation of the HTTP server. */
-export function methodAndUrl({ at }: Pick<Route, "at">): { method: Method; url: string } {
+export function splitMethodAndUrl({ at }: Pick<Route, "at">): { method: Method; url: string } {
   const [method, path = ""] = at.split(" ") as [Method, string?];
   return { method, url: path.replaceAll(/\{(\w+)\}/g, ":$1") };
 }
@@ -91,13 +91,17 @@ export type BodyOf<R extends Route> = R extends { body: { fields: infer B extend
   : undefined;
 
 /** The types of query and body that a client sends. */
-export type QuerySent<R extends Route> = R extends { query: infer Q extends z.ZodType } ? z.input<Q> : never;
-export type BodySent<R extends Route> = R extends { body: { fields: infer B extends z.ZodType } } ? z.input<B> : never;
+export type QueryInputOf<R extends Route> = R extends { query: infer Q extends z.ZodType } ? z.input<Q> : never;
+export type BodyInputOf<R extends Route> = R extends { body: { fields: infer B extends z.ZodType } }
+  ? z.input<B>
+  : never;
 
 /** The type of the JSON answer, if the route has one. */
-export type JsonOf<R extends Route> = R extends { answer: { json: infer J extends z.ZodType } } ? z.input<J> : never;
+export type AnswerJsonOf<R extends Route> = R extends { answer: { json: infer J extends z.ZodType } }
+  ? z.input<J>
+  : never;
 
 /** The codes of the route's own errors. */
-export type CodesOf<R extends Route> = R extends { faults: readonly Refusal<infer Code>[] }
+export type FaultCodesOf<R extends Route> = R extends { faults: readonly Refusal<infer Code>[] }
   ? Extract<Code, FaultCode>
   : never;

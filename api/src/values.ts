@@ -3,10 +3,10 @@
  * undocumented ones.
  */
 import { z } from "zod";
-import { ACCOUNT_KINDS, type RequestOutcome as Outcome, REQUEST_OUTCOMES } from "./states.ts";
+import { ACCOUNT_KINDS, type RequestOutcome as Outcome, REQUEST_OUTCOMES } from "./enumerations.ts";
 
 /** The suffix of every ID in examples. */
-export const SAMPLE_SUFFIX = "06dfk3v8qe7z2m4x9t1c5n0bga";
+export const SAMPLE_ID_SUFFIX = "06dfk3v8qe7z2m4x9t1c5n0bga";
 
 export const Id = (prefix: string) => z.string().regex(new RegExp(`^${prefix}_[0-9a-hjkmnp-tv-z]{26}$`));
 
@@ -15,7 +15,7 @@ export const IdField = (prefix: string, rule: string) =>
   z.string().refine((text) => new RegExp(`^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`).test(text), rule);
 
 /** Makes an ID for examples. */
-export const sampleId = (prefix: string): string => `${prefix}_${SAMPLE_SUFFIX}`;
+export const sampleId = (prefix: string): string => `${prefix}_${SAMPLE_ID_SUFFIX}`;
 
 export const Money = z
   .string()
@@ -62,10 +62,10 @@ export const NextCursor = z.string().nullable().describe("The cursor of the next
  * The time of the figures in an answer. Unless the route sets it, the gateway adds the time at which it began to read
  * them.
  */
-export const AsOf = { as_of: z.int().describe("When these figures were true, Unix time in seconds.") };
+export const AsOfField = { as_of: z.int().describe("When these figures were true, Unix time in seconds.") };
 
 /** The schema of a list: `{object: "list", data, next_cursor, as_of}`, with additional fields if given. */
-export const listOf = <Row extends z.ZodType, More extends z.ZodRawShape = Record<never, z.ZodType>>(
+export const makeListSchema = <Row extends z.ZodType, More extends z.ZodRawShape = Record<never, z.ZodType>>(
   row: Row,
   more?: More,
 ) =>
@@ -73,7 +73,7 @@ export const listOf = <Row extends z.ZodType, More extends z.ZodRawShape = Recor
     object: z.literal("list"),
     data: z.array(row),
     next_cursor: NextCursor,
-    ...AsOf,
+    ...AsOfField,
     ...(more as More),
   });
 

@@ -9,9 +9,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { decode, encode } from "@tollgate/protocol/codec.ts";
-import { cutJob } from "@tollgate/protocol/jobs.ts";
-import { gatewayInbox, nodeSubject } from "@tollgate/protocol/subjects.ts";
+import { decodeFrame, encodeFrame } from "@tollgate/protocol/codec.ts";
+import { splitJob } from "@tollgate/protocol/job-pieces.ts";
+import { gatewayInboxSubject, nodeSubject } from "@tollgate/protocol/nats-subjects.ts";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
 import { systemRandom } from "../../gateway/src/base/random.ts";
@@ -95,9 +95,9 @@ const engine = await Engine.start({ processors: null, outDir });
 /** The jobs in flight, each with the callback that is called when the job ends. */
 const running = new Map<string, (end: "done" | "failed" | "busy") => void>();
 let frames = 0;
-hub.subscribe(gatewayInbox(GATEWAY), (_subject, payload) => {
+hub.subscribe(gatewayInboxSubject(GATEWAY), (_subject, payload) => {
   frames++;
-  const frame = decode(payload);
+  const frame = decodeFrame(payload);
   if (frame.kind === "done" || frame.kind === "failed" || frame.kind === "busy") running.get(frame.job)?.(frame.kind);
 });
 
@@ -113,7 +113,7 @@ function run(node: string, { stream, pace }: Scenario): Promise<void> {
       if (end === "done") resolve();
       else reject(new Error(`a job ended as ${end}; see ${outDir}`));
     });
-    for (const frame of cutJob(whole, body)) hub.publish(nodeSubject(node), encode(frame));
+    for (const frame of splitJob(whole, body)) hub.publish(nodeSubject(node), encodeFrame(frame));
   });
 }
 

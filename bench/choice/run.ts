@@ -17,8 +17,8 @@ import { systemRandom } from "../../gateway/src/base/random.ts";
 import { manualClock } from "../../gateway/src/base/testing.ts";
 import type { RosterNode } from "../../gateway/src/dispatch/roster-node.ts";
 import { MemoryPlane } from "../../gateway/src/dispatch/testing.ts";
-import { encode } from "../../protocol/src/codec.ts";
-import { nodeStateSubject } from "../../protocol/src/subjects.ts";
+import { encodeFrame } from "../../protocol/src/codec.ts";
+import { nodeStateSubject } from "../../protocol/src/nats-subjects.ts";
 
 const COUNTS = [10, 100, 1_000, 10_000];
 const SLOTS = 8;
@@ -75,7 +75,7 @@ async function stepsOf(checkout: string, count: number): Promise<Record<string, 
   const reports = Array.from({ length: count }, (_, i) => {
     const formats = i % 2 === 0 ? MODELS : [];
     const told = { models: MODELS, slots: SLOTS, busy: 0, draining: false, json_schema: formats };
-    return { id: `n${i}`, frame: encode({ kind: "state", state: { agent: "bench", protocol: "1.2", ...told } }) };
+    return { id: `n${i}`, frame: encodeFrame({ kind: "state", state: { agent: "bench", protocol: "1.2", ...told } }) };
   });
   const report = ({ id, frame }: (typeof reports)[number]): void => plane.publish(nodeStateSubject(id), frame);
   for (const each of reports) {

@@ -1,7 +1,7 @@
 /** Measures one visit to a console page, and two user journeys: signing in, and filtering the list of requests. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { Platform } from "@tollgate/stage/dev.ts";
+import type { Platform } from "@tollgate/stage/dev-platform.ts";
 import type { Page } from "playwright-core";
 import { type BrowserSession, openBrowser } from "../../e2e/console/browser.ts";
 import { DEMO_USER } from "../../e2e/console/lifelike/accounts.ts";
@@ -57,7 +57,7 @@ async function expectAfter(
 
 const loadedBy = (page: Page): Promise<LoadedFiles> => page.evaluate("tollgateBench.loaded()");
 
-export type Sessions = Record<MeasuredPage["who"], SessionCookies | undefined>;
+export type SessionsByRole = Record<MeasuredPage["who"], SessionCookies | undefined>;
 
 /** Visits one page and measures the work of its main thread. */
 export async function visitPage(
@@ -86,7 +86,7 @@ export async function visitPage(
 
 export const measurePage = async (
   platform: Platform,
-  sessions: Sessions,
+  sessions: SessionsByRole,
   measured: MeasuredPage,
 ): Promise<PageFigures> => pageFigures(await visitPage(platform, sessions[measured.who], measured));
 
@@ -142,7 +142,7 @@ export async function measureSignIn(platform: Platform): Promise<JourneyTimes> {
 /**
  * Measures, on a page with a hundred requests, the time from choosing a model to the frame that shows only its rows.
  */
-export async function measureFilter(platform: Platform, sessions: Sessions): Promise<JourneyTimes> {
+export async function measureRequestFilter(platform: Platform, sessions: SessionsByRole): Promise<JourneyTimes> {
   const browser = await freshBrowser(platform, sessions.builder);
   const { page } = browser;
   const hundred = [{ css: 'table[aria-label="Requests"] tbody tr', least: 100 }];

@@ -72,7 +72,7 @@ const PLATFORM: Page = {
 const cold = (page: Page): MeasuredPage => ({ ...page, cache: "cold" });
 const warm = (page: Page): MeasuredPage => ({ ...page, cache: "warm" });
 
-export const PAGES = [
+export const MEASURED_PAGES = [
   cold(SIGN_IN_PAGE),
   cold(OVERVIEW_PAGE),
   warm(OVERVIEW_PAGE),

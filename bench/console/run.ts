@@ -11,13 +11,13 @@ import { openLifelikePlatform } from "../../e2e/console/lifelike/stage.ts";
 import type { PageFigures } from "./figures.ts";
 import {
   type JourneyTimes,
-  measureFilter,
   measurePage,
+  measureRequestFilter,
   measureSignIn,
-  type Sessions,
+  type SessionsByRole,
   signInSession,
 } from "./measure.ts";
-import { PAGES } from "./pages.ts";
+import { MEASURED_PAGES } from "./pages.ts";
 import { compareWithTarget, markdownTable, medianAndRange, pagesTables } from "./report.ts";
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 7);
@@ -37,7 +37,7 @@ buildConsole();
 console.log("Making a platform with a month of use …");
 const { platform, close } = await openLifelikePlatform();
 try {
-  const sessions: Sessions = {
+  const sessions: SessionsByRole = {
     nobody: undefined,
     builder: await signInSession(platform, DEMO_USER),
     operator: await signInSession(platform, platform.ready.operator),
@@ -50,11 +50,11 @@ try {
   // The first round warms the gateway up and is not counted.
   for (let round = 0; round <= ROUNDS; round++) {
     const counted = round > 0;
-    for (const measured of PAGES) {
+    for (const measured of MEASURED_PAGES) {
       const figures = await measurePage(platform, sessions, measured);
       if (counted) keep(pages, `${measured.name}, ${measured.cache}`, figures);
     }
-    const [signIn, filter] = [await measureSignIn(platform), await measureFilter(platform, sessions)];
+    const [signIn, filter] = [await measureSignIn(platform), await measureRequestFilter(platform, sessions)];
     if (!counted) continue;
     keep(journeys, "sign in → overview", signIn);
     keep(journeys, "filter of 100 requests → rows", filter);

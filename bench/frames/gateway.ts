@@ -2,7 +2,7 @@
  * Assembles the parts of a gateway between the dispatch plane and the client's reply, with the real roster, dispatcher,
  * relay and meter, and one fake node.
  */
-import { gatewaySubject, nodeStateSubject } from "@tollgate/protocol/subjects.ts";
+import { gatewaySubject, nodeStateSubject } from "@tollgate/protocol/nats-subjects.ts";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import { createLog } from "../../gateway/src/base/log.ts";

@@ -2,7 +2,7 @@
  * Frames with which a hostile node could keep a gateway busy. Each attacks one part of the code that stores or scans a
  * node's bytes.
  */
-import { DELTAS_PER_FRAME_MAX, DELTAS_TEXT_BYTES_MAX } from "@tollgate/protocol/limits.ts";
+import { DELTAS_FRAME_TEXT_BYTES_MAX, DELTAS_PER_FRAME_MAX } from "@tollgate/protocol/limits.ts";
 import { PROTOCOL_MAJOR } from "@tollgate/protocol/version.ts";
 import { chat } from "../../gateway/src/routes/openai/chat.ts";
 import { embeddings } from "../../gateway/src/routes/openai/embeddings.ts";
@@ -114,10 +114,10 @@ function* oneByOne(text: string): Generator<string> {
 
 const models = ["tiny-3b", "reason-32b"];
 const texts = Object.entries({
-  ...hostileTexts(DELTAS_TEXT_BYTES_MAX),
-  "space and newline": " \n".repeat(DELTAS_TEXT_BYTES_MAX / 2),
-  "spaces, then a newline, again and again": `${" ".repeat(300)}\n`.repeat(DELTAS_TEXT_BYTES_MAX / 301),
-}).map(([what, text]) => [what, within(text, DELTAS_TEXT_BYTES_MAX)] as const);
+  ...hostileTexts(DELTAS_FRAME_TEXT_BYTES_MAX),
+  "space and newline": " \n".repeat(DELTAS_FRAME_TEXT_BYTES_MAX / 2),
+  "spaces, then a newline, again and again": `${" ".repeat(300)}\n`.repeat(DELTAS_FRAME_TEXT_BYTES_MAX / 301),
+}).map(([what, text]) => [what, within(text, DELTAS_FRAME_TEXT_BYTES_MAX)] as const);
 
 /** Returns the longest beginning of the text that fits into a frame. */
 function within(text: string, bytesMax: number): string {

@@ -8,14 +8,14 @@ export type Figure = (row: ResultRow) => number | undefined;
 export const cpuPerRequestUs =
   (who: ProcessorUser): Figure =>
   (row) =>
-    dividedBy(row.cpuUs[who], row.ok);
+    divideIfMeasured(row.cpuUs[who], row.ok);
 
 export const cpuPerEventUs =
   (who: ProcessorUser): Figure =>
   (row) =>
-    dividedBy(row.cpuUs[who], row.engineEvents);
+    divideIfMeasured(row.cpuUs[who], row.engineEvents);
 
-export const toMs =
+export const toMilliseconds =
   (figure: Figure): Figure =>
   (row) => {
     const us = figure(row);
@@ -23,7 +23,8 @@ export const toMs =
   };
 
 /** The average number of processors that other processes and other virtual machines on the hardware used. */
-export const takenByOthers: Figure = ({ cpuUs, wallUs }) => ((cpuUs.other ?? 0) + (cpuUs.stolen ?? 0)) / wallUs;
+export const processorsUsedByOthers: Figure = ({ cpuUs, wallUs }) =>
+  ((cpuUs.other ?? 0) + (cpuUs.stolen ?? 0)) / wallUs;
 
 /** Returns the median of a figure over the rows; undefined if no row has the figure. */
 export function medianOf(rows: ResultRow[], figure: Figure): number | undefined {
@@ -44,6 +45,6 @@ export function medianOfNumbers(values: number[]): number {
 export const errorCount = (rows: ResultRow[]): number =>
   rows.flatMap((row) => Object.values(row.errors)).reduce((sum, count) => sum + count, 0);
 
-export function dividedBy(us: number | undefined, count: number): number | undefined {
+export function divideIfMeasured(us: number | undefined, count: number): number | undefined {
   return us === undefined || count === 0 ? undefined : us / count;
 }

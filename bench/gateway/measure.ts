@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Engine, EngineCounts } from "./engine.ts";
 import { type LoadResult, runLoad, type TargetAddress } from "./load.ts";
 import { SCENARIOS, type Scenario } from "./scenarios.ts";
-import { type Role, type Target, TargetUnavailable } from "./targets/target.ts";
+import { type ProcessRole, type Target, TargetUnavailable } from "./targets/target.ts";
 import {
   type CpuCount,
   cpuCount,
@@ -28,13 +28,13 @@ const LEAD_IN_S = 2;
 /** How long to wait for the streams of an earlier run to end, in milliseconds. */
 const QUIET_WITHIN_MS = 5_000;
 
-export type ProcessorUser = Role | "engine" | "generator" | "other" | "stolen";
+export type ProcessorUser = ProcessRole | "engine" | "generator" | "other" | "stolen";
 
 /**
  * The processes that a request passes through and whose system calls are counted. PostgreSQL is left out, because only
  * the user that it runs as could count its calls.
  */
-type Passing = Exclude<Role, "postgres">;
+type Passing = Exclude<ProcessRole, "postgres">;
 
 /** The result of one measurement, which is one line of the results file. */
 export interface ResultRow extends Omit<LoadResult, "errors"> {
@@ -81,7 +81,7 @@ export async function measure(
   await quiet(bench.engine);
   await bench.engine.set(scenario);
   const watched = new Map<ProcessorUser, WatchedProcess>([
-    ...(Object.entries(target.parts) as [Role, WatchedProcess][]),
+    ...(Object.entries(target.parts) as [ProcessRole, WatchedProcess][]),
     ["engine", { pid: bench.engine.child.pid, withChildren: false }],
     ["generator", { pid: process.pid, withChildren: false }],
   ]);

@@ -7,14 +7,14 @@
 import {
   cpuPerEventUs,
   cpuPerRequestUs,
-  dividedBy,
+  divideIfMeasured,
   errorCount,
   type Figure,
   figureValues,
   medianOf,
   medianOfNumbers,
-  takenByOthers,
-  toMs,
+  processorsUsedByOthers,
+  toMilliseconds,
 } from "./figures.ts";
 import type { ProcessorUser, ResultRow } from "./measure.ts";
 import { SCENARIOS, type ScenarioName } from "./scenarios.ts";
@@ -160,7 +160,7 @@ const AIMS: Aim[] = [
     scenario: "chat-c64",
     aim: "≤ 0.50; 0.20 unpinned",
     digits: 3,
-    figure: toMs(cpuPerRequestUs("gateway")),
+    figure: toMilliseconds(cpuPerRequestUs("gateway")),
   },
   {
     what: "gateway µs per event, 100 paced streams",
@@ -202,14 +202,14 @@ const AIMS: Aim[] = [
     scenario: "agent-c16",
     aim: "≤ 2.5",
     digits: 2,
-    figure: toMs(cpuPerRequestUs("gateway")),
+    figure: toMilliseconds(cpuPerRequestUs("gateway")),
   },
   {
     what: "agent ms per chat, 64 at once",
     scenario: "chat-c64",
     aim: "≤ 0.4",
     digits: 3,
-    figure: toMs(cpuPerRequestUs("agent")),
+    figure: toMilliseconds(cpuPerRequestUs("agent")),
   },
   {
     what: "gateway MiB at 1,000 streams",
@@ -244,7 +244,7 @@ const handOvers = (who: "gateway" | "agent"): Column => ({
   title: `${who} wake-ups / reads / writes`,
   cell: (own) =>
     (["wakeUps", "reads", "writes"] as const)
-      .map((what) => median(own, (row) => dividedBy(row.handOvers[who]?.[what], row.ok), 1))
+      .map((what) => median(own, (row) => divideIfMeasured(row.handOvers[who]?.[what], row.ok), 1))
       .join(" / "),
 });
 
@@ -253,13 +253,13 @@ const common: Column[] = [
     title: "MiB before / peak",
     cell: (own) => `${median(own, (row) => row.gatewayBeforeMib, 0)} / ${median(own, (row) => row.gatewayPeakMib, 0)}`,
   },
-  { title: "others' processors", cell: (own) => median(own, takenByOthers, 2) },
+  { title: "others' processors", cell: (own) => median(own, processorsUsedByOthers, 2) },
   { title: "errors", cell: (own) => String(errorCount(own)) },
 ];
 
 const perRequestMs = (title: string, who: ProcessorUser): Column => ({
   title,
-  cell: (own) => median(own, toMs(cpuPerRequestUs(who)), 3),
+  cell: (own) => median(own, toMilliseconds(cpuPerRequestUs(who)), 3),
 });
 const perEventUs = (title: string, who: ProcessorUser): Column => ({
   title,
@@ -267,7 +267,7 @@ const perEventUs = (title: string, who: ProcessorUser): Column => ({
 });
 
 const requestColumns: Column[] = [
-  { title: "gateway ms", cell: (own) => spread(own, toMs(cpuPerRequestUs("gateway")), 3) },
+  { title: "gateway ms", cell: (own) => spread(own, toMilliseconds(cpuPerRequestUs("gateway")), 3) },
   { title: "× bare", cell: (own, all) => timesOf(own, of(all, "bare"), cpuPerRequestUs("gateway")) },
   perRequestMs("PostgreSQL ms", "postgres"),
   perRequestMs("agent ms", "agent"),
@@ -303,7 +303,7 @@ const pairedColumns: Column[] = [
   { title: "through it p50 ms", cell: (own) => median(own, (row) => row.latencyMs?.p50, 3) },
   { title: "added p50 ms", cell: (own) => spread(own, (row) => row.paired?.added?.p50, 3) },
   { title: "added p95 / p99 ms", cell: (own) => addedTail(own) },
-  { title: "gateway ms", cell: (own) => median(own, toMs(cpuPerRequestUs("gateway")), 3) },
+  { title: "gateway ms", cell: (own) => median(own, toMilliseconds(cpuPerRequestUs("gateway")), 3) },
   perRequestMs("PostgreSQL ms", "postgres"),
   perRequestMs("agent ms", "agent"),
   handOvers("gateway"),

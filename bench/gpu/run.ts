@@ -16,11 +16,11 @@ import type { Engine } from "../gateway/engine.ts";
 import { type LoadResult, runLoad, type TargetAddress } from "../gateway/load.ts";
 import { withProfile } from "../gateway/profile.ts";
 import type { Scenario } from "../gateway/scenarios.ts";
-import type { Role, Target } from "../gateway/targets/target.ts";
+import type { ProcessRole, Target } from "../gateway/targets/target.ts";
 import { tollgateWithEngines } from "../gateway/targets/tollgate.ts";
 import { cpuCount, cpuSpentUs } from "../gateway/usage.ts";
 import { checkEmbeddings, checkStructured } from "./checks.ts";
-import { type ConcurrencyLevel, gpuTable, type TurnResult } from "./table.ts";
+import { type ConcurrencyLevel, gpuTable, type LoadMeasurement } from "./table.ts";
 
 const { values } = parseArgs({
   options: {
@@ -127,8 +127,8 @@ async function measureAll(target: Target): Promise<void> {
   console.log(`\n${summary}`);
 }
 
-async function turn(address: TargetAddress, scenario: Scenario, target: Target): Promise<TurnResult> {
-  const parts = Object.entries(target.parts) as [Role, NonNullable<Target["parts"][Role]>][];
+async function turn(address: TargetAddress, scenario: Scenario, target: Target): Promise<LoadMeasurement> {
+  const parts = Object.entries(target.parts) as [ProcessRole, NonNullable<Target["parts"][ProcessRole]>][];
   const look = async () => new Map(parts.map(([role, part]) => [role, cpuCount(part)]));
   const { result, before, after } = await runLoad({ address, direct, scenario, look });
   const spent = parts.map(([role]) => [role, cpuSpentUs(before.get(role) as never, after.get(role) as never)]);

@@ -1,18 +1,18 @@
 /** Formats the table of a run with a real engine. */
 import type { LoadResult } from "../gateway/load.ts";
-import type { Role } from "../gateway/targets/target.ts";
+import type { ProcessRole } from "../gateway/targets/target.ts";
 
 /** One measurement, either of the engine directly or through the gateway. */
-export interface TurnResult extends Pick<LoadResult, "ok" | "errors" | "wallUs" | "firstWordMs" | "latencyMs"> {
-  cpuUs: Partial<Record<Role, number>>;
+export interface LoadMeasurement extends Pick<LoadResult, "ok" | "errors" | "wallUs" | "firstWordMs" | "latencyMs"> {
+  cpuUs: Partial<Record<ProcessRole, number>>;
 }
 
 export interface ConcurrencyLevel {
   concurrent: number;
   /** The number of tokens in every answer. */
   tokens: number;
-  direct: TurnResult[];
-  through: TurnResult[];
+  direct: LoadMeasurement[];
+  through: LoadMeasurement[];
 }
 
 const HEAD = [
@@ -39,12 +39,13 @@ export function gpuTable(levels: readonly ConcurrencyLevel[]): string {
 }
 
 function rowOf({ concurrent, tokens, direct, through }: ConcurrencyLevel): (string | number)[] {
-  const said = (turns: readonly TurnResult[]): number => tokens * sum(turns, ({ ok }) => ok);
-  const rate = (turns: readonly TurnResult[]): number => (said(turns) * 1e6) / sum(turns, ({ wallUs }) => wallUs);
-  const each = through.map((turn, nth) => (rate([turn]) / rate([direct[nth] as TurnResult])).toFixed(2));
-  const first = (turns: readonly TurnResult[], at: "p50" | "p99"): string =>
+  const said = (turns: readonly LoadMeasurement[]): number => tokens * sum(turns, ({ ok }) => ok);
+  const rate = (turns: readonly LoadMeasurement[]): number => (said(turns) * 1e6) / sum(turns, ({ wallUs }) => wallUs);
+  const each = through.map((turn, nth) => (rate([turn]) / rate([direct[nth] as LoadMeasurement])).toFixed(2));
+  const first = (turns: readonly LoadMeasurement[], at: "p50" | "p99"): string =>
     middle(turns.flatMap(({ firstWordMs }) => (firstWordMs === undefined ? [] : [firstWordMs[at]])))?.toFixed(1) ?? "–";
-  const cost = (role: Role): string => (sum(through, ({ cpuUs }) => cpuUs[role] ?? 0) / said(through)).toFixed(1);
+  const cost = (role: ProcessRole): string =>
+    (sum(through, ({ cpuUs }) => cpuUs[role] ?? 0) / said(through)).toFixed(1);
   return [
     concurrent,
     sum(through, ({ ok }) => ok),
@@ -59,7 +60,7 @@ function rowOf({ concurrent, tokens, direct, through }: ConcurrencyLevel): (stri
   ];
 }
 
-function failuresOf(turns: readonly TurnResult[]): string {
+function failuresOf(turns: readonly LoadMeasurement[]): string {
   const counts: Record<string, number> = {};
   for (const { errors } of turns)
     for (const [what, count] of Object.entries(errors)) counts[what] = (counts[what] ?? 0) + count;

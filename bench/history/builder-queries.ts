@@ -3,7 +3,7 @@
  * contains the queries of hosts and operators.
  */
 
-import { USAGE_BY } from "@tollgate/api/console/money.ts";
+import { USAGE_GROUPINGS } from "@tollgate/api/console/money.ts";
 import type pg from "pg";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import type { Filter } from "../../gateway/src/history/filter.ts";
@@ -186,7 +186,7 @@ function ofUsage({ cast, days }: QueryContext): HistoryQuery[] {
     name: `usage of ${name}`,
     ask: async (pool) => (await openUsage({ pool }).sums(builder, { ...query, to })).length,
   });
-  const month = USAGE_BY.map((by): HistoryQuery => {
+  const month = USAGE_GROUPINGS.map((by): HistoryQuery => {
     if (by !== "label") return sums(`31 days by ${by}`, { by, from: daysAgo(31) });
     const ask: HistoryQuery["ask"] = async (pool) =>
       (await openUsage({ pool }).byLabel(builder, { from: daysAgo(31), to })).length;

@@ -7,9 +7,9 @@ import type pg from "pg";
 import { createLog } from "../../gateway/src/base/log.ts";
 import type { PrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { openPool } from "../../gateway/src/db/pool.ts";
-import { databaseCpuUs } from "../ledger/pairs.ts";
+import { databaseCpuUs } from "../ledger/hold-settle-pairs.ts";
 import type { HistoryQuery } from "./history-query.ts";
-import { explainingPool, type StatementCost } from "./plans.ts";
+import { makeExplainingPool, type StatementCost } from "./plans.ts";
 
 const REPEATS = 9;
 const BOUND_MS = 100;
@@ -78,7 +78,7 @@ async function measure(pool: pg.Pool, serverPid: number, { ask, ...question }: H
 async function explained(pool: pg.Pool, ask: HistoryQuery["ask"]): Promise<StatementCost[]> {
   const client = await pool.connect();
   try {
-    const watched = explainingPool(client);
+    const watched = makeExplainingPool(client);
     await ask(watched.pool);
     return watched.taken();
   } finally {

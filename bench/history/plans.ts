@@ -30,7 +30,7 @@ interface Explained {
 }
 
 /** Returns a pool that runs every statement on the given client and stores its cost. */
-export function explainingPool(client: pg.PoolClient): { pool: pg.Pool; taken: () => StatementCost[] } {
+export function makeExplainingPool(client: pg.PoolClient): { pool: pg.Pool; taken: () => StatementCost[] } {
   const costs: StatementCost[] = [];
   const query = async (text: string, values: unknown[] = []): Promise<pg.QueryResult> => {
     const explained = await client.query(`explain (analyze, buffers, timing off, format json) ${text}`, values);

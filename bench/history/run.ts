@@ -14,9 +14,9 @@ import { parseArgs } from "node:util";
 import type pg from "pg";
 import { checkLedger } from "../../gateway/src/ledger/check.ts";
 import { consoleQueries, findDeepPageCursor } from "./builder-queries.ts";
-import { compareSample } from "./compare-sample.ts";
+import { compareRollupSample } from "./compare-rollup-sample.ts";
 import { measureAll } from "./measure.ts";
-import { closeDays, HISTORY_DAYS, readSeededAccounts, seedHistory } from "./seed.ts";
+import { closePastDays, HISTORY_DAYS, readSeededAccounts, seedHistory } from "./seed.ts";
 import { fillServer, startServer, withPool } from "./server.ts";
 import { compareSettlements } from "./settlements.ts";
 
@@ -73,8 +73,8 @@ try {
   const server = await startServer(dataDir);
   try {
     await withPool(server, async (pool) => {
-      await closeDays(pool);
-      await compareSample(pool);
+      await closePastDays(pool);
+      await compareRollupSample(pool);
       await ask(pool, server);
       if (values.proof) await prove(pool);
     });

@@ -63,7 +63,7 @@ export async function seedHistory(pool: pg.Pool, options: SeedOptions): Promise<
   } else await leaveUnrolled(pool);
   await setLateness(pool, "enable");
   progress("closed days");
-  await closeDays(pool);
+  await closePastDays(pool);
   progress("statistics");
   await vacuum(pool, [...FILLED, ...SMALL]);
   return await readSeededAccounts(pool);
@@ -102,7 +102,7 @@ async function setLateness(pool: pg.Pool, to: "enable" | "disable"): Promise<voi
 }
 
 /** Closes past days with the gateway's own job, also in a history that an earlier version of the bench created. */
-export async function closeDays(pool: pg.Pool): Promise<void> {
+export async function closePastDays(pool: pg.Pool): Promise<void> {
   const closing = startDayClosing({ pool, clock: systemClock, log: createLog("silent") });
   const closed = await closing.run();
   await closing.stop();

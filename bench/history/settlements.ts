@@ -5,7 +5,7 @@
 import { rm } from "node:fs/promises";
 import type { PrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { LEDGER_SESSION_OPTIONS } from "../../gateway/src/db/pool.ts";
-import { openPairs, type PairFigures, type PairsBench } from "../ledger/pairs.ts";
+import { type HoldSettleBench, type HoldSettleFigures, openHoldSettleBench } from "../ledger/hold-settle-pairs.ts";
 import { startServer, withPool } from "./server.ts";
 
 const ACCOUNTS = 100;
@@ -27,11 +27,11 @@ export async function compareSettlements(long: PrivatePostgres, emptyDir: string
   }
 }
 
-type Side = [pool: Parameters<typeof openPairs>[0], pid: number];
+type Side = [pool: Parameters<typeof openHoldSettleBench>[0], pid: number];
 
 async function byTurns(...both: [long: Side, empty: Side]): Promise<void> {
   const [long, empty] = (await Promise.all(
-    both.map(async ([pool, pid]) => await (await openPairs(pool, pid)).open(ACCOUNTS)),
+    both.map(async ([pool, pid]) => await (await openHoldSettleBench(pool, pid)).open(ACCOUNTS)),
   )) as [Measure, Measure];
   console.log("a pair, PostgreSQL's µs: long history · empty, by turns; then the medians, and how they compare");
   for (const concurrent of [1, 64]) {
@@ -52,6 +52,6 @@ async function byTurns(...both: [long: Side, empty: Side]): Promise<void> {
   }
 }
 
-type Measure = Awaited<ReturnType<PairsBench["open"]>>;
-const perPair = ({ database, pairs }: PairFigures): number => database / pairs;
+type Measure = Awaited<ReturnType<HoldSettleBench["open"]>>;
+const perPair = ({ database, pairs }: HoldSettleFigures): number => database / pairs;
 const median = (values: number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] as number;

@@ -14,7 +14,7 @@ import { TARGETS } from "../gateway/flags.ts";
 import { runLoad } from "../gateway/load.ts";
 import { assignProcessors } from "../gateway/processes.ts";
 import { SCENARIOS } from "../gateway/scenarios.ts";
-import type { Role, Target, TargetOptions } from "../gateway/targets/target.ts";
+import type { ProcessRole, Target, TargetOptions } from "../gateway/targets/target.ts";
 import { tollgateScripted, tollgateScriptedOfCheckout } from "../gateway/targets/tollgate.ts";
 import { type HopTimes, hopsTable, hopTimes, type TimedChat } from "./hops.ts";
 import type { RecordedMoment } from "./watch.ts";
@@ -36,7 +36,7 @@ const processors = assignProcessors(values.pin);
 const engine = await Engine.start({ processors: processors.others, outDir });
 const plain = { engine, processors, outDir, profile: false };
 const direct = (await TARGETS.direct(plain)).address;
-const watched: { target: Target; chats: TimedChat[]; files: Record<Role, string> }[] = [];
+const watched: { target: Target; chats: TimedChat[]; files: Record<ProcessRole, string> }[] = [];
 try {
   await start("now", tollgateScripted);
   if (values.beside !== undefined) await start("before", tollgateScriptedOfCheckout(values.beside));
@@ -61,8 +61,8 @@ try {
 }
 
 async function start(name: string, target: (surroundings: TargetOptions) => Promise<Target>): Promise<void> {
-  const fileOf = (role: Role): string => join(outDir, `${name}-${role}.jsonl`);
-  const preload = (role: Role) => ({ flags: [`--import=${WATCH}`], env: { HOPS_FILE: fileOf(role) } });
+  const fileOf = (role: ProcessRole): string => join(outDir, `${name}-${role}.jsonl`);
+  const preload = (role: ProcessRole) => ({ flags: [`--import=${WATCH}`], env: { HOPS_FILE: fileOf(role) } });
   const files = { gateway: fileOf("gateway"), agent: fileOf("agent"), postgres: "" };
   watched.push({ target: { ...(await target({ ...plain, preload })), name }, chats: [], files });
 }

@@ -2,10 +2,10 @@
  * Sends the frames of `npm run fuzz:plane` (invalid messages of nodes) and measures for how long each read from a node
  * occupies the gateway's event loop.
  */
-import { ask, type KnownText } from "../../e2e/fuzz/plane/clients.ts";
+import { type KnownText, sendChatRequest } from "../../e2e/fuzz/plane/clients.ts";
+import { findViolations, runCampaign } from "../../e2e/fuzz/plane/complete-run.ts";
 import { openPlanePlatform } from "../../e2e/fuzz/plane/plane-platform.ts";
-import { findViolations, runCampaign } from "../../e2e/fuzz/plane/whole-run.ts";
-import { LoopMeter, type LoopUse, TIME_READS_URL } from "./loop-meter.ts";
+import { type LoopDelays, LoopMeter, TIME_READS_URL } from "./loop-meter.ts";
 
 const QUIET_REQUESTS = 300;
 /** The targets for one read from a node and one turn of the event loop, in ms of the main thread's processor time. */
@@ -17,7 +17,7 @@ export async function measureFrames(frames: number): Promise<void> {
   const fuzzed = await openPlanePlatform({ load: [TIME_READS_URL] });
   try {
     const loop = await LoopMeter.install(fuzzed.probe);
-    const seen: LoopUse[] = [];
+    const seen: LoopDelays[] = [];
     // Measures quiet traffic first, to compare with.
     const between = async (known: KnownText[]): Promise<void> => {
       if (seen.length === 0) {
@@ -42,10 +42,10 @@ export async function measureFrames(frames: number): Promise<void> {
   }
 }
 
-async function quietTraffic(target: Parameters<typeof ask>[0], known: KnownText[]): Promise<void> {
+async function quietTraffic(target: Parameters<typeof sendChatRequest>[0], known: KnownText[]): Promise<void> {
   let left = QUIET_REQUESTS;
   const client = async (): Promise<void> => {
-    while (left-- > 0) await ask(target, (known[left % known.length] as KnownText).body);
+    while (left-- > 0) await sendChatRequest(target, (known[left % known.length] as KnownText).body);
   };
   await Promise.all(Array.from({ length: 8 }, client));
 }

@@ -31,7 +31,7 @@ const METER = `(() => {
   return true;
 })()`;
 
-export interface LoopUse {
+export interface LoopDelays {
   /** The longest turn of the event loop since the last reading, in ms. */
   turnMs: number;
   /** The longest handling of one read from a node in ms, without garbage collection; 0 if none was long. */
@@ -51,7 +51,7 @@ export class LoopMeter {
   }
 
   /** Returns the figures since the last reading. */
-  read(): Promise<LoopUse> {
+  read(): Promise<LoopDelays> {
     return this.#probe.evaluate("loopMeter.read()");
   }
 }

@@ -16,18 +16,18 @@ import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import type { Process } from "@tollgate/stage/process.ts";
-import { ask } from "@tollgate/stage/requests.ts";
+import { sendUserMessage } from "@tollgate/stage/requests.ts";
 import { openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { INSPECTOR_OPTION, MemoryProbe } from "../../e2e/fuzz/memory.ts";
 import {
-  brokenOperations,
-  endlessWhiteSpace,
-  floodOfThePlane,
+  floodPlane,
   HONEST_MODEL,
-  largeBodies,
-  unpaidBodies,
-  unreadPings,
+  sendBrokenOperations,
+  sendEndlessWhiteSpace,
+  sendLargeBodies,
+  sendUnpaidBodies,
+  sendUnreadPings,
 } from "../../e2e/hostile/attacks.ts";
 import type { Attack } from "../../e2e/hostile/honest-users.ts";
 import {
@@ -82,7 +82,7 @@ async function measureAttacks(wanted: string): Promise<void> {
     const ready = { gateway_url: stage.baseUrl, host_token: (await stage.host()).token };
     agent = await startNode({ ready }, { name: "honest", model: HONEST_MODEL, slots: 64 });
     const hello = { model: HONEST_MODEL, prompt: `#script ${JSON.stringify({ text: "hello" })}` };
-    await eventually("the honest node serves", async () => (await ask(stage, key, hello)).status === 200);
+    await eventually("the honest node serves", async () => (await sendUserMessage(stage, key, hello)).status === 200);
     probe = await MemoryProbe.open(await readFile(stage.gateway.logFile, "utf8"));
     const loop = await LoopMeter.install(probe);
     const workerData: UserOptions = { baseUrl: stage.baseUrl, key, model: HONEST_MODEL, everyMs: EVERY_MS };
@@ -114,13 +114,13 @@ async function measureAttacks(wanted: string): Promise<void> {
 async function attacksOn(stage: ProcessStage): Promise<[string, Attack][]> {
   const [attacker, poor, gateway] = [await stage.builder(), await stage.builder(0n), await findGatewayName(stage)];
   return [
-    ["white space before the thinking", endlessWhiteSpace(stage, attacker, "")],
-    ["white space inside the thinking", endlessWhiteSpace(stage, attacker, "<think>well")],
-    ...FLOODS.map(([what, flood]): [string, Attack] => [`flood of ${what}`, floodOfThePlane(stage, gateway, flood)]),
-    ["unread pings over 32 connections", unreadPings(stage)],
-    ["broken operations", brokenOperations(stage)],
-    ["12 bodies of 10 MiB without credit", unpaidBodies(stage, poor)],
-    ["32 bodies of 8 MiB with credit", largeBodies(stage, attacker)],
+    ["white space before the thinking", sendEndlessWhiteSpace(stage, attacker, "")],
+    ["white space inside the thinking", sendEndlessWhiteSpace(stage, attacker, "<think>well")],
+    ...FLOODS.map(([what, flood]): [string, Attack] => [`flood of ${what}`, floodPlane(stage, gateway, flood)]),
+    ["unread pings over 32 connections", sendUnreadPings(stage)],
+    ["broken operations", sendBrokenOperations(stage)],
+    ["12 bodies of 10 MiB without credit", sendUnpaidBodies(stage, poor)],
+    ["32 bodies of 8 MiB with credit", sendLargeBodies(stage, attacker)],
   ];
 }
 

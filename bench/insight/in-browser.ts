@@ -3,8 +3,8 @@
  * PostgreSQL are restarted and the browser has a new profile. The system's own cache of the database's files remains.
  */
 import { cpus, loadavg } from "node:os";
-import { PRIVATE_DATABASE } from "@tollgate/stage/database.ts";
-import { type Platform, startPlatform } from "@tollgate/stage/dev.ts";
+import { PRIVATE_DATABASE_ENV } from "@tollgate/stage/database.ts";
+import { type Platform, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { publicId, type Uuid } from "../../gateway/src/base/ids.ts";
 import { type PageFigures, pageFigures } from "../console/figures.ts";
 import { type SessionCookies, signInSession, visitPage } from "../console/measure.ts";
@@ -88,7 +88,7 @@ async function signIn(dataDir: string, { builder, host }: SeededAccounts): Promi
  * The settings of a production platform, which opens database connections for the console in advance; test suites do
  * not.
  */
-const AS_SHIPPED = { ...PRIVATE_DATABASE, DATABASE_POOL_MIN: "6" };
+const AS_SHIPPED = { ...PRIVATE_DATABASE_ENV, DATABASE_POOL_MIN: "6" };
 const start = (dataDir: string): Promise<Platform> => startPlatform(dataDir, ["--no-node"], AS_SHIPPED);
 
 async function visitCold(dataDir: string, sessions: Sessions, page: MeasuredPage): Promise<Visited> {

@@ -5,7 +5,7 @@ import { createLog } from "../../gateway/src/base/log.ts";
 import { type Connection, LEDGER_SESSION_OPTIONS, openPool } from "../../gateway/src/db/pool.ts";
 import { openLedger } from "../../gateway/src/ledger/ledger.ts";
 import type { GatewayMessage } from "./gateways.ts";
-import { runPairs } from "./pairs.ts";
+import { runHoldSettlePairs } from "./hold-settle-pairs.ts";
 
 /** The number of database connections that a gateway has for its ledger. */
 const CONNECTIONS = 4;
@@ -25,5 +25,5 @@ process.send?.({ isReady: true });
 async function obey({ load, startAt }: GatewayMessage): Promise<void> {
   // Waits, so that all processes start at the same moment.
   await sleep(Math.max(0, startAt - systemClock.now()));
-  process.send?.({ driven: await runPairs(ledger, load) });
+  process.send?.({ driven: await runHoldSettlePairs(ledger, load) });
 }

@@ -8,7 +8,13 @@ import { systemClock } from "../../gateway/src/base/clock.ts";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import type { PrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { BenchProcess } from "../gateway/processes.ts";
-import { databaseCpuUs, HOST_COUNT, openAccounts, type PairFigures, type PairLoad } from "./pairs.ts";
+import {
+  databaseCpuUs,
+  HOST_COUNT,
+  type HoldSettleFigures,
+  type HoldSettleLoad,
+  openAccounts,
+} from "./hold-settle-pairs.ts";
 import { type ConnectionStates, sampleConnections } from "./sample-connections.ts";
 
 const TURNS = 5;
@@ -19,7 +25,7 @@ const WAIT_SHOWN_MIN = 0.01;
 
 /** A message to a gateway process. */
 export interface GatewayMessage {
-  load: PairLoad;
+  load: HoldSettleLoad;
   startAt: number;
 }
 
@@ -76,17 +82,20 @@ interface Platform {
 
 async function compare({ pool, postgres, children }: Platform, setting: Setting): Promise<void> {
   const loads = await loadsOf(pool, children.length, setting);
-  const measure = async (count: number): Promise<PairFigures> => {
+  const measure = async (count: number): Promise<HoldSettleFigures> => {
     const before = databaseCpuUs(postgres.pid);
     const driven = await driveAll(children.slice(0, count), loads);
     return { ...driven, database: databaseCpuUs(postgres.pid) - before };
   };
-  const turns: [one: PairFigures, all: PairFigures][] = [];
+  const turns: [one: HoldSettleFigures, all: HoldSettleFigures][] = [];
   await measure(children.length);
   for (let turn = 0; turn < TURNS; turn++) {
     // The order alternates from turn to turn.
     if (turn % 2 === 0) turns.push([await measure(1), await measure(children.length)]);
-    else turns.push([await measure(children.length), await measure(1)].reverse() as [PairFigures, PairFigures]);
+    else
+      turns.push(
+        [await measure(children.length), await measure(1)].reverse() as [HoldSettleFigures, HoldSettleFigures],
+      );
   }
   const ratio = median(turns.map(([one, all]) => rate(all) / rate(one)));
   for (const [count, of] of [
@@ -113,7 +122,7 @@ async function compare({ pool, postgres, children }: Platform, setting: Setting)
 }
 
 /** Returns the load of each gateway. A single gateway has as many accounts and hosts as each of several. */
-async function loadsOf(pool: pg.Pool, gateways: number, setting: Setting): Promise<PairLoad[]> {
+async function loadsOf(pool: pg.Pool, gateways: number, setting: Setting): Promise<HoldSettleLoad[]> {
   const { accounts, sharing, concurrent, seconds } = setting;
   const each = async (kind: "builder" | "host", count: number, isCommon: boolean): Promise<Uuid[][]> => {
     const first = await openAccounts(pool, kind, count);
@@ -133,16 +142,19 @@ async function loadsOf(pool: pg.Pool, gateways: number, setting: Setting): Promi
 }
 
 /** Runs all gateways at once and sums their results. */
-async function driveAll(children: BenchProcess[], loads: PairLoad[]): Promise<Omit<PairFigures, "database">> {
+async function driveAll(
+  children: BenchProcess[],
+  loads: HoldSettleLoad[],
+): Promise<Omit<HoldSettleFigures, "database">> {
   const startAt = systemClock.now() + HEAD_START_MS;
   const driven = await Promise.all(
     children.map((child, n) => {
-      const answer = child.message((message) => (message as { driven?: Omit<PairFigures, "database"> }).driven);
-      child.process.send({ load: loads[n] as PairLoad, startAt } satisfies GatewayMessage);
+      const answer = child.message((message) => (message as { driven?: Omit<HoldSettleFigures, "database"> }).driven);
+      child.process.send({ load: loads[n] as HoldSettleLoad, startAt } satisfies GatewayMessage);
       return answer;
     }),
   );
-  const sum = (of: (each: Omit<PairFigures, "database">) => number): number =>
+  const sum = (of: (each: Omit<HoldSettleFigures, "database">) => number): number =>
     driven.reduce((all, each) => all + of(each), 0);
   return {
     pairs: sum(({ pairs }) => pairs),
@@ -151,7 +163,7 @@ async function driveAll(children: BenchProcess[], loads: PairLoad[]): Promise<Om
   };
 }
 
-const rate = ({ pairs, seconds }: PairFigures): number => pairs / seconds;
+const rate = ({ pairs, seconds }: HoldSettleFigures): number => pairs / seconds;
 const median = (values: number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] as number;
 
 function told(waits: ConnectionStates): string {

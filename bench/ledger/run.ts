@@ -20,7 +20,7 @@ import { migrate } from "../../gateway/src/db/migrate.ts";
 import { LEDGER_SESSION_OPTIONS, openPool } from "../../gateway/src/db/pool.ts";
 import { checkLedger } from "../../gateway/src/ledger/check.ts";
 import { compareGateways } from "./gateways.ts";
-import { openPairs } from "./pairs.ts";
+import { openHoldSettleBench } from "./hold-settle-pairs.ts";
 
 const { values } = parseArgs({
   options: {
@@ -60,7 +60,7 @@ try {
 }
 
 async function measureOne(pool: pg.Pool, { pid }: PrivatePostgres): Promise<void> {
-  const bench = await openPairs(pool, pid);
+  const bench = await openHoldSettleBench(pool, pid);
   console.log("accounts  concurrent   pairs/s   node µs/pair   postgres µs/pair   both");
   for (const accounts of numbers(values.accounts, [1, 4, 100])) {
     const measure = await bench.open(accounts);

@@ -10,9 +10,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
-import { PRIVATE_DATABASE } from "@tollgate/stage/database.ts";
-import { newDataDir, type Platform, removeDataDir, runTollgate, startPlatform } from "@tollgate/stage/dev.ts";
-import { freePort } from "@tollgate/stage/process.ts";
+import { PRIVATE_DATABASE_ENV } from "@tollgate/stage/database.ts";
+import { newDataDir, type Platform, removeDataDir, runTollgate, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { findFreePort } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { findValkeyServer, sendValkeyCommand, startValkeyServer } from "../../gateway/src/limits/testing.ts";
 import { findNatsServer } from "../../gateway/src/plane/nats/testing.ts";
@@ -61,7 +61,7 @@ if (nats === undefined || valkey === undefined) {
 
 const place = await mkdtemp(join(tmpdir(), "tollgate-parts-"));
 const dataDir = await newDataDir();
-const [port, monitor] = [await freePort(), await freePort()];
+const [port, monitor] = [await findFreePort(), await findFreePort()];
 const init = runTollgate(["admin", "plane", "init", "--dir", place, "--url", `nats://127.0.0.1:${port}`, "--json"]);
 if ((await init.ended) !== 0) throw new Error(init.output());
 await appendFile(join(place, "nats-server.conf"), `\nhttp: "127.0.0.1:${monitor}"\n`);
@@ -75,7 +75,7 @@ try {
   const onPlane = Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2)));
   const roomy = { admission_max: 100_000, tps_max: 1_000_000_000 };
   platform = await startPlatform(dataDir, ["--no-node"], {
-    ...PRIVATE_DATABASE,
+    ...PRIVATE_DATABASE_ENV,
     ...onPlane,
     VALKEY_URL: counts.url,
     CATALOGUE_FILE: await writeCatalogue(dataDir, { [MODEL]: roomy }),

@@ -3,7 +3,7 @@
  * them.
  */
 
-export const MEASURED = {
+export const MEASURED_INPUTS = {
   /**
    * From `npm run bench -- parts`, 16 November 2026, on a quiet machine of two processors that also ran client and
    * agent: streamed chats of 100 tokens, 64 at a time (859 a second). Microseconds of processor time and bytes per
@@ -39,7 +39,7 @@ export const MEASURED = {
 };
 
 /** Assumptions that were not measured. */
-export const ASSUMED = {
+export const ASSUMED_INPUTS = {
   /**
    * The maximum utilisation of a part, which leaves a margin for peaks, the restart of a neighbour and uneven hashing.
    */

@@ -2,7 +2,7 @@
  * Computes how many gateways, databases and other parts a rate of requests needs, from the measured cost of one
  * request.
  */
-import { ASSUMED, MEASURED, REPORTS_PER_NODE_MAX } from "./constants.ts";
+import { ASSUMED_INPUTS, MEASURED_INPUTS, REPORTS_PER_NODE_MAX } from "./constants.ts";
 
 export interface PlatformSize {
   rate: number;
@@ -33,28 +33,28 @@ const MICRO = 1e6;
  * one counts.
  */
 export function ledgerServerCapacity(): { processors: number; disk: number; carries: number } {
-  const { postgresProcessors, postgresGain, fill, walMbPerSecond } = ASSUMED;
-  const one = MICRO / MEASURED.postgresUs;
+  const { postgresProcessors, postgresGain, fill, walMbPerSecond } = ASSUMED_INPUTS;
+  const one = MICRO / MEASURED_INPUTS.postgresUs;
   const processors = one * (1 + (postgresProcessors - 1) * postgresGain) * fill;
-  const disk = ((walMbPerSecond * MICRO) / MEASURED.walBytes) * fill;
+  const disk = ((walMbPerSecond * MICRO) / MEASURED_INPUTS.walBytes) * fill;
   return { processors, disk, carries: Math.min(processors, disk) };
 }
 
 /** How many requests a second one gateway process, one NATS cluster, one Valkey and one rollup job handle. */
 export const CAPACITY_PER_PART = {
-  gateway: (MICRO / MEASURED.pacedGatewayUs) * ASSUMED.fill,
+  gateway: (MICRO / MEASURED_INPUTS.pacedGatewayUs) * ASSUMED_INPUTS.fill,
   // Half of the messages enter the cluster through one server and leave through another. So three servers do the work
   // of one and a half.
-  natsCluster: ((MICRO / MEASURED.pacedNatsUs) * ASSUMED.natsProcessors * 3 * ASSUMED.fill) / 2,
-  valkey: (MICRO / MEASURED.valkeyUs) * ASSUMED.fill,
-  rollups: MEASURED.rolledUpPerSecond * ASSUMED.fill,
+  natsCluster: ((MICRO / MEASURED_INPUTS.pacedNatsUs) * ASSUMED_INPUTS.natsProcessors * 3 * ASSUMED_INPUTS.fill) / 2,
+  valkey: (MICRO / MEASURED_INPUTS.valkeyUs) * ASSUMED_INPUTS.fill,
+  rollups: MEASURED_INPUTS.rolledUpPerSecond * ASSUMED_INPUTS.fill,
 };
 
 /** Returns how many fully loaded nodes a NATS cluster can have, so that every gateway can process all their reports. */
 export function maxNodesPerCluster(): number {
-  const requests = ASSUMED.tokensPerNode / ASSUMED.tokensPerRequest;
+  const requests = ASSUMED_INPUTS.tokensPerNode / ASSUMED_INPUTS.tokensPerRequest;
   const reports = Math.min(REPORTS_PER_NODE_MAX, 2 * requests);
-  return (ASSUMED.reportsFill * MICRO) / MEASURED.reportUs / reports;
+  return (ASSUMED_INPUTS.reportsFill * MICRO) / MEASURED_INPUTS.reportUs / reports;
 }
 
 export function platformSizeAt(rate: number): PlatformSize {
@@ -63,13 +63,13 @@ export function platformSizeAt(rate: number): PlatformSize {
     rate,
     gateways: servers(CAPACITY_PER_PART.gateway),
     postgres: servers(ledgerServerCapacity().carries),
-    walMbPerSecond: (rate * MEASURED.walBytes) / MICRO,
-    keptTbPerDay: (rate * MEASURED.keptBytes * 86_400) / 1e12,
+    walMbPerSecond: (rate * MEASURED_INPUTS.walBytes) / MICRO,
+    keptTbPerDay: (rate * MEASURED_INPUTS.keptBytes * 86_400) / 1e12,
     rollupJobs: servers(CAPACITY_PER_PART.rollups),
     natsClusters: servers(CAPACITY_PER_PART.natsCluster),
-    regions: Math.ceil(servers(ASSUMED.tokensPerNode / ASSUMED.tokensPerRequest) / maxNodesPerCluster()),
+    regions: Math.ceil(servers(ASSUMED_INPUTS.tokensPerNode / ASSUMED_INPUTS.tokensPerRequest) / maxNodesPerCluster()),
     valkeys: servers(CAPACITY_PER_PART.valkey),
-    nodes: servers(ASSUMED.tokensPerNode / ASSUMED.tokensPerRequest),
+    nodes: servers(ASSUMED_INPUTS.tokensPerNode / ASSUMED_INPUTS.tokensPerRequest),
   };
 }
 
@@ -84,8 +84,11 @@ export function bottlenecksInOrder(): { part: string; at: number }[] {
     { part: "one Valkey", at: CAPACITY_PER_PART.valkey },
     { part: "one NATS cluster", at: CAPACITY_PER_PART.natsCluster },
     { part: "one PostgreSQL", at: ledgerServerCapacity().carries },
-    { part: "one account's row", at: MEASURED.pairsOfOneAccount },
-    { part: "one region, by reports", at: maxNodesPerCluster() * (ASSUMED.tokensPerNode / ASSUMED.tokensPerRequest) },
+    { part: "one account's row", at: MEASURED_INPUTS.pairsOfOneAccount },
+    {
+      part: "one region, by reports",
+      at: maxNodesPerCluster() * (ASSUMED_INPUTS.tokensPerNode / ASSUMED_INPUTS.tokensPerRequest),
+    },
   ];
   return limits.sort((a, b) => a.at - b.at);
 }

@@ -9,7 +9,7 @@
  * At every step each server must balance and `transit` must equal the amount in flight. At the end every host must have
  * exactly its earnings on its own server.
  */
-import { Chance } from "@tollgate/stage/chance.ts";
+import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 
 const HOSTS = 200;
 const BUILDERS = 2_000;
@@ -26,7 +26,7 @@ interface Swept {
 }
 
 export function simulateSweeps(servers: number, requests: number, seed: number): Swept {
-  const books = new Ledger(servers, new Chance(`sweeps ${seed}`));
+  const books = new Ledger(servers, new SeededRandom(`sweeps ${seed}`));
   for (let n = 1; n <= requests; n++) {
     books.settle();
     if (n % REQUESTS_BETWEEN === 0) books.sweepOne();
@@ -58,10 +58,10 @@ class Server {
 class Ledger {
   readonly told: Swept = { sweeps: 0, deaths: 0, repeats: 0, transitMost: 0 };
   readonly #servers: Server[];
-  readonly #chance: Chance;
+  readonly #chance: SeededRandom;
   readonly #earned: bigint[] = Array.from({ length: HOSTS }, () => 0n);
 
-  constructor(servers: number, chance: Chance) {
+  constructor(servers: number, chance: SeededRandom) {
     this.#servers = Array.from({ length: servers }, () => new Server());
     this.#chance = chance;
   }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { openTestDatabase } from "../../gateway/src/db/testing.ts";
-import { readTableGrowth } from "./growth.ts";
+import { readTableGrowth } from "./table-growth.ts";
 import { scaleTables } from "./tables.ts";
 
 test("docs/scale.md contains the tables that `npm run bench -- scale` prints", () => {

@@ -1,5 +1,5 @@
 /** The computed tables of docs/scale.md; a test compares them with the page. */
-import { ASSUMED, MEASURED } from "./constants.ts";
+import { ASSUMED_INPUTS, MEASURED_INPUTS } from "./constants.ts";
 import { BUCKET_COUNT, placeAccounts } from "./placement.ts";
 import {
   bottlenecksInOrder,
@@ -25,7 +25,7 @@ export function scaleTables(): { title: string; text: string }[] {
     },
     {
       title: "Streams",
-      text: table(["Open streams", ...TIMES.map((times) => whole(times * MEASURED.streams))], streamRows()),
+      text: table(["Open streams", ...TIMES.map((times) => whole(times * MEASURED_INPUTS.streams))], streamRows()),
     },
     {
       title: "Accounts on servers",
@@ -58,14 +58,17 @@ function onesOf(): string[][] {
     ["NATS cluster of three", whole(CAPACITY_PER_PART.natsCluster)],
     ["PostgreSQL, by its processors", whole(processors)],
     ["PostgreSQL, by its disk", whole(disk)],
-    ["region, by its nodes' reports", whole(maxNodesPerCluster() * (ASSUMED.tokensPerNode / ASSUMED.tokensPerRequest))],
+    [
+      "region, by its nodes' reports",
+      whole(maxNodesPerCluster() * (ASSUMED_INPUTS.tokensPerNode / ASSUMED_INPUTS.tokensPerRequest)),
+    ],
   ];
 }
 
 const inOrder = (): string[][] => bottlenecksInOrder().map(({ part, at }) => [part, whole(at)]);
 
 function streamRows(): string[][] {
-  const rates = TIMES.map((times) => (times * MEASURED.streams) / ASSUMED.openSeconds);
+  const rates = TIMES.map((times) => (times * MEASURED_INPUTS.streams) / ASSUMED_INPUTS.openSeconds);
   const rows: [string, (step: PlatformSize) => string][] = [
     ["requests a second", ({ rate }) => whole(rate)],
     ["gateway processes", ({ gateways }) => whole(gateways)],

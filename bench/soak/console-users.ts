@@ -2,7 +2,7 @@
  * Simulates people at the console: sessions that stay open and read pages, live streams, sign-ups, and keys that are
  * created, used and revoked.
  */
-import { Chance } from "@tollgate/stage/chance.ts";
+import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import { ConsoleClient } from "../../e2e/console-client.ts";
 import { Connection } from "../gateway/connection.ts";
 import type { Platform } from "./platform.ts";
@@ -51,7 +51,7 @@ type Count = (kind: string, outcome: string) => void;
 export class ConsoleUsers {
   readonly #platform: Platform;
   readonly #count: Count;
-  readonly #chance = new Chance("people");
+  readonly #chance = new SeededRandom("people");
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #busy = new Set<Promise<void>>();
   readonly #watching = new Set<AbortController>();

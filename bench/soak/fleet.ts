@@ -4,8 +4,8 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { openHost } from "@tollgate/stage/accounts.ts";
-import { honest } from "@tollgate/stage/nodes/behaviours.ts";
-import { HandMadeNode, nodeApi } from "@tollgate/stage/nodes/hand-made.ts";
+import { answerHonestly } from "@tollgate/stage/nodes/behaviours.ts";
+import { HandMadeNode, nodeApi } from "@tollgate/stage/nodes/hand-made-node.ts";
 import type { Process } from "@tollgate/stage/process.ts";
 import { createSoakAgent, MODELS, type Platform } from "./platform.ts";
 
@@ -20,7 +20,7 @@ const KILLED_ONE_IN = 3;
 
 type Count = (kind: string, outcome: string) => void;
 
-export class Fleet {
+export class SoakFleet {
   readonly #platform: Platform;
   readonly #outDir: string;
   readonly #count: Count;
@@ -76,7 +76,7 @@ export class Fleet {
 
   #lightVisits(): (nth: number) => Promise<void> {
     const stage = { baseUrl: this.#platform.ready.gateway_url, balance: async () => 0n };
-    const behaviour = honest(undefined, { delayMs: 50 });
+    const behaviour = answerHonestly(undefined, { delayMs: 50 });
     const hosting = openHost(this.#platform.query);
     let last: string | undefined;
     return async (nth) => {

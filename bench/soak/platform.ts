@@ -2,11 +2,11 @@
 import { chmod, mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Host, makeKey, NO_LIMITS, openBuilder, openHost } from "@tollgate/stage/accounts.ts";
-import { PEPPER, type Query } from "@tollgate/stage/database.ts";
-import type { ReadyFile } from "@tollgate/stage/dev.ts";
+import { HIGH_KEY_LIMITS, type Host, makeKey, openBuilder, openHost } from "@tollgate/stage/accounts.ts";
+import { type Query, TEST_KEY_PEPPER } from "@tollgate/stage/database.ts";
+import type { ReadyFile } from "@tollgate/stage/dev-platform.ts";
 import { newAgent } from "@tollgate/stage/nodes/agent.ts";
-import { freePort, type Process } from "@tollgate/stage/process.ts";
+import { findFreePort, type Process } from "@tollgate/stage/process.ts";
 import pg from "pg";
 import { readIfExists } from "../../gateway/src/base/files.ts";
 import { dollars } from "../../gateway/src/base/money.ts";
@@ -43,14 +43,14 @@ export async function openPlatform(outDir: string, dataDir: string): Promise<Pla
   // If the bench runs as root, the database runs as another user, who needs permission to enter the directory.
   await chmod(dataDir, 0o711);
   const readyFile = join(outDir, "ready.json");
-  const internalPort = await freePort();
+  const internalPort = await findFreePort();
   const { command, env } = gatewayCommand(resolve(fileURLToPath(new URL("../..", import.meta.url))));
   const gateway = new BenchProcess({
     name: "gateway",
     command: [...command, "dev", "--no-node", "--port", "0", "--data", dataDir, "--ready-file", readyFile],
     processors: null,
     outDir,
-    env: { ...env, KEY_PEPPER: PEPPER, INTERNAL_PORT: String(internalPort), LOG_LEVEL: "info" },
+    env: { ...env, KEY_PEPPER: TEST_KEY_PEPPER, INTERNAL_PORT: String(internalPort), LOG_LEVEL: "info" },
   });
   const ready = await gateway.eventually(async () => {
     const text = await readIfExists(readyFile);
@@ -81,7 +81,7 @@ async function ownPayer(query: Query, { api_key: token }: ReadyFile): Promise<Pa
   const [row] = await query<{ account_id: string }>(
     `update api_key set in_flight_max = $1, requests_per_minute_max = $2, tokens_per_minute_max = $3, labels = true
      returning account_id`,
-    [NO_LIMITS.inFlight, NO_LIMITS.requests, NO_LIMITS.tokens],
+    [HIGH_KEY_LIMITS.inFlight, HIGH_KEY_LIMITS.requests, HIGH_KEY_LIMITS.tokens],
   );
   const account = row?.account_id as string;
   await query("select ledger_transfer(gen_random_uuid(), 'grant', $1, $2, 'soak')", [account, CREDIT.toString()]);
@@ -90,7 +90,7 @@ async function ownPayer(query: Query, { api_key: token }: ReadyFile): Promise<Pa
 
 async function openPayer(query: Query, credit: bigint): Promise<PayingAccount> {
   const account = await openBuilder(query, credit);
-  const { token } = await makeKey(query, account, { ...NO_LIMITS, labels: true });
+  const { token } = await makeKey(query, account, { ...HIGH_KEY_LIMITS, labels: true });
   return { account, token };
 }
 

@@ -3,7 +3,7 @@
  * the bottom. The picture has its own background, light or dark by the reader's system setting.
  */
 
-export interface Panel {
+export interface PlotPanel {
   title: string;
   /** The line below the title: the slope, and whether the series grows. */
   note: string;
@@ -25,7 +25,7 @@ circle{stroke:none}circle.a{fill:#0f8a72}circle.b{fill:#6b7a90}circle.c{fill:#b7
 @media(prefers-color-scheme:dark){.ground{fill:#14181f;stroke:#313945}text{fill:#e6eaf0}.quiet{fill:#a5afbd}.bad{fill:#ff8a80}.grid{stroke:#272e38}\
 .a{stroke:#35b39a}.b{stroke:#7d8da3}.c{stroke:#e0a94a}circle.a{fill:#35b39a}circle.b{fill:#7d8da3}circle.c{fill:#e0a94a}}`;
 
-export function plotSvg(title: string, panels: Panel[]): string {
+export function plotSvg(title: string, panels: PlotPanel[]): string {
   const rows = Math.ceil(panels.length / COLUMNS);
   const [width, height] = [COLUMNS * WIDTH, rows * HEIGHT];
   const drawn = panels.map((panel, i) => {
@@ -42,7 +42,7 @@ export function plotSvg(title: string, panels: Panel[]): string {
   ].join("\n")}\n`;
 }
 
-function panelLines({ title, note, isBad, lines }: Panel): string[] {
+function panelLines({ title, note, isBad, lines }: PlotPanel): string[] {
   const all = lines.flatMap(({ points }) => points).filter(({ value }) => Number.isFinite(value));
   const [toH, most] = [Math.max(...all.map(({ atH }) => atH)), niceAbove(Math.max(...all.map(({ value }) => value)))];
   const [plotWidth, plotHeight] = [WIDTH - PLOT.left - PLOT.right, HEIGHT - PLOT.top - PLOT.bottom];

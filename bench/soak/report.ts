@@ -5,8 +5,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { readTableGrowth } from "../scale/growth.ts";
-import { type Panel, plotSvg } from "./plot.ts";
+import { readTableGrowth } from "../scale/table-growth.ts";
+import { type PlotPanel, plotSvg } from "./plot.ts";
 import type { Sample } from "./samples.ts";
 import { type BlockStatistic, classifyTrend, type FittedLine, fitLine } from "./slope.ts";
 
@@ -170,9 +170,9 @@ function tellOfTheEnd(directory: string): void {
   }
 }
 
-function picturesOf(samples: Sample[]): Record<string, Panel[]> {
+function picturesOf(samples: Sample[]): Record<string, PlotPanel[]> {
   const called = (name: string): Series => SERIES.find((series) => series.name === name) as Series;
-  const panel = (title: string, names: string[]): Panel => {
+  const panel = (title: string, names: string[]): PlotPanel => {
     const series = names.map(called);
     const lines = series.map((one) => lineFrom(samples, one));
     const note = series.map(
@@ -212,7 +212,7 @@ function picturesOf(samples: Sample[]): Record<string, Panel[]> {
   };
 }
 
-function tablesPanel(samples: Sample[], title: string, names: string[]): Panel {
+function tablesPanel(samples: Sample[], title: string, names: string[]): PlotPanel {
   const lines = names.map((name) => {
     const points = samples.map(({ at, tables }) => ({ at, value: sizeOf(tables[name]) / 2 ** 20 }));
     const line = fitLine(

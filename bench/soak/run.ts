@@ -13,12 +13,12 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { runTollgate } from "@tollgate/stage/dev.ts";
+import { runTollgate } from "@tollgate/stage/dev-platform.ts";
 import { ConsoleUsers } from "./console-users.ts";
-import { Fleet } from "./fleet.ts";
+import { SoakFleet } from "./fleet.ts";
 import { openPlatform } from "./platform.ts";
 import { openSampler, type Sample } from "./samples.ts";
-import { Traffic } from "./traffic.ts";
+import { SoakTraffic } from "./traffic.ts";
 
 const SAMPLE_MS = 10_000;
 /** How long to wait after the load, until all requests are in the ledger and in the rollups. */
@@ -49,9 +49,9 @@ async function soak(outDir: string, seconds: number): Promise<void> {
   process.once("SIGTERM", () => over.abort());
   const dataDir = await mkdtemp(join(tmpdir(), "tollgate-soak-"));
   const platform = await openPlatform(outDir, dataDir);
-  const traffic = new Traffic(platform);
+  const traffic = new SoakTraffic(platform);
   const count = (kind: string, outcome: string): void => traffic.count(kind, outcome);
-  const fleet = new Fleet(platform, outDir, count);
+  const fleet = new SoakFleet(platform, outDir, count);
   const people = new ConsoleUsers(platform, count);
   try {
     await fleet.start();

@@ -10,7 +10,7 @@ import {
   type WatchedProcess,
 } from "../gateway/usage.ts";
 import type { Platform } from "./platform.ts";
-import type { Traffic } from "./traffic.ts";
+import type { SoakTraffic } from "./traffic.ts";
 
 /** The size of a table, including its partitions. */
 interface TableSize {
@@ -61,7 +61,7 @@ const TABLES = `
     from pg_class c left join pg_inherits i on i.inhrelid = c.oid left join pg_class parent on parent.oid = i.inhparent
    where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' group by 1`;
 
-export function openSampler(platform: Platform, traffic: Traffic): () => Promise<Sample> {
+export function openSampler(platform: Platform, traffic: SoakTraffic): () => Promise<Sample> {
   const { ready, dataDir, query, internalPort } = platform;
   const gateway: WatchedProcess = { pid: ready.pids.gateway, withChildren: false };
   const postgres: WatchedProcess = { pid: ready.pids.postgres as number, withChildren: true };

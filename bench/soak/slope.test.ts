@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Chance } from "@tollgate/stage/chance.ts";
+import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import { classifyTrend, fitLine } from "./slope.ts";
 
 const TWO_HOURS_S = 7_200;
 
 /** Returns a sample every ten seconds: 100 with noise of ±5, plus this growth per hour. */
 function series(perHour: number): { at: number; value: number }[] {
-  const chance = new Chance("slope");
+  const chance = new SeededRandom("slope");
   return Array.from({ length: TWO_HOURS_S / 10 }, (_, i) => ({
     at: i * 10,
     value: 100 + 10 * (chance.next() - 0.5) + (perHour * i * 10) / 3600,

@@ -4,9 +4,9 @@
  * leaks hide in rare code paths.
  */
 import { request } from "node:http";
-import { Chance } from "@tollgate/stage/chance.ts";
-import { type OutgoingRequest, send } from "@tollgate/stage/load/client.ts";
+import { type OutgoingRequest, sendObserved } from "@tollgate/stage/load/client.ts";
 import { describeEnd, type PlannedRequest } from "@tollgate/stage/load/observation.ts";
+import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import { Connection } from "../gateway/connection.ts";
 import type { PayingAccount, Platform } from "./platform.ts";
 
@@ -21,7 +21,7 @@ interface Kind {
   name: string;
   perSecond: number;
   /** Sends a request and returns the outcome: "ok", or the client's description of the failure. */
-  ask: (traffic: Traffic) => Promise<string>;
+  ask: (traffic: SoakTraffic) => Promise<string>;
 }
 
 const script = (orders: object): string => `#script ${JSON.stringify(orders)}`;
@@ -53,9 +53,9 @@ interface Seen {
   leftOut: number;
 }
 
-export class Traffic {
+export class SoakTraffic {
   readonly platform: Platform;
-  readonly #chance = new Chance("soak");
+  readonly #chance = new SeededRandom("soak");
   readonly #idle: { connection: Connection; asked: number }[] = [];
   readonly #due = KINDS.map(({ perSecond }) => this.#chance.next() / perSecond);
   readonly #outcomes: Record<string, number> = {};
@@ -211,7 +211,7 @@ export class Traffic {
   }
 
   async #exchange(errand: PlannedRequest, sending: Omit<OutgoingRequest, "port">): Promise<string> {
-    return describeEnd(await send(errand, { ...sending, port: this.platform.port }, () => performance.now()));
+    return describeEnd(await sendObserved(errand, { ...sending, port: this.platform.port }, () => performance.now()));
   }
 
   #messages(content: string): { role: string; content: string }[] {

@@ -11,7 +11,7 @@
  */
 import { setTimeout as rest } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { makeKey, NO_LIMITS, openBuilder } from "@tollgate/stage/accounts.ts";
+import { HIGH_KEY_LIMITS, makeKey, openBuilder } from "@tollgate/stage/accounts.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -65,8 +65,8 @@ try {
   await stage.query(watched, [MODEL, INITIAL_TEST_STATE.evidence, WATCHED_CHECKS, RECORD.answers, RECORD.checked]);
   const account = await openBuilder(stage.query, CREDIT);
   const [checked, not] = [
-    await makeKey(stage.query, account, NO_LIMITS),
-    await makeKey(stage.query, account, NO_LIMITS),
+    await makeKey(stage.query, account, HIGH_KEY_LIMITS),
+    await makeKey(stage.query, account, HIGH_KEY_LIMITS),
   ];
   await stage.query("update api_key set spot_checks = false where id = $1", [not.id]);
   const requests = { checked: requestOf(checked.token), "not checked": requestOf(not.token) };

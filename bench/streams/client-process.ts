@@ -4,7 +4,7 @@
  */
 import { connect, type Socket } from "node:net";
 import { nowUs } from "../gateway/usage.ts";
-import { PACE_MS, type WindowFigures } from "./shared-types.ts";
+import { type WindowFigures, WORD_INTERVAL_MS } from "./shared-types.ts";
 
 /** The maximum number of unanswered requests while streams are opened: more would only wait in a queue. */
 const OPENING_MAX = 64;
@@ -100,7 +100,7 @@ function look(): WindowFigures {
   const all = [...streams];
   const counted = all.filter(({ events }) => events > 1);
   if (counted.length < all.length) errors["silent in the window"] = all.length - counted.length;
-  const over = counted.map(({ events, firstAt, lastAt }) => (lastAt - firstAt) / ((events - 1) * PACE_MS));
+  const over = counted.map(({ events, firstAt, lastAt }) => (lastAt - firstAt) / ((events - 1) * WORD_INTERVAL_MS));
   const paces = over.sort((a, b) => a - b);
   const times = relayed.sort((a, b) => a - b);
   const at = (sorted: number[], part: number): number => sorted[Math.floor((sorted.length - 1) * part)] ?? Number.NaN;

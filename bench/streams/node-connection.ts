@@ -5,10 +5,15 @@
  */
 import { connect, type Socket } from "node:net";
 import { keyFromSeed } from "../../gateway/src/plane/credentials/nkeys.ts";
-import { decode, encode } from "../../protocol/src/codec.ts";
+import { decodeFrame, encodeFrame } from "../../protocol/src/codec.ts";
 import type { Delta, Frame } from "../../protocol/src/frames.ts";
 import { DELTAS_PER_FRAME_MAX } from "../../protocol/src/limits.ts";
-import { gatewaySubject, nodeStateSubject, nodeSubject, STATE_REQUEST } from "../../protocol/src/subjects.ts";
+import {
+  gatewaySubject,
+  nodeStateSubject,
+  nodeSubject,
+  STATE_REQUEST_SUBJECT,
+} from "../../protocol/src/nats-subjects.ts";
 
 const REPORT_EVERY_MS = 250;
 /** An unchanged state is reported again at every 20th interval, which is every 5 s. */
@@ -61,7 +66,7 @@ export class NodeConnection {
   }
 
   send(gateway: string, frame: Exclude<Frame, { kind: "unknown" }>): void {
-    this.#publish(gatewaySubject(gateway, this.#login.id), encode(frame));
+    this.#publish(gatewaySubject(gateway, this.#login.id), encodeFrame(frame));
   }
 
   /** Sends the node's state if the number of busy slots changed, if a gateway requested the state, and every 5 s. */
@@ -73,7 +78,7 @@ export class NodeConnection {
     this.#reported = busy;
     const { id, slots, model } = this.#login;
     const state = { protocol: "1.1", agent: "bench", slots, busy, models: [model], draining: false };
-    this.#publish(nodeStateSubject(id), encode({ kind: "state", state }));
+    this.#publish(nodeStateSubject(id), encodeFrame({ kind: "state", state }));
   }
 
   #read(chunk: Buffer): void {
@@ -87,8 +92,8 @@ export class NodeConnection {
         const [, subject = "", , bytes] = line.split(" ");
         const after = next + Number(bytes);
         if (this.#received.length < after + 2) return;
-        if (subject === STATE_REQUEST) this.report(true);
-        else this.#handlers.frame(decode(this.#received.subarray(next, after)));
+        if (subject === STATE_REQUEST_SUBJECT) this.report(true);
+        else this.#handlers.frame(decodeFrame(this.#received.subarray(next, after)));
         next = after + 2;
       } else if (line.startsWith("INFO ")) this.#signIn(JSON.parse(line.slice(5)).nonce);
       else if (line === "PING") this.#socket.write("PONG\r\n");
@@ -102,7 +107,7 @@ export class NodeConnection {
     const { id, jwt, seed } = this.#login;
     const sig = keyFromSeed(seed).sign(Buffer.from(nonce)).toString("base64url");
     this.#socket.write(
-      `CONNECT ${JSON.stringify({ jwt, sig })}\r\nSUB ${nodeSubject(id)} 1\r\nSUB ${STATE_REQUEST} 2\r\n`,
+      `CONNECT ${JSON.stringify({ jwt, sig })}\r\nSUB ${nodeSubject(id)} 1\r\nSUB ${STATE_REQUEST_SUBJECT} 2\r\n`,
     );
     this.#isConnected = true;
     this.report(true);

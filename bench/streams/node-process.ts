@@ -6,10 +6,10 @@
 import type { Delta, Frame } from "../../protocol/src/frames.ts";
 import { nowUs } from "../gateway/usage.ts";
 import { NodeConnection, type NodeLogin, openNodes } from "./node-connection.ts";
-import { PACE_MS, STAMPED_JOB_EVERY } from "./shared-types.ts";
+import { STAMPED_JOB_EVERY, WORD_INTERVAL_MS } from "./shared-types.ts";
 
 const TICK_MS = 20;
-const TICKS = PACE_MS / TICK_MS;
+const TICKS = WORD_INTERVAL_MS / TICK_MS;
 /** Jobs with at most this many tokens are the platform's own probes, which end after a few words. */
 const SMALL_JOB_TOKENS = 64;
 const SMALL_JOB_WORDS = 4;

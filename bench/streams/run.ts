@@ -15,7 +15,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { openHost } from "@tollgate/stage/accounts.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
-import { PEPPER } from "@tollgate/stage/database.ts";
+import { TEST_KEY_PEPPER } from "@tollgate/stage/database.ts";
 import pg from "pg";
 import { readIfExists } from "../../gateway/src/base/files.ts";
 import { dollars } from "../../gateway/src/base/money.ts";
@@ -145,7 +145,7 @@ async function startGateway(): Promise<Ready> {
     env: {
       ...env,
       CATALOGUE_FILE: await writeCatalogue(outDir, { [MODEL]: roomy }),
-      KEY_PEPPER: PEPPER,
+      KEY_PEPPER: TEST_KEY_PEPPER,
       INTERNAL_PORT: "0",
       LOG_LEVEL: "warn",
     },

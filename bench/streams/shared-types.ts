@@ -1,7 +1,7 @@
 /** Types and constants that the processes of this bench share. */
 
 /** The pause between two words of a stream in milliseconds: two words a second. */
-export const PACE_MS = 500;
+export const WORD_INTERVAL_MS = 500;
 export const STAMPED_JOB_EVERY = 16;
 
 /** The clients' figures for one window of time. */

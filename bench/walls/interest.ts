@@ -8,8 +8,8 @@ import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { nodeSubject, STATE_REQUEST } from "@tollgate/protocol/subjects.ts";
-import { freePort } from "@tollgate/stage/process.ts";
+import { nodeSubject, STATE_REQUEST_SUBJECT } from "@tollgate/protocol/nats-subjects.ts";
+import { findFreePort } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { cpuCount, cpuSpentUs, residentMemoryMib } from "../gateway/usage.ts";
 
@@ -24,7 +24,7 @@ interface Server {
   stop: () => void;
 }
 
-export async function measureInterest(binary: string, nodeCounts: number[]): Promise<void> {
+export async function measureSubscriptionCost(binary: string, nodeCounts: number[]): Promise<void> {
   const place = await mkdtemp(join(tmpdir(), "tollgate-walls-"));
   const servers = await startCluster(binary, place);
   const sockets: Socket[] = [];
@@ -76,7 +76,7 @@ export async function measureInterest(binary: string, nodeCounts: number[]): Pro
 const look = ({ pid }: Server) => cpuCount({ pid, withChildren: false });
 
 async function startCluster(binary: string, place: string): Promise<Server[]> {
-  const ports = await Promise.all(Array.from({ length: SERVERS * 3 }, () => freePort()));
+  const ports = await Promise.all(Array.from({ length: SERVERS * 3 }, () => findFreePort()));
   const routes = Array.from({ length: SERVERS }, (_, i) => `nats://127.0.0.1:${ports[i * 3 + 1]}`).join(",");
   return await Promise.all(
     Array.from({ length: SERVERS }, async (_, i) => {
@@ -107,7 +107,7 @@ function connectNode(port: number, nth: number): Promise<Socket> {
       if (text.includes("PING")) socket.write("PONG\r\n");
       if (text.includes("PONG")) resolve(socket);
     });
-    socket.write(`CONNECT {"verbose":false}\r\nSUB ${nodeSubject(id)} 1\r\nSUB ${STATE_REQUEST} 2\r\nPING\r\n`);
+    socket.write(`CONNECT {"verbose":false}\r\nSUB ${nodeSubject(id)} 1\r\nSUB ${STATE_REQUEST_SUBJECT} 2\r\nPING\r\n`);
   });
 }
 

@@ -7,14 +7,14 @@ import type pg from "pg";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import { newIds } from "../../gateway/src/base/ids.ts";
 import { systemRandom } from "../../gateway/src/base/random.ts";
-import { openAccounts } from "../ledger/pairs.ts";
+import { openAccounts } from "../ledger/hold-settle-pairs.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const AMOUNT = "1000";
 /** The balance of the reserve: enough for every payment of a run. */
 const RESERVE = "1000000000000000";
 
-export async function measureReserve(pool: pg.Pool, seconds: number): Promise<void> {
+export async function measureReserveContention(pool: pg.Pool, seconds: number): Promise<void> {
   const hosts = await openAccounts(pool, "host", 100);
   await pool.query("update ledger_reserve set balance = $1", [RESERVE]);
   const statements = {

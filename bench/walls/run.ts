@@ -15,9 +15,9 @@ import { startPrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { migrate } from "../../gateway/src/db/migrate.ts";
 import { openPool } from "../../gateway/src/db/pool.ts";
 import { findNatsServer } from "../../gateway/src/plane/nats/testing.ts";
-import { measureInterest } from "./interest.ts";
-import { measureStateReports } from "./presence.ts";
-import { measureReserve } from "./reserve.ts";
+import { measureSubscriptionCost } from "./interest.ts";
+import { measureReserveContention } from "./reserve.ts";
+import { measureStateReports } from "./state-reports.ts";
 
 const NODE_COUNTS = [1_000, 5_000, 10_000];
 const REPORTS = [500, 1_500];
@@ -31,7 +31,7 @@ const asked = (part: string): boolean => values.part === undefined || values.par
 const nats = findNatsServer();
 if (nats === undefined) console.error("nats-server is not installed: presence and interest are left out.");
 if (asked("presence") && nats !== undefined) await measureStateReports(REPORTS, seconds);
-if (asked("interest") && nats !== undefined) await measureInterest(nats, NODE_COUNTS);
+if (asked("interest") && nats !== undefined) await measureSubscriptionCost(nats, NODE_COUNTS);
 if (asked("reserve")) await onDatabase();
 process.exit(0);
 
@@ -42,7 +42,7 @@ async function onDatabase(): Promise<void> {
   const pool = openPool(postgres.connection, { log, sizeMax: CONNECTIONS });
   try {
     await migrate(pool, { directory: fileURLToPath(new URL("../../gateway/sql", import.meta.url)), log });
-    await measureReserve(pool, seconds);
+    await measureReserveContention(pool, seconds);
   } finally {
     await pool.end();
     await postgres.stop();

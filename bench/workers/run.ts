@@ -17,7 +17,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { openHost } from "@tollgate/stage/accounts.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
-import { PEPPER, type Query } from "@tollgate/stage/database.ts";
+import { type Query, TEST_KEY_PEPPER } from "@tollgate/stage/database.ts";
 import pg from "pg";
 import { findPrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { gatewayClient } from "../../host/src/command/gateway/client.ts";
@@ -204,7 +204,7 @@ async function startGateway(workers: number, dir: string): Promise<{ gateway: Be
       WORKERS: String(workers),
       DATA_DIR: dir,
       CATALOGUE_FILE: await writeCatalogue(dir, { [MODEL]: roomy }),
-      KEY_PEPPER: PEPPER,
+      KEY_PEPPER: TEST_KEY_PEPPER,
       PORT: "0",
       INTERNAL_PORT: "0",
       PLANE_PORT: "0",

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RequestObservation } from "@tollgate/stage/load/observation.ts";
-import { type AuditRule, audit, type FaultEpisode, isJudged, type Violation } from "./audit.ts";
+import { type AuditRule, type FaultEpisode, findViolations, isViolationCounted, type Violation } from "./audit.ts";
 import type { LedgerRecord, LedgerState } from "./ledger-state.ts";
 
 const ACCOUNT = "00000000-0000-7000-8000-0000000000aa";
@@ -76,7 +76,7 @@ const episode = (changes: Partial<FaultEpisode> = {}): FaultEpisode => ({
 });
 
 const found = (sights: RequestObservation[], kept: LedgerState, episodes: FaultEpisode[] = []): AuditRule[] =>
-  audit({ sights, ledgerState: kept, episodes, epoch: EPOCH }).map(({ rule }) => rule);
+  findViolations({ sights, ledgerState: kept, episodes, epoch: EPOCH }).map(({ rule }) => rule);
 
 const REFUSED: Partial<RequestObservation> = {
   end: "refused",
@@ -122,7 +122,7 @@ test("the auditor reports nothing for a correct run", () => {
     record({ id: uuidOf(6), outcome: "client_closed", completionTokens: 2, charge: 280_000n }),
     record({ id: uuidOf(9), charge: 1n, short: CHARGE - 1n }),
   ];
-  assert.deepEqual(audit({ sights, ledgerState: ledgerWith(records), episodes: SHOWS, epoch: EPOCH }), []);
+  assert.deepEqual(findViolations({ sights, ledgerState: ledgerWith(records), episodes: SHOWS, epoch: EPOCH }), []);
 });
 
 const cases: [
@@ -318,8 +318,8 @@ test("violations of rules on speed count only with --strict; violations of rules
     kept: LedgerState,
     episodes: FaultEpisode[],
   ): AuditRule[] =>
-    audit({ sights, ledgerState: kept, episodes, epoch: EPOCH })
-      .filter((violation: Violation) => isJudged(violation, { strict }))
+    findViolations({ sights, ledgerState: kept, episodes, epoch: EPOCH })
+      .filter((violation: Violation) => isViolationCounted(violation, { strict }))
       .map(({ rule }) => rule)
       .sort();
   const slow = [

@@ -65,7 +65,7 @@ export interface Violation {
  */
 const NEEDS_A_FREE_MACHINE: ReadonlySet<AuditRule> = new Set(["refused", "wait", "late", "quarantine"]);
 
-export const isJudged = ({ rule }: Violation, { strict }: { strict: boolean }): boolean =>
+export const isViolationCounted = ({ rule }: Violation, { strict }: { strict: boolean }): boolean =>
   strict || !NEEDS_A_FREE_MACHINE.has(rule);
 
 /** The results of an overloaded platform: a part of it failed, or its processes do not get enough processor time. */
@@ -91,7 +91,7 @@ interface Evidence {
   epoch: number;
 }
 
-export function audit({ sights, ledgerState, episodes, epoch }: Evidence): Violation[] {
+export function findViolations({ sights, ledgerState, episodes, epoch }: Evidence): Violation[] {
   const { pairs, unexplained } = matchRequests(sights, ledgerState.records);
   return [
     ...sights.flatMap((sight) => answers(sight, episodes)),

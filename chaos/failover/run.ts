@@ -6,14 +6,14 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { Chance } from "@tollgate/stage/chance.ts";
 import { ROOT } from "@tollgate/stage/gateway-process.ts";
 import { startLoad } from "@tollgate/stage/load/load.ts";
-import { type GatewayConnection, startPatroni, whyNoPatroni } from "@tollgate/stage/servers/patroni.ts";
+import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
+import { explainMissingPatroni, type GatewayConnection, startPatroni } from "@tollgate/stage/servers/patroni.ts";
 import { findValkeyServer } from "../../gateway/src/limits/testing.ts";
 import { natsReleases } from "../../tools/nats-servers.ts";
 import { installPythonTools } from "../../tools/python-tools.ts";
-import { ensureServers, PATRONI } from "../../tools/servers.ts";
+import { ensureServers, PATRONI_SERVERS } from "../../tools/servers.ts";
 import { auditRun } from "../audit-run.ts";
 import { runFaults } from "../run-faults.ts";
 import { openPlatform } from "../stage/stage.ts";
@@ -56,7 +56,7 @@ if (flags.entrance !== "haproxy" && flags.entrance !== "hosts") throw new Error(
 // The run's many processes load the same sources. With the compile cache, only the first one compiles them.
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, "node_modules/.cache/compiled");
 ensureServers();
-ensureServers(PATRONI);
+ensureServers(PATRONI_SERVERS);
 for (const line of await installPythonTools(["patroni"])) console.log(line);
 const without = whatIsMissing();
 if (without !== undefined) console.log(`left out: npm run failovers (${without})`);
@@ -96,8 +96,8 @@ async function run({ synchronous, entrance }: { synchronous: boolean; entrance: 
   );
   let passed = false;
   try {
-    const chance = new Chance(String(seed));
-    const load = startLoad({ customers: platform.customers, chance: new Chance(String(seed)), now });
+    const chance = new SeededRandom(String(seed));
+    const load = startLoad({ customers: platform.customers, chance: new SeededRandom(String(seed)), now });
     const faults = failoverFaults(cluster, { loseTail: !synchronous });
     const struck = (Object.keys(counts) as (keyof typeof counts)[]).flatMap((name) =>
       Array.from({ length: counts[name] }, (_, i) => faults[name][i % faults[name].length]),
@@ -147,7 +147,7 @@ async function tellLosses(
 function whatIsMissing(): string | undefined {
   if (findValkeyServer() === undefined) return "neither valkey-server nor redis-server is installed";
   if (natsReleases().length === 0) return "nats-server is not installed";
-  return whyNoPatroni();
+  return explainMissingPatroni();
 }
 
 function numberOf(flag: string, value: string): number {

@@ -3,7 +3,7 @@
  * host.
  */
 
-import { openHost, openOperator, signIn } from "../stage/customers.ts";
+import { createOperator, openHost, signIn } from "../stage/customers.ts";
 import { uuidOfPublicId } from "../uuid-of-public-id.ts";
 import type { HistoryStage } from "./stage.ts";
 
@@ -37,7 +37,7 @@ export interface Callers {
 export async function createCallers(stage: HistoryStage): Promise<Callers> {
   const { admin, gateways } = stage;
   const baseUrl = `http://127.0.0.1:${gateways[0]?.port}`;
-  await openOperator(admin);
+  await createOperator(admin);
   const cookie = await signIn(baseUrl);
   const console_ = async <T>(method: string, path: string, body: object, account?: string): Promise<T> => {
     const response = await fetch(`${baseUrl}/console/api/${path}`, {

@@ -2,13 +2,13 @@
  * The faults of a history: gateways and PostgreSQL are killed and frozen, alone and together, in an order that the seed
  * determines.
  */
-import type { Chance } from "@tollgate/stage/chance.ts";
+import type { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import type { HistoryStage } from "./stage.ts";
 
 interface Strike {
   name: string;
   /** Causes the fault. Resolves when it has ended. */
-  strike(stage: HistoryStage, chance: Chance): Promise<void>;
+  strike(stage: HistoryStage, chance: SeededRandom): Promise<void>;
 }
 
 /** Durations in milliseconds for which a process stays frozen, or a killed one stays down. */
@@ -29,7 +29,7 @@ export const KILL_POSTGRES: Strike = {
   },
 };
 
-export const STRIKES: readonly Strike[] = [
+export const HISTORY_FAULTS: readonly Strike[] = [
   KILL_POSTGRES,
   {
     name: "PostgreSQL frozen",

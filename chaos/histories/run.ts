@@ -7,21 +7,21 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { Chance } from "@tollgate/stage/chance.ts";
 import { ROOT } from "@tollgate/stage/gateway-process.ts";
+import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { whyPostgresUnavailable } from "../../gateway/src/db/testing/versions.ts";
 import { natsReleases } from "../../tools/nats-servers.ts";
 import { ensureServers } from "../../tools/servers.ts";
-import { audit, type FaultEpisode, isJudged } from "../audit/audit.ts";
+import { type FaultEpisode, findViolations, isViolationCounted } from "../audit/audit.ts";
 import { type LedgerState, readLedger } from "../audit/ledger-state.ts";
 import { createCallers } from "./callers.ts";
 import { formatHistory, type History } from "./calls.ts";
-import { type HistoryWorkers, startWorkers } from "./clients.ts";
-import { FREEZE_PAST_LEASE, KILL_POSTGRES, STRIKES } from "./faults.ts";
-import { checkHistory, type Finding, type LedgerCredit } from "./model.ts";
+import { FREEZE_PAST_LEASE, HISTORY_FAULTS, KILL_POSTGRES } from "./faults.ts";
+import { checkHistory, type LedgerCredit, type ModelViolation } from "./ledger-model.ts";
 import { FAULTY_PLATFORMS } from "./negative-controls.ts";
-import { type HistoryStage, LATE_TABLE, openStage } from "./stage.ts";
+import { type HistoryStage, LATE_SETTLEMENTS_TABLE, openStage } from "./stage.ts";
+import { type HistoryWorkers, startWorkers } from "./workers.ts";
 
 const USAGE = `Usage: npm run histories -- [flags]
   --seconds S       how long calls are made and parts are struck (default 60)
@@ -127,9 +127,9 @@ async function run({ seed, seconds, major, keep, control: name }: RunOptions): P
   try {
     const people = await createCallers(stage);
     const prepared = async (): Promise<void> => await control?.plant(stage);
-    const calls = await startWorkers({ stage, people, chance: new Chance(`calls ${seed}`), now, prepared });
+    const calls = await startWorkers({ stage, people, chance: new SeededRandom(`calls ${seed}`), now, prepared });
     say(`calls are made; logs: ${stage.directory}`);
-    const chance = new Chance(`strikes ${seed}`);
+    const chance = new SeededRandom(`strikes ${seed}`);
     const strikes =
       name === undefined
         ? await strikeFor(stage, { chance, calls, endsAt: now() + seconds * 1000, isLong: seconds >= LONG_S, now, say })
@@ -156,7 +156,7 @@ async function run({ seed, seconds, major, keep, control: name }: RunOptions): P
 }
 
 interface Striking {
-  chance: Chance;
+  chance: SeededRandom;
   calls: HistoryWorkers;
   endsAt: number;
   isLong: boolean;
@@ -170,7 +170,7 @@ async function strikeFor(stage: HistoryStage, { chance, calls, endsAt, isLong, n
     const due = calls.acknowledged() + chance.between(LEAD_CALLS.least, LEAD_CALLS.most);
     await eventually("more calls are acknowledged", () => calls.acknowledged() >= due || now() >= endsAt);
     if (now() >= endsAt) return struck;
-    const strike = isLong && chance.oneIn(PAST_LEASE_ONE_IN) ? FREEZE_PAST_LEASE : chance.pick(STRIKES);
+    const strike = isLong && chance.oneIn(PAST_LEASE_ONE_IN) ? FREEZE_PAST_LEASE : chance.pick(HISTORY_FAULTS);
     say(strike.name);
     await strike.strike(stage, chance);
     struck += 1;
@@ -183,7 +183,7 @@ async function strikeFor(stage: HistoryStage, { chance, calls, endsAt, isLong, n
  */
 async function strikeAfterCalls(
   stage: HistoryStage,
-  { chance, calls, strikes }: { chance: Chance; calls: HistoryWorkers; strikes: boolean },
+  { chance, calls, strikes }: { chance: SeededRandom; calls: HistoryWorkers; strikes: boolean },
 ): Promise<number> {
   for (let i = 0; i < CONTROL_STRIKES; i++) {
     const due = calls.acknowledged() + CONTROL_CALLS;
@@ -208,14 +208,14 @@ async function judge(
        from transfer t left join payment_move m on m.transfer_id = t.id`,
   );
   const keys = await stage.query<{ id: string; key: string }>("select id, key_id as key from request");
-  const late = await stage.query<{ id: string }>(`select distinct id from ${LATE_TABLE}`);
+  const late = await stage.query<{ id: string }>(`select distinct id from ${LATE_SETTLEMENTS_TABLE}`);
   // Processes die all the time, so the auditor treats the whole run as one fault.
   const always: FaultEpisode = {
     ...{ fault: "history", struckAt: 0, healedAt: 0, calmAt: now(), recovered: true, recoversWithinMs: now() },
     ...{ mayShow: MAY_SHOW, mayWait: true, mayBar: true },
   };
-  const audited = audit({ sights: history.chats, ledgerState, episodes: [always], epoch: 0 });
-  const modelled: Finding[] = checkHistory(history, {
+  const audited = findViolations({ sights: history.chats, ledgerState, episodes: [always], epoch: 0 });
+  const modelled: ModelViolation[] = checkHistory(history, {
     ...ledgerState,
     credits: credits.map((row) => ({ ...row, amount: BigInt(row.amount) })),
     keys: new Map(keys.map(({ id, key }) => [id, key])),
@@ -223,7 +223,7 @@ async function judge(
   });
   const { chats, credits: called, budgets, balances } = history;
   return {
-    findings: [...audited.filter((one) => isJudged(one, { strict: false })), ...modelled],
+    findings: [...audited.filter((one) => isViolationCounted(one, { strict: false })), ...modelled],
     calls: chats.length + called.length + budgets.length + balances.length,
     acknowledged: acknowledged(),
     strikes,

@@ -27,12 +27,12 @@ export const WEBHOOK_SECRET = "whsec_histories";
  * A table for the IDs of requests that were settled after their leases had expired, because their records do not show
  * that.
  */
-export const LATE_TABLE = "history.settled_late";
+export const LATE_SETTLEMENTS_TABLE = "history.settled_late";
 const NOTE_LATE = `
   create schema history;
-  create table ${LATE_TABLE} (id uuid);
+  create table ${LATE_SETTLEMENTS_TABLE} (id uuid);
   create function history.note() returns trigger language plpgsql security definer as $$
-    begin insert into ${LATE_TABLE} values (new.id); return null; end $$;
+    begin insert into ${LATE_SETTLEMENTS_TABLE} values (new.id); return null; end $$;
   create trigger note_late after update on request for each row
     when (old.outcome = 'gateway_lost' and new.outcome <> 'gateway_lost') execute function history.note();
   grant usage on schema history to public`;

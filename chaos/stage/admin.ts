@@ -25,7 +25,7 @@ export function createAdminRunner(settings: Record<string, string>, root: () => 
 }
 
 /** Runs a command and returns its JSON. Throws if the command fails. */
-export async function adminJson<T>(admin: RunAdmin, args: string[], input?: string): Promise<T> {
+export async function runAdminJson<T>(admin: RunAdmin, args: string[], input?: string): Promise<T> {
   const { code, output } = await admin([...args, "--json"], input);
   if (code !== 0) throw new Error(`tollgate admin ${args.slice(0, 2).join(" ")} failed: ${output}`);
   return JSON.parse(output) as T;

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { newAgent as newAgentProcess } from "@tollgate/stage/nodes/agent.ts";
 import { openSeparateNetwork, type SeparateNetwork } from "./separate-network.ts";
-import { type SupervisedProcess, supervise } from "./supervised.ts";
+import { type SupervisedProcess, supervise } from "./supervised-process.ts";
 
 interface Place {
   directory: string;

@@ -5,7 +5,7 @@
 
 import type { LoadAccounts, PayingAccount } from "@tollgate/stage/load/load.ts";
 import { uuidOfPublicId } from "../uuid-of-public-id.ts";
-import { adminJson, type RunAdmin } from "./admin.ts";
+import { type RunAdmin, runAdminJson } from "./admin.ts";
 
 const RICH = 2;
 const POOR = 2;
@@ -24,14 +24,14 @@ export async function openAccounts(admin: RunAdmin): Promise<People> {
     payers(RICH, CREDIT.rich),
     payers(POOR, CREDIT.poor),
     openHost(admin),
-    openOperator(admin),
+    createOperator(admin),
   ]);
   return { rich, poor, hostToken };
 }
 
 /** Creates the operator that `signIn` signs in. */
-export async function openOperator(admin: RunAdmin): Promise<void> {
-  await adminJson(admin, ["operator", "create", "--email", OPERATOR.email, "--password", "-"], OPERATOR.password);
+export async function createOperator(admin: RunAdmin): Promise<void> {
+  await runAdminJson(admin, ["operator", "create", "--email", OPERATOR.email, "--password", "-"], OPERATOR.password);
 }
 
 /** Signs in as the operator, and returns the session's cookie. */
@@ -49,15 +49,15 @@ export async function signIn(baseUrl: string): Promise<string> {
 }
 
 async function openPayer(admin: RunAdmin, credit: string): Promise<PayingAccount> {
-  const { id } = await adminJson<{ id: string }>(admin, ["account", "open", "builder", "a builder"]);
-  await adminJson(admin, ["grant", id, "--usd", credit, "--reason", "to begin with"]);
-  const key = await adminJson<{ id: string; secret: string }>(admin, ["key", "create", id, "a key"]);
-  await adminJson(admin, ["key", "limits", key.id, ...WIDE]);
+  const { id } = await runAdminJson<{ id: string }>(admin, ["account", "open", "builder", "a builder"]);
+  await runAdminJson(admin, ["grant", id, "--usd", credit, "--reason", "to begin with"]);
+  const key = await runAdminJson<{ id: string; secret: string }>(admin, ["key", "create", id, "a key"]);
+  await runAdminJson(admin, ["key", "limits", key.id, ...WIDE]);
   return { account: uuidOfPublicId("acc", id), key: key.secret };
 }
 
 /** Creates the host, and returns its token. */
 export async function openHost(admin: RunAdmin): Promise<string> {
-  const { id } = await adminJson<{ id: string }>(admin, ["account", "open", "host", "a host"]);
-  return (await adminJson<{ secret: string }>(admin, ["host-token", "create", id, "a token"])).secret;
+  const { id } = await runAdminJson<{ id: string }>(admin, ["account", "open", "host", "a host"]);
+  return (await runAdminJson<{ secret: string }>(admin, ["host-token", "create", id, "a token"])).secret;
 }

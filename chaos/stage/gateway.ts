@@ -6,11 +6,11 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { newGateway as newGatewayProcess } from "@tollgate/stage/gateway-process.ts";
-import { freePort, type Process } from "@tollgate/stage/process.ts";
+import { findFreePort, type Process } from "@tollgate/stage/process.ts";
 import type { FakeClock } from "@tollgate/stage/servers/clock.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { openSeparateNetwork, type SeparateNetwork } from "./separate-network.ts";
-import { type SupervisedProcess, supervise } from "./supervised.ts";
+import { type SupervisedProcess, supervise } from "./supervised-process.ts";
 
 export interface Gateway extends SupervisedProcess {
   port: number;
@@ -43,7 +43,13 @@ export async function makeGateways(
   const gateways: Gateway[] = [];
   let apart: SeparateNetwork | undefined;
   for (let i = 1; i <= count; i++) {
-    const own = { name: `gateway-${i}`, directory, root, port: await freePort(), internalPort: await freePort() };
+    const own = {
+      name: `gateway-${i}`,
+      directory,
+      root,
+      port: await findFreePort(),
+      internalPort: await findFreePort(),
+    };
     if (cuts && i === count) {
       apart = await openSeparateNetwork(own.name, directory, { needed, own: [own.port, own.internalPort] });
       const reachable = { HOST: "0.0.0.0", INTERNAL_HOST: "0.0.0.0" };

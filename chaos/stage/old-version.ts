@@ -1,5 +1,5 @@
 /** Chooses the commit from which a rolling upgrade starts. */
-import { type CommitLookup, findCommit, git } from "@tollgate/stage/versions.ts";
+import { type CommitLookup, findCommit, runGit } from "@tollgate/stage/versions.ts";
 import { lastRelease } from "../../gateway/src/db/testing/release.ts";
 
 /**
@@ -7,10 +7,10 @@ import { lastRelease } from "../../gateway/src/db/testing/release.ts";
  * gateway/sql/releases.
  */
 export function findOldVersion(named: string | undefined): CommitLookup {
-  const [newestTag] = git("tag", "--sort=-creatordate").split("\n");
+  const [newestTag] = runGit("tag", "--sort=-creatordate").split("\n");
   const revision = named ?? (newestTag || lastRelease().commit);
   const found = findCommit(revision);
-  if ("commit" in found && found.commit === git("rev-parse", "HEAD"))
+  if ("commit" in found && found.commit === runGit("rev-parse", "HEAD"))
     return { why: `${revision} is what is checked out` };
   return found;
 }

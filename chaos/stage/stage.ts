@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { type Balancer, startBalancer } from "@tollgate/stage/balancer.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import type { LoadAccounts } from "@tollgate/stage/load/load.ts";
-import { type FakeClock, openClock } from "@tollgate/stage/servers/clock.ts";
+import { type FakeClock, openFakeClock } from "@tollgate/stage/servers/clock.ts";
 import { type Nats, startNats } from "@tollgate/stage/servers/nats.ts";
 import { type Postgres, startPostgres } from "@tollgate/stage/servers/postgres.ts";
 import { startValkey, type Valkey } from "@tollgate/stage/servers/valkey.ts";
@@ -21,7 +21,7 @@ import { makeAgents } from "./agent.ts";
 import { openAccounts, signIn } from "./customers.ts";
 import { type Gateway, makeGateways, waitUntilServing } from "./gateway.ts";
 import type { SeparateNetwork } from "./separate-network.ts";
-import type { SupervisedProcess } from "./supervised.ts";
+import type { SupervisedProcess } from "./supervised-process.ts";
 
 /** A gateway counts as late if `/readyz` takes longer than this many milliseconds. */
 const LOOK_LATE_MS = 1_000;
@@ -110,7 +110,7 @@ export async function openPlatform(options: PlatformOptions, database: Database)
   const own = await settingsFor({ nats, valkey }, { directory, holdLeaseS, databaseUrl: database.url });
   const settings = { ...own, ...options.settings };
   const natsPorts = portsIn(settings.NATS_URL ?? "");
-  const clock = options.clocks ? await openClock() : undefined;
+  const clock = options.clocks ? await openFakeClock() : undefined;
   const needed = [...database.ports, ...portsIn(valkey.url), ...natsPorts];
   const place = { directory, root, settings, clock };
   const { gateways, apart: gatewayApart } = await makeGateways(count, { ...place, needed, cuts: options.cuts });

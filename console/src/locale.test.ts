@@ -5,13 +5,13 @@ import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import {
   agoText,
+  alignedShareText,
   BROWSER_LOCALE,
   clockText,
   countText,
   dayText,
   decimalText,
-  evenShareText,
-  fixedText,
+  fixedDecimalsText,
   LOCALES,
   localeKey,
   localeLabel,
@@ -19,9 +19,9 @@ import {
   momentOfLocalTime,
   momentText,
   ownDecimalSign,
-  plainNumber,
   setLocale,
   shareText,
+  stripNumberFormat,
   timeZoneLabel,
   timeZones,
   utcDayText,
@@ -38,12 +38,18 @@ afterEach(() => void as("en-US", null));
 
 test("formats numbers and dates in the chosen locale", () => {
   as("en-US", "UTC");
-  assert.deepEqual([countText(1_234_567), decimalText(61.34), fixedText(1234.5, 2)], ["1,234,567", "61.3", "1,234.50"]);
+  assert.deepEqual(
+    [countText(1_234_567), decimalText(61.34), fixedDecimalsText(1234.5, 2)],
+    ["1,234,567", "61.3", "1,234.50"],
+  );
   assert.deepEqual([momentText(AT), dayText(AT)], ["Nov 5, 2026, 06:30:09", "Nov 5, 2026"]);
   assert.deepEqual([clockText(AT), minuteText(AT)], ["06:30:09", "06:30"]);
   assert.equal(clockText(Date.parse("2026-11-05")), "00:00:00");
   as("de-DE", "Europe/Berlin");
-  assert.deepEqual([countText(1_234_567), decimalText(61.34), fixedText(1234.5, 2)], ["1.234.567", "61,3", "1.234,50"]);
+  assert.deepEqual(
+    [countText(1_234_567), decimalText(61.34), fixedDecimalsText(1234.5, 2)],
+    ["1.234.567", "61,3", "1.234,50"],
+  );
   assert.deepEqual([momentText(AT), minuteText(AT)], ["05.11.2026, 07:30:09", "07:30"]);
   assert.equal(ownDecimalSign(), ",");
   as("en-IN", "Asia/Kolkata");
@@ -97,7 +103,7 @@ test("parses every amount that it has formatted, in every locale", () => {
         const pico = cents * 10_000_000_000n;
         for (const text of [dollarsForInput(pico), exactDollars(pico)])
           assert.deepEqual(parseDollars(text), { pico }, text);
-        assert.equal(plainNumber(exactDollars(pico)).replace(".", ""), String(cents).padStart(3, "0"));
+        assert.equal(stripNumberFormat(exactDollars(pico)).replace(".", ""), String(cents).padStart(3, "0"));
       }),
       { numRuns: 30 },
     );
@@ -126,8 +132,11 @@ test("converts local times to UTC, including times near daylight-saving changes"
 
 test("shows percentages in a column with two decimals, so that their decimal points align", () => {
   assert.deepEqual([shareText(0.05), shareText(0.0403), shareText(0)], ["5 %", "4.03 %", "0 %"]);
-  assert.deepEqual([evenShareText(0.05), evenShareText(0.0403), evenShareText(0)], ["5.00 %", "4.03 %", "0 %"]);
-  assert.equal(evenShareText(0.00001), "0.00 %", "a little is told apart from nothing");
+  assert.deepEqual(
+    [alignedShareText(0.05), alignedShareText(0.0403), alignedShareText(0)],
+    ["5.00 %", "4.03 %", "0 %"],
+  );
+  assert.equal(alignedShareText(0.00001), "0.00 %", "a little is told apart from nothing");
 });
 
 test("labels each locale with a formatted example, and lists time zones by name", () => {

@@ -74,12 +74,13 @@ export const countText = (value: number | bigint): string => numbers({ maximumFr
 /** At most one decimal, for example "61.3". */
 export const decimalText = (value: number): string => numbers({ maximumFractionDigits: 1 }).format(value);
 /** A fixed number of decimals, for example "1,234.50". */
-export const fixedText = (value: number, places: number): string =>
+export const fixedDecimalsText = (value: number, places: number): string =>
   numbers({ minimumFractionDigits: places, maximumFractionDigits: places }).format(value);
 /** A share from 0 to 1 as a percentage, for example "0.42 %". */
 export const shareText = (value: number): string => `${numbers({ maximumFractionDigits: 2 }).format(value * 100)} %`;
 /** A percentage with two decimals, so that a column aligns: "4.00 %" below "0.42 %". Zero is "0 %". */
-export const evenShareText = (value: number): string => (value === 0 ? "0 %" : `${fixedText(value * 100, 2)} %`);
+export const alignedShareText = (value: number): string =>
+  value === 0 ? "0 %" : `${fixedDecimalsText(value * 100, 2)} %`;
 
 /** The sign before the decimals, in shown and typed amounts. */
 export type DecimalSign = "." | ",";
@@ -91,7 +92,7 @@ export function ownDecimalSign(): DecimalSign {
 }
 
 /** Turns a formatted number or amount into plain digits with a decimal point: "$1.234,50" → "1234.50". */
-export function plainNumber(text: string): string {
+export function stripNumberFormat(text: string): string {
   const group =
     numbers({})
       .formatToParts(1_234_567)

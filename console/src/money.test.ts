@@ -7,10 +7,10 @@ import {
   decimalsNeeded,
   exactDollars,
   parseMicro,
-  picoOf,
   shortDollars,
   sumMicro,
-  wholeMicro,
+  toPico,
+  toWholeMicro,
 } from "./money.ts";
 
 describe("amounts of the API", () => {
@@ -33,7 +33,7 @@ describe("amounts of the API", () => {
   });
 
   test("are sent in whole microdollars", () => {
-    assert.equal(wholeMicro(12_500_000_000_000n), "12500000");
+    assert.equal(toWholeMicro(12_500_000_000_000n), "12500000");
   });
 
   test("add up without floating point", () => {
@@ -69,7 +69,7 @@ describe("displayed amounts", () => {
   });
 
   test("can be computed from the API's text or from picodollars", () => {
-    assert.deepEqual([picoOf("1.500000"), picoOf(7n)], [1_500_000n, 7n]);
+    assert.deepEqual([toPico("1.500000"), toPico(7n)], [1_500_000n, 7n]);
   });
 
   test("are exact products of a token count and a price", () => {

@@ -23,7 +23,7 @@ export function parseMicro(text: string): bigint {
 }
 
 /** Converts picodollars to whole microdollars, the unit of amounts that the API accepts. */
-export const wholeMicro = (pico: bigint): string => String(pico / PICO_PER_MICRO);
+export const toWholeMicro = (pico: bigint): string => String(pico / PICO_PER_MICRO);
 
 /**
  * Formats all digits, and at least cents: "$5.00", "$0.00000432". Used for balances and sums, so that even the smallest
@@ -92,10 +92,10 @@ export const sumMicro = (amounts: Iterable<string>): bigint => {
 };
 
 /** Accepts microdollars as the API writes them, or picodollars. */
-export const picoOf = (amount: string | bigint): bigint => (typeof amount === "string" ? parseMicro(amount) : amount);
+export const toPico = (amount: string | bigint): bigint => (typeof amount === "string" ? parseMicro(amount) : amount);
 
 /** Dollars as a floating-point number, only for the height of a chart's bar. */
-export const chartDollars = (pico: bigint): number => Number(pico / 1_000n) / 1_000_000_000;
+export const toChartDollars = (pico: bigint): number => Number(pico / 1_000n) / 1_000_000_000;
 
 /** The cost of tokens. A price in microdollars per million tokens equals picodollars per token. */
 export const costOfTokens = (tokens: number, microPerMillion: number): bigint =>

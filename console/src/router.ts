@@ -4,7 +4,7 @@
  */
 import { createRouter } from "@tanstack/react-router";
 import { gatewayReachability } from "./api/gateway.ts";
-import { onForbidden, onSignedOut, queryClient, refetchEverything } from "./data/query-client.ts";
+import { queryClient, refetchEverything, setForbiddenHandler, setSignedOutHandler } from "./data/query-client.ts";
 import { isSigningOut, refetchPermissions, reloadToSignIn, resetCache } from "./data/session.ts";
 import {
   accountsRoute,
@@ -18,7 +18,7 @@ import { authRoute, authRoutes } from "./routes/auth.tsx";
 import { builderRoutes } from "./routes/builder.tsx";
 import { hostRoutes } from "./routes/host.tsx";
 import { operatorRoutes } from "./routes/operator.tsx";
-import { BrokenPart, rootRoute } from "./routes/root.tsx";
+import { LayoutErrorPage, rootRoute } from "./routes/root.tsx";
 import { toast } from "./ui/toast.tsx";
 
 const routeTree = rootRoute.addChildren([
@@ -43,10 +43,10 @@ export const router = createRouter({
   defaultPreloadStaleTime: 0,
   scrollRestoration: true,
   // If a page fails, only the page is replaced by an error; the layout around it stays.
-  defaultErrorComponent: BrokenPart,
+  defaultErrorComponent: LayoutErrorPage,
 });
 
-onSignedOut(() => {
+setSignedOutHandler(() => {
   if (isSigningOut()) return;
   const {
     location: { pathname, searchStr },
@@ -60,7 +60,7 @@ onSignedOut(() => {
 /**
  * After a change of permissions, the route guards run again. They redirect the user to a page that is still allowed.
  */
-onForbidden(async () => {
+setForbiddenHandler(async () => {
   const changed = await refetchPermissions();
   if (changed === undefined) return;
   const { text, lost } = changed;

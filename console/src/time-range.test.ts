@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bucketNames, isRange, RANGES, rangeStart, SUM_RANGES, spanBefore, spanOf } from "./time-range.ts";
+import { bucketedSpanOf, bucketNames, isRange, previousSpanOf, RANGES, rangeStart, SUM_RANGES } from "./time-range.ts";
 
 const NOW = Date.parse("2026-11-15T06:40:00Z");
 
 test("splits a day into 24 hours as in the API, including the current hour", () => {
-  const span = spanOf("24h", NOW);
+  const span = bucketedSpanOf("24h", NOW);
   const names = bucketNames(span);
   assert.deepEqual(
     [span.by, names.length, names[0], names.at(-1)],
@@ -15,9 +15,9 @@ test("splits a day into 24 hours as in the API, including the current hour", () 
 });
 
 test("splits a week into seven UTC days and a month into thirty, including today", () => {
-  assert.deepEqual(bucketNames(spanOf("7d", NOW)).slice(-2), ["2026-11-14", "2026-11-15"]);
-  assert.equal(spanOf("7d", NOW).starts.length, 7);
-  const month = spanOf("30d", NOW);
+  assert.deepEqual(bucketNames(bucketedSpanOf("7d", NOW)).slice(-2), ["2026-11-14", "2026-11-15"]);
+  assert.equal(bucketedSpanOf("7d", NOW).starts.length, 7);
+  const month = bucketedSpanOf("30d", NOW);
   assert.deepEqual([month.by, month.starts.length], ["day", 30]);
   assert.equal(month.from.toISOString(), "2026-10-17T00:00:00.000Z");
 });
@@ -27,7 +27,7 @@ test("accepts only known ranges, and counts them back from now", () => {
     RANGES.map((range) => (NOW - rangeStart(range, NOW).getTime()) / 3_600_000),
     [1, 6, 24, 168, 720, 2160],
   );
-  assert.equal(spanOf("90d", NOW).starts.length, 90);
+  assert.equal(bucketedSpanOf("90d", NOW).starts.length, 90);
   assert.ok(SUM_RANGES.every(isRange));
   assert.deepEqual(["", "1d", undefined, ["7d"]].map(isRange), [false, false, false, false]);
 });
@@ -35,7 +35,7 @@ test("accepts only known ranges, and counts them back from now", () => {
 test("gives the previous period the same number of buckets, ending where the period begins", () => {
   const now = Date.parse("2026-11-18T06:30:00Z");
   const edges = (range: "24h" | "7d"): string[] => {
-    const { starts } = spanBefore(spanOf(range, now));
+    const { starts } = previousSpanOf(bucketedSpanOf(range, now));
     return [starts[0], starts.at(-1)].map((start) => start?.toISOString() ?? "");
   };
   assert.deepEqual(edges("24h"), ["2026-11-16T07:00:00.000Z", "2026-11-17T06:00:00.000Z"]);

@@ -9,7 +9,7 @@ export const SUM_RANGES = ["24h", "7d", "30d", "90d"] as const satisfies readonl
 export type SumRange = (typeof SUM_RANGES)[number];
 
 /** For example "in the last 24 hours". */
-export const RANGE_WORDS: Record<TimeRange, string> = {
+export const RANGE_TEXTS: Record<TimeRange, string> = {
   "1h": "the last hour",
   "6h": "the last 6 hours",
   "24h": "the last 24 hours",
@@ -19,7 +19,7 @@ export const RANGE_WORDS: Record<TimeRange, string> = {
 };
 
 /** For example "Compare with the 24 hours before". */
-export const BEFORE_WORDS: Record<TimeRange, string> = {
+export const PREVIOUS_PERIOD_TEXTS: Record<TimeRange, string> = {
   "1h": "the hour before",
   "6h": "the 6 hours before",
   "24h": "the 24 hours before",
@@ -36,7 +36,7 @@ export const isRange = (value: unknown): value is TimeRange => RANGES.some((rang
 /** The start of a range that ends now. */
 export const rangeStart = (range: TimeRange, nowMs: number): Date => new Date(nowMs - LENGTH_HOURS[range] * HOUR_MS);
 
-export interface Span {
+export interface BucketedSpan {
   by: "hour" | "day";
   from: Date;
   /** The start time of each bucket, oldest first. */
@@ -44,7 +44,7 @@ export interface Span {
 }
 
 /** Hourly buckets begin on the hour; daily buckets are UTC days. */
-export function spanOf(range: SumRange, nowMs: number): Span {
+export function bucketedSpanOf(range: SumRange, nowMs: number): BucketedSpan {
   const hours = LENGTH_HOURS[range];
   const by = range === "24h" ? "hour" : "day";
   const starts = by === "hour" ? lastHours(nowMs, hours) : lastDays(nowMs, hours / 24);
@@ -52,7 +52,7 @@ export function spanOf(range: SumRange, nowMs: number): Span {
 }
 
 /** The previous period: the same number of buckets, ending where this period begins. */
-export function spanBefore({ by, from, starts }: Span): Span {
+export function previousSpanOf({ by, from, starts }: BucketedSpan): BucketedSpan {
   const bucketMs = by === "hour" ? HOUR_MS : 24 * HOUR_MS;
   const before = starts.map((start) => new Date(start.getTime() - starts.length * bucketMs));
   return { by, from: before[0] ?? from, starts: before };
@@ -69,7 +69,7 @@ function lastDays(nowMs: number, days: number): Date[] {
 }
 
 /** The buckets' names in the API's usage sums: `2026-11-15T06:00:00Z` or `2026-11-15`. */
-export const bucketNames = ({ by, starts }: Span): string[] =>
+export const bucketNames = ({ by, starts }: BucketedSpan): string[] =>
   starts.map((start) => {
     const text = start.toISOString();
     return by === "hour" ? `${text.slice(0, 13)}:00:00Z` : text.slice(0, 10);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sinceThen, span, utcDay, utcMoment } from "./time.ts";
+import { formatDuration, formatTimeSince, utcDay, utcMoment } from "./time.ts";
 
 const at = (text: string): number => Date.parse(text) / 1000;
 
@@ -14,12 +14,12 @@ test("shows the same date for a UTC day in every time zone", () => {
 
 test("shows past times in a suitable unit", () => {
   const now = Date.parse("2026-11-15T12:00:00Z");
-  assert.equal(sinceThen(at("2026-11-15T11:59:30Z"), now), "just now");
-  assert.match(sinceThen(at("2026-11-15T11:57:00Z"), now), /3/);
-  assert.match(sinceThen(at("2026-11-15T07:00:00Z"), now), /5/);
-  assert.match(sinceThen(at("2025-01-01T00:00:00Z"), now), /2025|2024/);
+  assert.equal(formatTimeSince(at("2026-11-15T11:59:30Z"), now), "just now");
+  assert.match(formatTimeSince(at("2026-11-15T11:57:00Z"), now), /3/);
+  assert.match(formatTimeSince(at("2026-11-15T07:00:00Z"), now), /5/);
+  assert.match(formatTimeSince(at("2025-01-01T00:00:00Z"), now), /2025|2024/);
 });
 
 test("shows durations in a suitable unit", () => {
-  assert.deepEqual([0, 840, 1240, 125_000].map(span), ["0 ms", "840 ms", "1.24 s", "2 min 5 s"]);
+  assert.deepEqual([0, 840, 1240, 125_000].map(formatDuration), ["0 ms", "840 ms", "1.24 s", "2 min 5 s"]);
 });

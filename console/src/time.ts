@@ -1,5 +1,5 @@
 /** Formats times and durations: local time, and UTC for comparison with logs. The API uses Unix seconds. */
-import { agoText, clockText, dayText, fixedText, momentText, utcDayText } from "./locale.ts";
+import { agoText, clockText, dayText, fixedDecimalsText, momentText, utcDayText } from "./locale.ts";
 
 const DAY_S = 86_400;
 
@@ -19,7 +19,7 @@ export function shortMoment(unixSeconds: number, nowMs: number): string {
 }
 
 /** For example "3 minutes ago". */
-export function sinceThen(unixSeconds: number, nowMs: number): string {
+export function formatTimeSince(unixSeconds: number, nowMs: number): string {
   const seconds = Math.round(unixSeconds - nowMs / 1000);
   const size = Math.abs(seconds);
   if (size < 45) return "just now";
@@ -30,8 +30,8 @@ export function sinceThen(unixSeconds: number, nowMs: number): string {
 }
 
 /** For example "840 ms", "1.24 s", "2 min 5 s". */
-export function span(ms: number): string {
+export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${fixedText(ms / 1000, 2)} s`;
+  if (ms < 60_000) return `${fixedDecimalsText(ms / 1000, 2)} s`;
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
 }

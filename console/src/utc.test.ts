@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startOfUtcDay, startOfUtcMonth, utcMonths } from "./utc.ts";
+import { listUtcMonths, startOfUtcDay, startOfUtcMonth } from "./utc.ts";
 
 test("starts days and months in UTC, as in the API's sums", () => {
   const now = Date.parse("2026-11-15T23:30:00-05:00");
@@ -10,5 +10,5 @@ test("starts days and months in UTC, as in the API's sums", () => {
 
 test("counts months back across the end of a year", () => {
   const now = Date.parse("2027-01-31T23:30:00-05:00");
-  assert.deepEqual(utcMonths(now, 4), ["2027-02", "2027-01", "2026-12", "2026-11"]);
+  assert.deepEqual(listUtcMonths(now, 4), ["2027-02", "2027-01", "2026-12", "2026-11"]);
 });

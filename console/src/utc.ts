@@ -9,7 +9,7 @@ export const startOfUtcMonth = (nowMs: number): Date => {
 export const daysBefore = (date: Date, days: number): Date => new Date(date.getTime() - days * DAY_MS);
 
 /** The UTC month of a time and the months before it, newest first, as the API names them: `2026-11`. */
-export function utcMonths(nowMs: number, count: number): string[] {
+export function listUtcMonths(nowMs: number, count: number): string[] {
   const now = new Date(nowMs);
   return Array.from({ length: count }, (_, back) =>
     new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back, 1)).toISOString().slice(0, 7),

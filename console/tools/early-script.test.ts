@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { EARLY_PAGES } from "../src/early/early-requests.ts";
-import { codeOfPages, withScript } from "./early-script.ts";
+import { collectPageCode, insertScript } from "./early-script.ts";
 
 const chunk = (imports: string[], code = "", isEntry = false) =>
   ({ type: "chunk", imports, facadeModuleId: code === "" ? null : `/anywhere/console/src/${code}`, isEntry }) as const;
@@ -19,7 +19,7 @@ test("lists once each code file that a page needs and the HTML document does not
     "lines.js": chunk(["chart.js"]),
     "index.html": { type: "asset" as const },
   };
-  assert.deepEqual(codeOfPages(bundle)["pages/overview/overview-page.tsx"], [
+  assert.deepEqual(collectPageCode(bundle)["pages/overview/overview-page.tsx"], [
     "/console/assets/pages-overview-overview-page.tsx.js",
     "/console/chart.js",
     "/console/lines.js",
@@ -27,14 +27,14 @@ test("lists once each code file that a page needs and the HTML document does not
 });
 
 test("fails the build if a page with early requests is missing", () => {
-  assert.throws(() => codeOfPages({ "index.js": chunk([], "main.tsx", true) }), /has no page pages\/overview/);
+  assert.throws(() => collectPageCode({ "index.js": chunk([], "main.tsx", true) }), /has no page pages\/overview/);
 });
 
 test("inserts the script before all others", () => {
   const page = '<head><link rel="icon"><script src="main.js"></script></head>';
   assert.equal(
-    withScript(page, "/console/early.js"),
+    insertScript(page, "/console/early.js"),
     '<head><link rel="icon"><script src="/console/early.js"></script>\n    <script src="main.js"></script></head>',
   );
-  assert.throws(() => withScript("<head></head>", "/console/early.js"), /no script/);
+  assert.throws(() => insertScript("<head></head>", "/console/early.js"), /no script/);
 });

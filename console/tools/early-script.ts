@@ -18,16 +18,16 @@ export function earlyScript(): Plugin {
     async generateBundle(_options, bundle) {
       const page = bundle["index.html"];
       if (page?.type !== "asset") this.error("the build has no page");
-      const source = await scriptOf(codeOfPages(bundle));
+      const source = await scriptOf(collectPageCode(bundle));
       const fileName = `assets/early-${createHash("sha256").update(source).digest("base64url").slice(0, 8)}.js`;
       this.emitFile({ type: "asset", fileName, source });
-      page.source = withScript(String(page.source), `/console/${fileName}`);
+      page.source = insertScript(String(page.source), `/console/${fileName}`);
     },
   };
 }
 
 /** Inserted first in the head, so that the script runs while the other files load. */
-export function withScript(page: string, address: string): string {
+export function insertScript(page: string, address: string): string {
   const first = page.indexOf("<script");
   if (first < 0) throw new Error("the page has no script to stand before");
   return `${page.slice(0, first)}<script src="${address}"></script>\n    ${page.slice(first)}`;
@@ -39,7 +39,7 @@ type Bundle = Record<
 >;
 
 /** For each page with early requests, its code files except those that the document names. */
-export function codeOfPages(bundle: Bundle): Record<string, string[]> {
+export function collectPageCode(bundle: Bundle): Record<string, string[]> {
   const chunks = Object.entries(bundle).flatMap(([file, part]) => (part.type === "chunk" ? [{ file, ...part }] : []));
   const reach = (file: string, found = new Set<string>()): Set<string> => {
     if (found.has(file)) return found;

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { workerOf } from "./shell-worker.ts";
+import { buildWorker } from "./shell-worker.ts";
 
 const source = readFileSync(new URL("../shell-worker.js", import.meta.url), "utf8");
 
 test("gives every build a different worker", () => {
-  const one = workerOf(source, "assets/index-a.js", ["assets/index-a.js", "assets/page-b.js"]);
+  const one = buildWorker(source, "assets/index-a.js", ["assets/index-a.js", "assets/page-b.js"]);
   assert.doesNotMatch(one, /__[A-Z]+__/);
   assert.match(one, /"\/console\/assets\/page-b\.js"/);
-  assert.equal(one, workerOf(source, "assets/index-a.js", ["assets/page-b.js", "assets/index-a.js"]));
+  assert.equal(one, buildWorker(source, "assets/index-a.js", ["assets/page-b.js", "assets/index-a.js"]));
   const buildOf = (text: string): string | undefined => /BUILD = "(\w+)"/.exec(text)?.[1];
-  assert.notEqual(buildOf(one), buildOf(workerOf(source, "assets/index-c.js", ["assets/index-c.js"])));
+  assert.notEqual(buildOf(one), buildOf(buildWorker(source, "assets/index-c.js", ["assets/index-c.js"])));
 });

@@ -20,7 +20,7 @@ export function shellWorker(): Plugin {
       this.emitFile({
         type: "asset",
         fileName: "shell-worker.js",
-        source: workerOf(readFileSync(SOURCE, "utf8"), entry.fileName, assets),
+        source: buildWorker(readFileSync(SOURCE, "utf8"), entry.fileName, assets),
       });
     },
   };
@@ -30,7 +30,7 @@ export function shellWorker(): Plugin {
  * Fills the build's files into the worker's code, and a hash of both as the build's name, so that every build has a new
  * worker.
  */
-export function workerOf(source: string, entry: string, assets: string[]): string {
+export function buildWorker(source: string, entry: string, assets: string[]): string {
   const files = [...PUBLIC, ...assets.map((name) => `/console/${name}`).sort()];
   const build = createHash("sha256").update(source).update(files.join("\n")).digest("hex").slice(0, 16);
   return source

@@ -1,8 +1,14 @@
 /**
  * The payment provider's API, as far as the gateway calls it. It is compatible with the provider's official library.
  */
-import { cardObject, chargeObject, intentObject, sessionObject, setupObject } from "./objects.ts";
-import type { NewIntent, NewSale, Sale } from "./sale.ts";
+import {
+  buildCharge,
+  buildCheckoutSession,
+  buildPaymentIntent,
+  buildPaymentMethod,
+  buildSetupIntent,
+} from "./api-objects.ts";
+import type { NewPaymentIntent, NewSale, Sale } from "./sale.ts";
 import { ActionRefused, type Shop } from "./shop.ts";
 
 interface ApiAnswer {
@@ -36,7 +42,7 @@ interface ApiOptions {
 
 type Call = (asked: { id: string; form: Form; key: string | null }) => ApiAnswer;
 
-export class Api {
+export class ProviderApi {
   readonly #options: ApiOptions;
   /** The answer to each idempotency key, with the request's body to compare. */
   readonly #answered = new Map<string, { body: string; answer: ApiAnswer }>();
@@ -89,7 +95,7 @@ function callsOf({ shop, address }: ApiOptions): [RegExp, Call][] {
       /^POST \/v1\/checkout\/sessions$/,
       ({ form }) => {
         const sale = shop.open(readSale(form));
-        return good(sessionObject(sale, `${address()}/pay/${sale.session}`));
+        return good(buildCheckoutSession(sale, `${address()}/pay/${sale.session}`));
       },
     ],
     [
@@ -99,14 +105,14 @@ function callsOf({ shop, address }: ApiOptions): [RegExp, Call][] {
         if (sale === undefined) return missing("checkout session", id);
         const pdf = `${address()}/invoices/${sale.session}`;
         const invoice = sale.state === "paid" ? { id: `in_${id}`, object: "invoice", invoice_pdf: pdf } : null;
-        return good({ ...sessionObject(sale), invoice });
+        return good({ ...buildCheckoutSession(sale), invoice });
       },
     ],
     [
       /^GET \/v1\/setup_intents\/(\w+)$/,
       ({ id }) => {
         const card = shop.card(id);
-        return card === undefined ? missing("setupintent", id) : good(setupObject(card));
+        return card === undefined ? missing("setupintent", id) : good(buildSetupIntent(card));
       },
     ],
     [
@@ -119,7 +125,7 @@ function callsOf({ shop, address }: ApiOptions): [RegExp, Call][] {
           return refuse(400, { type: "invalid_request_error", message });
         }
         card.customer = null;
-        return good(cardObject(card));
+        return good(buildPaymentMethod(card));
       },
     ],
     [/^POST \/v1\/payment_intents$/, ({ form, key }) => charged(shop, readIntent(form, key))],
@@ -130,7 +136,7 @@ function callsOf({ shop, address }: ApiOptions): [RegExp, Call][] {
         if (sale === undefined) return missing("payment_intent", id);
         const receipt = { receipt_url: `${address()}/receipts/${sale.session}` };
         return good(
-          intentObject(sale, sale.charge === null ? {} : { latest_charge: { ...chargeObject(sale), ...receipt } }),
+          buildPaymentIntent(sale, sale.charge === null ? {} : { latest_charge: { ...buildCharge(sale), ...receipt } }),
         );
       },
     ],
@@ -138,10 +144,10 @@ function callsOf({ shop, address }: ApiOptions): [RegExp, Call][] {
 }
 
 /** Charges a card. If the card is refused, the answer is an error that contains the payment. */
-function charged(shop: Shop, asked: NewIntent): ApiAnswer {
+function charged(shop: Shop, asked: NewPaymentIntent): ApiAnswer {
   try {
     const sale = shop.charge(asked);
-    const intent = intentObject(sale);
+    const intent = buildPaymentIntent(sale);
     if (sale.failure === null) return { status: 200, body: intent };
     const message =
       sale.failure === "card_declined" ? "Your card was declined." : "This transaction needs authentication.";
@@ -200,7 +206,7 @@ function readSale(form: Form): NewSale {
   };
 }
 
-function readIntent(form: Form, idempotencyKey: string | null): NewIntent {
+function readIntent(form: Form, idempotencyKey: string | null): NewPaymentIntent {
   for (const param of ["off_session", "confirm"]) {
     if (form.need(param) !== "true") throw new BadParam(param, "Only saved cards can be charged here, at once.");
   }

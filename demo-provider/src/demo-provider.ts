@@ -7,12 +7,12 @@
 import type { AddressInfo } from "node:net";
 import type { Clock } from "@tollgate/protocol/clock.ts";
 import Fastify from "fastify";
-import { Api } from "./api.ts";
-import { Deliveries } from "./delivery.ts";
+import { ProviderApi } from "./api.ts";
 import { newId, type Random } from "./ids.ts";
 import { demoRoutes } from "./routes.ts";
 import { Shop } from "./shop.ts";
 import { type Log, openStateFile } from "./state-file.ts";
+import { WebhookDeliveries } from "./webhook-delivery.ts";
 
 const HOST = "127.0.0.1";
 const API_VERSION = "2026-10-28.endive";
@@ -35,7 +35,7 @@ export interface DemoProvider {
   secretKey: string;
   webhookSecret: string;
   shop: Shop;
-  deliveries: Deliveries;
+  deliveries: WebhookDeliveries;
   close(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export async function openDemoProvider({ clock, random, log, file }: DemoProvide
   const secretKey = newId(random, "sk_test");
   const webhookSecret = newId(random, "whsec", 32);
   const stateFile = await openStateFile(file, log);
-  const deliveries = new Deliveries({
+  const deliveries = new WebhookDeliveries({
     clock,
     secret: webhookSecret,
     earlier: stateFile.deliveries,
@@ -75,7 +75,7 @@ export async function openDemoProvider({ clock, random, log, file }: DemoProvide
     bodyLimit: BODY_BYTES_MAX,
   });
   let url = "";
-  const api = new Api({ shop, secretKey, address: () => url });
+  const api = new ProviderApi({ shop, secretKey, address: () => url });
   demoRoutes(app, { api, shop, deliveries, changed: () => stateFile.save() });
   await app.listen({ host: HOST, port: 0 });
   url = `http://${HOST}:${(app.server.address() as AddressInfo).port}`;

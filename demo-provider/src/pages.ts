@@ -1,7 +1,8 @@
 /** The HTML pages: the buyer's payment page and receipt, and the operator's page at the root. */
-import type { Delivery } from "./delivery.ts";
+
 import { formatDollars, type Html, html, renderPage } from "./html.ts";
-import { type Last4, refundableCents, refundedCents, type Sale, TEST_CARDS } from "./sale.ts";
+import { refundableCents, refundedCents, type Sale, TEST_CARDS, type TestCardLast4 } from "./sale.ts";
+import type { WebhookDelivery } from "./webhook-delivery.ts";
 
 const STATES: Record<Sale["state"], string> = {
   open: "not paid yet",
@@ -12,9 +13,9 @@ const STATES: Record<Sale["state"], string> = {
   saved: "a card was saved",
 };
 
-export function setupPage(sale: Sale): string {
+export function renderCardSetupPage(sale: Sale): string {
   const at = `/pay/${sale.session}`;
-  const cards = Object.keys(TEST_CARDS) as Last4[];
+  const cards = Object.keys(TEST_CARDS) as TestCardLast4[];
   const choices = html`${cards.map(
     (last4) => html`<p>${button(`${at}/save/${last4}`, `Save Visa ${last4}`)} It ${TEST_CARDS[last4]}.</p>`,
   )}
@@ -58,7 +59,7 @@ export function messagePage(title: string, text: string): string {
   );
 }
 
-export function operatorPage(sales: Sale[], deliveries: Delivery[]): string {
+export function operatorPage(sales: Sale[], deliveries: WebhookDelivery[]): string {
   return renderPage(
     "Payments of the demonstration",
     html`<h1>Payments</h1>
@@ -107,7 +108,7 @@ function paidSteps(sale: Sale, at: string): Html {
     ${sale.disputes.length === 0 ? button(`${at}/dispute`, "Dispute it") : []} ${closes}`;
 }
 
-function deliveryRow({ event, attempts, answer, acknowledged }: Delivery): Html {
+function deliveryRow({ event, attempts, answer, acknowledged }: WebhookDelivery): Html {
   return html`<tr><th scope="row"><code>${event.id}</code></th><td>${event.type}</td><td>${attempts}</td>
     <td>${acknowledged ? `acknowledged (${answer ?? ""})` : (answer ?? "not sent yet")}</td>
     <td>${button(`/events/${event.id}/again`, "Send again")}</td></tr>`;

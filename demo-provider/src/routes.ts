@@ -1,15 +1,15 @@
 /** The HTTP routes: the API for the library, pages for the buyer, and a page on which the operator simulates events. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { Api } from "./api.ts";
-import type { Deliveries } from "./delivery.ts";
-import { checkoutPage, messagePage, operatorPage, receiptPage, setupPage } from "./pages.ts";
-import { type Last4, type Reversal, type Sale, TEST_CARDS } from "./sale.ts";
+import type { ProviderApi } from "./api.ts";
+import { checkoutPage, messagePage, operatorPage, receiptPage, renderCardSetupPage } from "./pages.ts";
+import { type RefundOrDispute, type Sale, TEST_CARDS, type TestCardLast4 } from "./sale.ts";
 import { ActionRefused, type Shop } from "./shop.ts";
+import type { WebhookDeliveries } from "./webhook-delivery.ts";
 
 interface DemoRoutesOptions {
-  api: Api;
+  api: ProviderApi;
   shop: Shop;
-  deliveries: Deliveries;
+  deliveries: WebhookDeliveries;
   /** Called when a sale or a webhook was added or changed. */
   changed: () => void;
 }
@@ -58,9 +58,9 @@ export function demoRoutes(app: FastifyInstance, { api, shop, deliveries, change
 
   app.get("/pay/:session", (request, reply) => {
     const sale = saleOf(request);
-    return show(reply, sale.mode === "setup" ? setupPage(sale) : checkoutPage(sale));
+    return show(reply, sale.mode === "setup" ? renderCardSetupPage(sale) : checkoutPage(sale));
   });
-  for (const last4 of Object.keys(TEST_CARDS) as Last4[]) {
+  for (const last4 of Object.keys(TEST_CARDS) as TestCardLast4[]) {
     step(`/pay/:session/save/${last4}`, (sale) => void shop.save(sale, last4), returnUrl);
   }
   for (const what of ["receipt", "invoice"] as const) {
@@ -97,7 +97,7 @@ function refuseOtherSites({ headers }: FastifyRequest): void {
 /** Like the real provider, replaces this placeholder in the return URL with the session's ID. */
 const returnUrl = ({ successUrl, session }: Sale): string => successUrl.replaceAll("{CHECKOUT_SESSION_ID}", session);
 
-function reversal(all: Reversal[], id: string): Reversal {
+function reversal(all: RefundOrDispute[], id: string): RefundOrDispute {
   const found = all.find((one) => one.id === id);
   if (found === undefined) throw new ActionRefused("There is no such refund or dispute.");
   return found;

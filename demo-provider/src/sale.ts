@@ -1,7 +1,7 @@
 /**
  * A sale (a checkout session, or a payment without a page) with its state, and saved cards. Both are stored as JSON.
  */
-export interface Reversal {
+export interface RefundOrDispute {
   id: string;
   cents: number;
   status: string;
@@ -16,7 +16,7 @@ export const TEST_CARDS = {
   "0341": "is declined when it is charged",
   "3155": "asks its holder to confirm every payment",
 } as const;
-export type Last4 = keyof typeof TEST_CARDS;
+export type TestCardLast4 = keyof typeof TEST_CARDS;
 
 export interface Card {
   id: string;
@@ -24,7 +24,7 @@ export interface Card {
   setup: string;
   /** The customer who owns the card. Null once the card was removed. */
   customer: string | null;
-  last4: Last4;
+  last4: TestCardLast4;
 }
 
 export interface Sale {
@@ -53,8 +53,8 @@ export interface Sale {
   state: "open" | "pending" | "paid" | "failed" | "expired" | "saved";
   payment: string | null;
   charge: string | null;
-  refunds: Reversal[];
-  disputes: Reversal[];
+  refunds: RefundOrDispute[];
+  disputes: RefundOrDispute[];
 }
 
 export type NewSale = Pick<
@@ -62,7 +62,7 @@ export type NewSale = Pick<
   "mode" | "customer" | "reference" | "product" | "cents" | "currency" | "successUrl" | "cancelUrl" | "metadata"
 >;
 
-export type NewIntent = Pick<Sale, "product" | "cents" | "currency" | "metadata" | "idempotencyKey"> & {
+export type NewPaymentIntent = Pick<Sale, "product" | "cents" | "currency" | "metadata" | "idempotencyKey"> & {
   customer: string;
   method: string;
 };

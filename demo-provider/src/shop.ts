@@ -3,16 +3,23 @@
  * real provider, and invalid actions are refused.
  */
 import type { Clock } from "@tollgate/protocol/clock.ts";
+import {
+  buildCharge,
+  buildCheckoutSession,
+  buildDispute,
+  buildPaymentIntent,
+  buildRefund,
+  type ProviderObject,
+} from "./api-objects.ts";
 import { newId, type Random } from "./ids.ts";
-import { chargeObject, disputeObject, type EventObject, intentObject, refundObject, sessionObject } from "./objects.ts";
 import {
   type Card,
-  type Last4,
-  type NewIntent,
+  type NewPaymentIntent,
   type NewSale,
-  type Reversal,
+  type RefundOrDispute,
   refundableCents,
   type Sale,
+  type TestCardLast4,
 } from "./sale.ts";
 
 /**
@@ -26,7 +33,7 @@ export class ActionRefused extends Error {
 export class Shop {
   readonly #clock: Clock;
   readonly #random: Random;
-  readonly #emit: (type: string, object: EventObject) => void;
+  readonly #emit: (type: string, object: ProviderObject) => void;
   readonly sales: Sale[];
   readonly cards: Card[];
 
@@ -36,7 +43,7 @@ export class Shop {
     /** The sales of an earlier run, from the state file. */
     sales: Sale[];
     cards?: Card[];
-    emit: (type: string, object: EventObject) => void;
+    emit: (type: string, object: ProviderObject) => void;
   }) {
     this.#clock = options.clock;
     this.#random = options.random;
@@ -61,14 +68,14 @@ export class Shop {
   }
 
   /** Saves a card from a page that was opened for this. */
-  save(sale: Sale, last4: Last4): Card {
+  save(sale: Sale, last4: TestCardLast4): Card {
     only(sale, "open");
     if (sale.mode !== "setup" || sale.setup === null) throw new ActionRefused("This page is for paying.");
     sale.state = "saved";
     const card = { id: this.#newId("pm"), setup: sale.setup, customer: sale.customer, last4 };
     sale.method = card.id;
     this.cards.push(card);
-    this.#emit("checkout.session.completed", sessionObject(sale));
+    this.#emit("checkout.session.completed", buildCheckoutSession(sale));
     return card;
   }
 
@@ -76,7 +83,7 @@ export class Shop {
    * Charges a saved card at once, without its holder. A repeated call with the same idempotency key returns the same
    * payment.
    */
-  charge({ customer, method, idempotencyKey, ...asked }: NewIntent): Sale {
+  charge({ customer, method, idempotencyKey, ...asked }: NewPaymentIntent): Sale {
     const before = this.sales.find((sale) => sale.mode === "intent" && sale.idempotencyKey === idempotencyKey);
     if (before !== undefined && idempotencyKey !== null) return before;
     const card = this.cards.find(({ id }) => id === method);
@@ -89,12 +96,12 @@ export class Shop {
     this.sales.push(sale);
     if (sale.state === "failed") {
       sale.failure = card.last4 === "3155" ? "authentication_required" : "card_declined";
-      this.#emit("payment_intent.payment_failed", intentObject(sale));
+      this.#emit("payment_intent.payment_failed", buildPaymentIntent(sale));
       return sale;
     }
     this.#charge(sale);
-    this.#emit("charge.succeeded", chargeObject(sale));
-    this.#emit("payment_intent.succeeded", intentObject(sale));
+    this.#emit("charge.succeeded", buildCharge(sale));
+    this.#emit("payment_intent.succeeded", buildPaymentIntent(sale));
     return sale;
   }
 
@@ -112,8 +119,8 @@ export class Shop {
     if (sale.mode !== "payment") throw new ActionRefused("Nothing is paid on this page.");
     sale.state = "paid";
     this.#charge(sale);
-    this.#emit("charge.succeeded", chargeObject(sale));
-    this.#emit("checkout.session.completed", sessionObject(sale));
+    this.#emit("charge.succeeded", buildCharge(sale));
+    this.#emit("checkout.session.completed", buildCheckoutSession(sale));
   }
 
   /** Completes a checkout whose money has not arrived yet, as with a bank transfer. */
@@ -121,7 +128,7 @@ export class Shop {
     only(sale, "open");
     sale.state = "pending";
     sale.payment = this.#newId("pi");
-    this.#emit("checkout.session.completed", sessionObject(sale));
+    this.#emit("checkout.session.completed", buildCheckoutSession(sale));
   }
 
   /** Marks a pending payment as paid, as when a bank transfer arrives. */
@@ -129,24 +136,24 @@ export class Shop {
     only(sale, "pending");
     sale.state = "paid";
     this.#charge(sale);
-    this.#emit("charge.succeeded", chargeObject(sale));
-    this.#emit("checkout.session.async_payment_succeeded", sessionObject(sale));
+    this.#emit("charge.succeeded", buildCharge(sale));
+    this.#emit("checkout.session.async_payment_succeeded", buildCheckoutSession(sale));
   }
 
   /** Marks a pending payment as failed, as when a bank transfer does not arrive. */
   fail(sale: Sale): void {
     only(sale, "pending");
     sale.state = "failed";
-    this.#emit("checkout.session.async_payment_failed", sessionObject(sale));
+    this.#emit("checkout.session.async_payment_failed", buildCheckoutSession(sale));
   }
 
   expire(sale: Sale): void {
     only(sale, "open");
     sale.state = "expired";
-    this.#emit("checkout.session.expired", sessionObject(sale));
+    this.#emit("checkout.session.expired", buildCheckoutSession(sale));
   }
 
-  refund(sale: Sale, cents = refundableCents(sale)): Reversal {
+  refund(sale: Sale, cents = refundableCents(sale)): RefundOrDispute {
     only(sale, "paid");
     const left = refundableCents(sale);
     if (!Number.isInteger(cents) || cents < 1 || cents > left) {
@@ -154,33 +161,33 @@ export class Shop {
     }
     const refund = { id: this.#newId("re"), cents, status: "succeeded" };
     sale.refunds.push(refund);
-    this.#emit("refund.created", refundObject(sale, refund));
-    this.#emit("charge.refunded", chargeObject(sale));
+    this.#emit("refund.created", buildRefund(sale, refund));
+    this.#emit("charge.refunded", buildCharge(sale));
     return refund;
   }
 
   /** Marks a refund as failed, as when the buyer's bank rejects it. */
-  failRefund(sale: Sale, refund: Reversal): void {
+  failRefund(sale: Sale, refund: RefundOrDispute): void {
     if (refund.status !== "succeeded") throw new ActionRefused("This refund has failed already.");
     refund.status = "failed";
-    this.#emit("refund.failed", refundObject(sale, refund));
+    this.#emit("refund.failed", buildRefund(sale, refund));
   }
 
-  dispute(sale: Sale): Reversal {
+  dispute(sale: Sale): RefundOrDispute {
     only(sale, "paid");
     if (sale.disputes.length > 0) throw new ActionRefused("This payment is or was disputed already.");
     const dispute = { id: this.#newId("du"), cents: sale.cents, status: "needs_response" };
     sale.disputes.push(dispute);
-    this.#emit("charge.dispute.created", disputeObject(sale, dispute));
-    this.#emit("charge.dispute.funds_withdrawn", disputeObject(sale, dispute));
+    this.#emit("charge.dispute.created", buildDispute(sale, dispute));
+    this.#emit("charge.dispute.funds_withdrawn", buildDispute(sale, dispute));
     return dispute;
   }
 
-  closeDispute(sale: Sale, dispute: Reversal, result: "won" | "lost"): void {
+  closeDispute(sale: Sale, dispute: RefundOrDispute, result: "won" | "lost"): void {
     if (dispute.status !== "needs_response") throw new ActionRefused("This dispute is closed.");
     dispute.status = result;
-    if (result === "won") this.#emit("charge.dispute.funds_reinstated", disputeObject(sale, dispute));
-    this.#emit("charge.dispute.closed", disputeObject(sale, dispute));
+    if (result === "won") this.#emit("charge.dispute.funds_reinstated", buildDispute(sale, dispute));
+    this.#emit("charge.dispute.closed", buildDispute(sale, dispute));
   }
 
   #untouched() {

@@ -1,7 +1,7 @@
 /** Stores sales, cards and webhooks in one JSON file, so that the demo provider continues after a restart. */
 import { readFile, rename, writeFile } from "node:fs/promises";
-import type { Delivery } from "./delivery.ts";
 import type { Card, Sale } from "./sale.ts";
+import type { WebhookDelivery } from "./webhook-delivery.ts";
 
 /** Logs writes that failed. */
 export interface Log {
@@ -11,7 +11,7 @@ export interface Log {
 interface StateFile {
   sales: Sale[];
   cards: Card[];
-  deliveries: Delivery[];
+  deliveries: WebhookDelivery[];
   /** Writes the changed arrays now, or after the write that is in progress. */
   save(): void;
   /** Resolves when everything is saved. */

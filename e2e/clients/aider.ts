@@ -7,8 +7,8 @@ import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { script } from "./behaviour.ts";
-import type { Connection } from "./client.ts";
+import type { ClientConnection } from "./client.ts";
+import { makeScriptPrompt } from "./client-check.ts";
 import { installProgram } from "./install.ts";
 import type { ProgramWithOwnChecks } from "./program.ts";
 
@@ -55,9 +55,9 @@ export async function loadAider(): Promise<{ missing: string } | ProgramWithOwnC
   const made = await installProgram("aider");
   if ("missing" in made) return made;
   const program = join(dirname(made.interpreter), "aider");
-  const edit = script({ text: "hello.txt\n```\nnew words\n```\n" });
-  const run = (at: Connection, message: string, more: string[] = []) => runAider(program, at, message, more);
-  const refused = async (at: Connection, words: RegExp): Promise<string> => {
+  const edit = makeScriptPrompt({ text: "hello.txt\n```\nnew words\n```\n" });
+  const run = (at: ClientConnection, message: string, more: string[] = []) => runAider(program, at, message, more);
+  const refused = async (at: ClientConnection, words: RegExp): Promise<string> => {
     const { file, said } = await run(at, edit);
     assert.match(said, words);
     assert.equal(file, "old words\n");
@@ -110,7 +110,7 @@ export async function loadAider(): Promise<{ missing: string } | ProgramWithOwnC
 
 async function runAider(
   program: string,
-  { baseURL, apiKey }: Connection,
+  { baseURL, apiKey }: ClientConnection,
   message: string,
   more: string[],
 ): Promise<Ran> {

@@ -7,7 +7,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildOnce, cacheFolder } from "../../tools/go-builds.ts";
-import { run } from "./install.ts";
+import { runInstallCommand } from "./install.ts";
 
 /** The command that starts an adapter: the program and its arguments before the client's name. */
 export type BuildResult = { program: string; args: string[] } | { missing: string };
@@ -59,7 +59,7 @@ function placesOf(language: string): { sources: string; cached: string } {
 }
 
 async function build(tool: string, args: string[], cwd: string): Promise<string | undefined> {
-  const { code, output } = await run(tool, args, cwd);
+  const { code, output } = await runInstallCommand(tool, args, cwd);
   return code === 0 ? undefined : explainMissingTool(tool, output);
 }
 

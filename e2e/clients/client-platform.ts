@@ -6,28 +6,28 @@ import { makeKey, openBuilder } from "@tollgate/stage/accounts.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { waitForFormatSupport } from "@tollgate/stage/nodes/agent.ts";
 import { keepBusy } from "@tollgate/stage/requests.ts";
-import { HONEST_NODES, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
+import { HONEST_NODES_ENV, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import type { Connection } from "./client.ts";
+import type { ClientConnection } from "./client.ts";
 
 const SERVED = ["tiny-3b", "reason-32b", "embed-m3"];
-export const UNSERVED = "mid-14b";
+export const UNSERVED_MODEL = "mid-14b";
 const RICH_PICO = 10n ** 15n;
 const POOR_PICO = 1_500_000n;
 const UNLIMITED = { requests: 1_000_000, inFlight: 1_000, tokens: 1_000_000_000 };
 export interface ClientAccounts {
   /** A connection with a key of an account that has credit. */
-  connection(more?: Partial<Connection>): Connection;
+  connection(more?: Partial<ClientConnection>): ClientConnection;
   /**
    * A connection with less credit than a large answer costs. The next three: without credit, with a rate limit of zero,
    * and with an unknown key.
    */
-  poor: Connection;
-  empty: Connection;
-  limited: Connection;
-  unknown: Connection;
+  poor: ClientConnection;
+  empty: ClientConnection;
+  limited: ClientConnection;
+  unknown: ClientConnection;
   /** A key whose limit of one request in flight is used up; `free` ends that request. */
-  occupied(): Promise<{ at: Connection; free: () => Promise<void> }>;
+  occupied(): Promise<{ at: ClientConnection; free: () => Promise<void> }>;
   /** The number of recorded requests of this client's accounts, with this outcome if given. */
   requests(outcome?: string): Promise<number>;
   /** Waits until `count` requests with this outcome are recorded. */
@@ -44,7 +44,7 @@ export interface ClientPlatform {
 }
 
 export async function openClientPlatform(): Promise<ClientPlatform> {
-  const stage = await openStage({ as: "processes", nodes: [{ models: SERVED, slots: 64 }], env: HONEST_NODES });
+  const stage = await openStage({ as: "processes", nodes: [{ models: SERVED, slots: 64 }], env: HONEST_NODES_ENV });
   const { key } = await stage.builder();
   await waitForFormatSupport({ ready: { gateway_url: stage.baseUrl, api_key: key } }, "tiny-3b");
   return {
@@ -63,9 +63,9 @@ export async function openClientPlatform(): Promise<ClientPlatform> {
 async function makeWorld(stage: ProcessStage): Promise<ClientAccounts> {
   const { query, baseUrl } = stage;
   const baseURL = `${baseUrl}/v1`;
-  const at = (apiKey: string): Connection => ({ baseURL, apiKey, maxRetries: 0 });
+  const at = (apiKey: string): ClientConnection => ({ baseURL, apiKey, maxRetries: 0 });
   const rich = await openBuilder(query, RICH_PICO);
-  const keyOf = async (account: string, traits: object): Promise<Connection> =>
+  const keyOf = async (account: string, traits: object): Promise<ClientConnection> =>
     at((await makeKey(query, account, traits)).token);
   const plain = await keyOf(rich, UNLIMITED);
   const [poor, empty, limited] = [

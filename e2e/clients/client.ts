@@ -1,5 +1,5 @@
 /** The interface of every client under test. */
-export interface Connection {
+export interface ClientConnection {
   baseURL: string;
   apiKey: string;
   maxRetries: number;
@@ -33,24 +33,24 @@ export interface ShownError {
 type Schema = Record<string, unknown>;
 
 export interface Client {
-  chat(at: Connection, ask: ClientRequest): Promise<Answer>;
+  chat(at: ClientConnection, ask: ClientRequest): Promise<Answer>;
   /** Calls `onText` with every piece of text as it arrives; raises the client's error. */
-  stream(at: Connection, ask: ClientRequest, onText: (text: string) => void): Promise<void>;
+  stream(at: ClientConnection, ask: ClientRequest, onText: (text: string) => void): Promise<void>;
   /** Returns the completion tokens that the stream reported. */
-  streamUsage?(at: Connection, ask: ClientRequest): Promise<number>;
+  streamUsage?(at: ClientConnection, ask: ClientRequest): Promise<number>;
   /** Disconnects from a stream after its first text. */
-  cancel?(at: Connection, ask: ClientRequest): Promise<void>;
+  cancel?(at: ClientConnection, ask: ClientRequest): Promise<void>;
   /** Requests an answer that matches the schema, and returns it parsed. */
-  structured?(at: Connection, ask: ClientRequest, schema: Schema): Promise<unknown>;
+  structured?(at: ClientConnection, ask: ClientRequest, schema: Schema): Promise<unknown>;
   /** Calls the Responses API, which the gateway does not offer. Only for clients that can choose this API. */
-  responses?(at: Connection, ask: ClientRequest): Promise<unknown>;
-  embed?(at: Connection, ask: { model: string; input: string[] }): Promise<number[][]>;
-  complete?(at: Connection, ask: ClientRequest): Promise<string>;
-  models?(at: Connection): Promise<string[]>;
+  responses?(at: ClientConnection, ask: ClientRequest): Promise<unknown>;
+  embed?(at: ClientConnection, ask: { model: string; input: string[] }): Promise<number[][]>;
+  complete?(at: ClientConnection, ask: ClientRequest): Promise<string>;
+  models?(at: ClientConnection): Promise<string[]>;
   /** Returns the text and the error of the AI SDK's `textStream`, and the errors passed to `onError`. */
-  streamText?(at: Connection, ask: ClientRequest): Promise<{ text: string; errors: unknown[]; raised?: string }>;
+  streamText?(at: ClientConnection, ask: ClientRequest): Promise<{ text: string; errors: unknown[]; raised?: string }>;
   /** Sends a chat with retries enabled, set up so that no billed request is repeated. */
-  chatCarefully?(at: Connection, ask: ClientRequest): Promise<unknown>;
+  chatCarefully?(at: ClientConnection, ask: ClientRequest): Promise<unknown>;
   seen(error: unknown): ShownError;
   close?(): Promise<void>;
 }

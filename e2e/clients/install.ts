@@ -37,7 +37,7 @@ async function runInstall(): Promise<string | undefined> {
 /** Returns why the packages of the folder's lockfile could not be installed; undefined if they are. */
 async function npmCi(folder: string): Promise<string | undefined> {
   const quick = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=60000"];
-  const npm = await run("npm", ["ci", "--ignore-scripts", "--loglevel=error", ...quick], folder);
+  const npm = await runInstallCommand("npm", ["ci", "--ignore-scripts", "--loglevel=error", ...quick], folder);
   if (npm.code === 0) return undefined;
   const cause = UNREACHABLE.exec(npm.output)?.[1];
   if (cause === undefined) throw new Error(`npm ci failed in ${folder}:\n${npm.output}`);
@@ -102,7 +102,7 @@ async function makeEnvironment(home: string, what: string[], pins: string): Prom
   if ((await readIfThere(stamp)) === wanted) return { interpreter };
   await rm(home, { recursive: true, force: true });
   await mkdir(dirname(home), { recursive: true });
-  const venv = await run("python3", ["-m", "venv", home]);
+  const venv = await runInstallCommand("python3", ["-m", "venv", home]);
   if (venv.code !== 0) return { missing: `python3 cannot make a virtual environment (${lastLine(venv.output)})` };
   const missing = await runPip(interpreter, ["install", "--quiet", ...what]);
   if (missing !== undefined) return { missing };
@@ -117,7 +117,7 @@ export const explainMissingPackages = (interpreter: string): Promise<string | un
 /** Runs pip. Returns why the package index lacks a package; undefined if it has all. */
 async function runPip(interpreter: string, args: string[]): Promise<string | undefined> {
   const limits = ["--disable-pip-version-check", "--retries", "1", "--timeout", "15"];
-  const pip = await run(interpreter, ["-m", "pip", ...args, ...limits]);
+  const pip = await runInstallCommand(interpreter, ["-m", "pip", ...args, ...limits]);
   if (pip.code === 0) return undefined;
   if (!PIP_UNREACHABLE.test(pip.output)) throw new Error(`pip failed in e2e/clients:\n${pip.output}`);
   return "pip cannot reach its index, or the index does not have the version";
@@ -139,7 +139,11 @@ export async function pinnedPython(packageName: string, file = "requirements.txt
   return new RegExp(`^${packageName}(?:\\[.*\\])?==(\\S+)`, "m").exec(pins)?.[1] ?? "";
 }
 
-export async function run(command: string, args: string[], cwd = at(".")): Promise<{ code: number; output: string }> {
+export async function runInstallCommand(
+  command: string,
+  args: string[],
+  cwd = at("."),
+): Promise<{ code: number; output: string }> {
   // On Windows, npm is a script that needs a shell.
   const shell = process.platform === "win32" && command === "npm";
   const child = spawn(command, args, { cwd, shell, stdio: ["ignore", "pipe", "pipe"] });

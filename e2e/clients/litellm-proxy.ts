@@ -5,10 +5,10 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { fileURLToPath } from "node:url";
-import { ANSWER_CHECKS } from "./answers.ts";
-import type { Client, Connection } from "./client.ts";
+import { ANSWER_CHECKS } from "./answer-checks.ts";
+import type { Client, ClientConnection } from "./client.ts";
 import { installPackages, installProgram } from "./install.ts";
-import type { Checks, Program, ProgramWithOwnChecks } from "./program.ts";
+import type { Program, ProgramChecks, ProgramWithOwnChecks } from "./program.ts";
 import { type Server, startServer } from "./server.ts";
 
 const CONFIG = fileURLToPath(new URL("../../examples/litellm/config.yaml", import.meta.url));
@@ -28,9 +28,9 @@ export async function loadLitellmProxy(traits: Program["traits"]): Promise<Progr
     checks: async (world) => {
       const masterKey = `sk-${randomBytes(32).toString("hex")}`;
       server = await start(made.interpreter, world.connection(), masterKey);
-      const at: Connection = { baseURL: `${server.address}/v1`, apiKey: masterKey, maxRetries: 0 };
+      const at: ClientConnection = { baseURL: `${server.address}/v1`, apiKey: masterKey, maxRetries: 0 };
       const subject = { client: sdk, traits, world: { ...world, connection: () => at }, note: () => {} };
-      const checks: Checks = {};
+      const checks: ProgramChecks = {};
       for (const { column, check } of ANSWER_CHECKS) if (ASKED.includes(column)) checks[column] = () => check(subject);
       checks.models = async () => {
         assert.deepEqual((await sdk.models(at)).sort(), LISTED);
@@ -42,7 +42,7 @@ export async function loadLitellmProxy(traits: Program["traits"]): Promise<Progr
   };
 }
 
-const start = (interpreter: string, { baseURL, apiKey }: Connection, masterKey: string): Promise<Server> =>
+const start = (interpreter: string, { baseURL, apiKey }: ClientConnection, masterKey: string): Promise<Server> =>
   startServer({
     name: "the LiteLLM proxy",
     command: (port) => [

@@ -4,8 +4,8 @@
  * `npm run clients` checks more.
  */
 import { after, before, describe, type TestContext, test } from "node:test";
-import { CLIENT_CHECKS } from "./behaviours.ts";
 import type { Client } from "./client.ts";
+import { CLIENT_CHECKS } from "./client-checks.ts";
 import { type ClientAccounts, type ClientPlatform, openClientPlatform } from "./client-platform.ts";
 import { PROGRAMS } from "./programs.ts";
 

@@ -4,7 +4,7 @@
  * and key.
  */
 import { dirname, join } from "node:path";
-import type { Client, Connection } from "./client.ts";
+import type { Client, ClientConnection } from "./client.ts";
 import { installPackages, installProgram } from "./install.ts";
 import { startServer } from "./server.ts";
 
@@ -53,7 +53,10 @@ async function clientOf(address: string, close: () => Promise<void>): Promise<Cl
   const { token } = await post("/api/v1/auths/signup", person);
   let used = "";
   /** Makes Open WebUI use this connection. The models are named explicitly, because an invalid key cannot list them. */
-  const through = async ({ baseURL, apiKey, maxRetries }: Connection, names: string[]): Promise<Connection> => {
+  const through = async (
+    { baseURL, apiKey, maxRetries }: ClientConnection,
+    names: string[],
+  ): Promise<ClientConnection> => {
     const wanted = JSON.stringify([apiKey, names]);
     if (wanted !== used) {
       const config = {

@@ -3,11 +3,11 @@ import type { Client, ClientTraits } from "./client.ts";
 import type { ClientAccounts } from "./client-platform.ts";
 
 /** A program's checks by their columns in the table. */
-export type Checks = Record<string, () => Promise<string | undefined>>;
+export type ProgramChecks = Record<string, () => Promise<string | undefined>>;
 
 /** A program that has no API, or that can use only one account. It has checks of its own. */
 export interface ProgramWithOwnChecks {
-  checks: (world: ClientAccounts) => Promise<Checks>;
+  checks: (world: ClientAccounts) => Promise<ProgramChecks>;
   close?: () => Promise<void>;
 }
 

@@ -14,7 +14,7 @@ import {
 } from "./install.ts";
 import { loadLitellmProxy } from "./litellm-proxy.ts";
 import { loadOpenWebUi } from "./open-webui.ts";
-import { startProcessClient } from "./process.ts";
+import { startProcessClient } from "./process-client.ts";
 import type { Program } from "./program.ts";
 
 const npmVersion = await pinnedVersions();

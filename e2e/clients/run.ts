@@ -5,12 +5,12 @@
  * Exits with 1 if a check failed.
  */
 import { parseArgs } from "node:util";
-import { CLIENT_CHECKS } from "./behaviours.ts";
 import type { Client, ClientTraits } from "./client.ts";
+import { CLIENT_CHECKS } from "./client-checks.ts";
 import { type ClientAccounts, type ClientPlatform, openClientPlatform } from "./client-platform.ts";
-import type { Checks, Program } from "./program.ts";
+import type { Program, ProgramChecks } from "./program.ts";
 import { PROGRAMS } from "./programs.ts";
-import { type Cell, parse, type Row, readTable, render, updateRows, writeTable } from "./table.ts";
+import { type Cell, parseTable, type Row, readTable, renderTable, updateRows, writeTable } from "./results-table.ts";
 
 /** The number of clients tested at a time. Most of them only wait, but some are whole servers. */
 const AT_ONCE = 4;
@@ -70,7 +70,7 @@ async function cellsOf(worlds: ClientPlatform, program: Program): Promise<Row["c
   }
 }
 
-function checksOf(client: Client, world: ClientAccounts, traits: ClientTraits): Checks {
+function checksOf(client: Client, world: ClientAccounts, traits: ClientTraits): ProgramChecks {
   const subject = { client, traits, world, note: () => {} };
   return Object.fromEntries(tabled.map(({ column, check }) => [column, () => check(subject)]));
 }
@@ -100,13 +100,13 @@ try {
   await worlds.end();
 }
 const rows = chosen.flatMap((program) => driven.get(program) ?? []);
-console.log(render(rows, columns));
+console.log(renderTable(rows, columns));
 if (values.markdown !== undefined) {
-  const kept = parse(await readTable(values.markdown));
+  const kept = parseTable(await readTable(values.markdown));
   const all = updateRows(kept, rows, columns, PROGRAMS.map(rowName));
   await writeTable(
     values.markdown,
-    render(
+    renderTable(
       all,
       tabled.map(({ column }) => column),
     ),

@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "@tollgate/stage/process.ts";
+import { findFreePort } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 
 interface Wanted {
@@ -24,7 +24,7 @@ export interface Server {
 
 export async function startServer({ name, command, env, health }: Wanted): Promise<Server> {
   const folder = await mkdtemp(join(tmpdir(), "tollgate-client-"));
-  const port = await freePort();
+  const port = await findFreePort();
   const [program = "", ...args] = command(port, folder);
   const child = spawn(program, args, {
     cwd: folder,

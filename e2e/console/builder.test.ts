@@ -7,8 +7,8 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
-import { untilCounted } from "@tollgate/stage/ledger-check.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { waitUntilCounted } from "@tollgate/stage/ledger-check.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Locator, Page } from "playwright-core";
 import { ConsoleClient } from "../console-client.ts";
@@ -24,7 +24,7 @@ import {
   waitUntilEqual,
 } from "./browser.ts";
 import { formatDollars, parseDollars } from "./money.ts";
-import { run } from "./programs.ts";
+import { runProgram } from "./programs.ts";
 
 const ADA = { email: "ada@example.com", password: "a long enough password" };
 const SECRET = /tsk_live_\w{12}_\w{43}/;
@@ -138,7 +138,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
 
     const code = await page.getByRole("region", { name: "curl example" }).innerText();
     assert.match(code, new RegExp(`${platform.ready.gateway_url}/v1/chat/completions`));
-    const answer = run("sh", ["-c", `${code.replace("tsk_live_YOUR_KEY", platform.ready.api_key)} -s`]);
+    const answer = runProgram("sh", ["-c", `${code.replace("tsk_live_YOUR_KEY", platform.ready.api_key)} -s`]);
     assert.match(answer, /"object":"chat\.completion"/);
     await page.getByRole("link", { name: "Estimate cost" }).click();
     await page.getByRole("heading", { name: "Cost estimate" }).waitFor();
@@ -243,7 +243,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await drawer.getByText("60 (maximum 600)").waitFor();
 
     const id = await chat(key, "Hello");
-    await untilCounted(platform);
+    await waitUntilCounted(platform);
     // A URL with the ID of a key opens the drawer of this key, with its usage.
     await page.goto("/console/overview");
     await page.goto(address);
@@ -304,7 +304,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     const made = await page.request.post("/console/api/keys", { data: { name: "sums" }, headers });
     const { secret } = (await made.json()) as { secret: string };
     for (const tokens of [1, 7, 30]) await chat(secret, `#script {"tokens":${tokens}}`);
-    await untilCounted(platform);
+    await waitUntilCounted(platform);
     await page.goto("/console/overview");
     const rows = page.getByRole("table", { name: "Latest requests" }).locator("tbody tr");
     await rows.nth(3).waitFor();
@@ -383,7 +383,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     const leaving = await send({ ...script({ tokens: 150, delta_ms: 100 }), stream: true }, left.signal);
     await leaving.body?.getReader().read();
     left.abort();
-    await untilCounted(platform);
+    await waitUntilCounted(platform);
 
     await page.goto(`/console/performance?range=1h&key=${keyId}`);
     const figure = (name: string) => page.getByRole("definition").filter({ hasText: name });
@@ -554,13 +554,13 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
       copied[language] = await copyWithButton(page, page.getByRole("button", { name: `Copy the ${language} example` }));
     }
     const { curl = "", Python = "", TypeScript = "" } = copied;
-    assert.match(run("sh", ["-c", curl]), /"finish_reason":"(stop|length)"/);
+    assert.match(runProgram("sh", ["-c", curl]), /"finish_reason":"(stop|length)"/);
     await page.getByText("Your first request has arrived.").waitFor();
-    assert.match(run(process.execPath, ["--input-type=module", "--eval", TypeScript]), /\w+/);
+    assert.match(runProgram(process.execPath, ["--input-type=module", "--eval", TypeScript]), /\w+/);
     // Without the openai library, only the syntax of the Python sample is checked.
     const hasLibrary = spawnSync("python3", ["-c", "import openai"]).status === 0;
-    if (hasLibrary) assert.match(run("python3", ["-c", Python]), /\w+/);
-    else if (spawnSync("python3", ["--version"]).status === 0) run("python3", ["-m", "ast"], Python);
+    if (hasLibrary) assert.match(runProgram("python3", ["-c", Python]), /\w+/);
+    else if (spawnSync("python3", ["--version"]).status === 0) runProgram("python3", ["-m", "ast"], Python);
     await page.getByRole("link", { name: "API keys" }).click();
     await page.getByText("<b>émile</b> 🦊", { exact: true }).waitFor();
     assert.deepEqual(browser.complaints(), []);

@@ -6,9 +6,9 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { assertBalanced, readBuilderAccount } from "@tollgate/stage/ledger-check.ts";
-import { chat } from "@tollgate/stage/requests.ts";
+import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
 import {
@@ -166,7 +166,7 @@ describe("console pages for credits and nodes", NEEDS_CHROMIUM, () => {
   });
 
   test("the statement has a row for each day that expands into its requests, can be exported and fits every screen", async () => {
-    for (let i = 0; i < 3; i++) await (await chat(platform, { tokens: 40 })).text();
+    for (let i = 0; i < 3; i++) await (await sendScriptedChat(platform, { tokens: 40 })).text();
     await page.goto("/console/credits");
     const statement = page.getByRole("table", { name: "Statement" });
     const day = statement.getByRole("button", { expanded: false }).first();
@@ -196,7 +196,8 @@ describe("console pages for credits and nodes", NEEDS_CHROMIUM, () => {
   });
 
   test("a node's page shows figures by time range and jobs by outcome; the market page estimates the node's earnings", async () => {
-    for (const orders of [{ text: "one two three" }, { fail_after: 0 }]) await (await chat(platform, orders)).text();
+    for (const orders of [{ text: "one two three" }, { fail_after: 0 }])
+      await (await sendScriptedChat(platform, orders)).text();
     await page.goto("/console/host");
     await page.getByRole("button", { name: /^local-1/ }).click();
     await page.getByRole("heading", { name: "Activity" }).waitFor();

@@ -4,7 +4,7 @@ import { execFile } from "node:child_process";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { hangSignal } from "@tollgate/stage/wait.ts";
 import { buildConsole, copyWithButton, NEEDS_CHROMIUM, openBrowser, openSession, waitUntilEqual } from "./browser.ts";
 

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page, Request } from "playwright-core";
 import { ConsoleClient } from "../console-client.ts";

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
-import { isAlive, newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
-import { chat } from "@tollgate/stage/requests.ts";
+import { isAlive, newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import type { Locator, Page } from "playwright-core";
 import { ConsoleClient } from "../console-client.ts";
 import { findAccount } from "./accounts.ts";
@@ -31,7 +31,7 @@ describe("the console when something fails", NEEDS_CHROMIUM, () => {
     dataDir = await newDataDir();
     platform = await startPlatform(dataDir, FLAGS);
     operator = await new ConsoleClient(platform).signIn(platform.ready.operator);
-    await (await chat(platform, { tokens: 5 })).text();
+    await (await sendScriptedChat(platform, { tokens: 5 })).text();
     browser = await openBrowser({ baseUrl: platform.ready.gateway_url });
     page = browser.page;
   });
@@ -233,7 +233,7 @@ describe("the console when something fails", NEEDS_CHROMIUM, () => {
     const requests = latest.locator("tbody tr");
     await requests.first().waitFor();
     assert.equal(await requests.count(), 1);
-    await (await chat(platform, { tokens: 5 })).text();
+    await (await sendScriptedChat(platform, { tokens: 5 })).text();
     await requests.nth(1).waitFor();
     const kept: string[] = await page.evaluate(`(async () => {
       const names = await caches.keys();

@@ -6,11 +6,11 @@
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Platform } from "@tollgate/stage/dev.ts";
+import type { Platform } from "@tollgate/stage/dev-platform.ts";
 import type { Page } from "playwright-core";
 import { buildConsole, openBrowser, type Theme } from "./browser.ts";
 import { type LifelikePlatform, openLifelikePlatform } from "./lifelike/stage.ts";
-import { CHAPTERS, type Picture } from "./pictures/pages.ts";
+import { PICTURE_CHAPTERS, type Picture } from "./pictures/pages.ts";
 import { keepRunning } from "./pictures/running.ts";
 
 const FOLDER = fileURLToPath(new URL("../../docs/pictures", import.meta.url));
@@ -56,7 +56,7 @@ interface Look {
 }
 
 async function takeAll({ platform }: LifelikePlatform, { suffix, theme, size }: Look): Promise<void> {
-  for (const { who, enter, pictures } of CHAPTERS) {
+  for (const { who, enter, pictures } of PICTURE_CHAPTERS) {
     const wanted = pictures
       .filter(({ also = [] }) => suffix === "" || also.some((other) => other === suffix))
       .filter(({ name }) => names.length === 0 || names.includes(name));

@@ -5,10 +5,10 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
-import { lastRecord } from "@tollgate/stage/ledger-check.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { readLastRecord } from "@tollgate/stage/ledger-check.ts";
 import { waitForFormatSupport } from "@tollgate/stage/nodes/agent.ts";
-import { chat } from "@tollgate/stage/requests.ts";
+import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
 import { ConsoleClient } from "../console-client.ts";
@@ -75,7 +75,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     playground = new Playground(page);
     await openSession(page, platform.ready.builder);
     // Sends one request first, because tests wait for a record newer than the last one.
-    await (await chat(platform, { tokens: 5 })).text();
+    await (await sendScriptedChat(platform, { tokens: 5 })).text();
     await page.goto("/console/playground?model=reason-32b");
   });
   after(async () => {
@@ -95,7 +95,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
   // gateway/src/inference/endings.test.ts tests answers that are stopped before their first token: they are charged for
   // the prompt.
   test("an answer that the user stops right after a node has started its job shows the recorded cost", async () => {
-    const before = await lastRecord(platform);
+    const before = await readLastRecord(platform);
     const host = await new ConsoleClient(platform).signIn(platform.ready.builder);
     const { data } = await host.get<{ data: { id: string }[] }>("nodes");
     await playground.say(scriptMessage({ ...LONG_ANSWER, ttft_ms: 1_000 }));
@@ -147,7 +147,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
   });
 
   test("a failed answer shows the error and what was billed", async () => {
-    const before = await lastRecord(platform);
+    const before = await readLastRecord(platform);
     await playground.say(scriptMessage({ tokens: 50, fail_after: 10 }));
     await page.getByText("upstream_failed").waitFor();
     await playground.untilEnded();
@@ -232,7 +232,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
       .evaluateAll((all) => all.map((one) => one.getAttribute("value")));
     assert.equal(new Set(costs).size, 2, `the models have prices of their own: ${costs}`);
     await eventually("the last record has one of these costs", async () =>
-      costs.includes(formatDollars(BigInt((await lastRecord(platform)).charge_pico))),
+      costs.includes(formatDollars(BigInt((await readLastRecord(platform)).charge_pico))),
     );
   });
 

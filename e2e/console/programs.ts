@@ -3,13 +3,13 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Platform } from "@tollgate/stage/dev.ts";
+import type { Platform } from "@tollgate/stage/dev-platform.ts";
 
-export const TOLLGATE = fileURLToPath(new URL("../../gateway/bin/tollgate.mjs", import.meta.url));
+export const TOLLGATE_PROGRAM = fileURLToPath(new URL("../../gateway/bin/tollgate.mjs", import.meta.url));
 const TOLLGATE_HOST = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", import.meta.url));
 
 /** Runs a program and returns its output. If the program fails, the assertion shows its error output. */
-export function run(program: string, args: string[], input = ""): string {
+export function runProgram(program: string, args: string[], input = ""): string {
   const { status, stdout, stderr } = spawnSync(program, args, { input, encoding: "utf8", cwd: import.meta.dirname });
   assert.equal(status, 0, stderr);
   return stdout;

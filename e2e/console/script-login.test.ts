@@ -10,8 +10,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
-import { freePort } from "@tollgate/stage/process.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { findFreePort } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
 import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser } from "./browser.ts";
@@ -30,7 +30,7 @@ describe("tollgate login", NEEDS_CHROMIUM, () => {
     buildConsole();
     dataDir = await newDataDir();
     configDir = await mkdtemp(join(tmpdir(), "tollgate-config-"));
-    platform = await startPlatform(dataDir, ["--no-node", "--port", String(await freePort())]);
+    platform = await startPlatform(dataDir, ["--no-node", "--port", String(await findFreePort())]);
     browser = await openBrowser({ baseUrl: platform.ready.gateway_url });
     page = browser.page;
     const signedUp = await page.request.post("/console/api/auth/sign-up/email", {

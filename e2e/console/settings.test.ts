@@ -5,8 +5,8 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
-import { chat } from "@tollgate/stage/requests.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import type { Page } from "playwright-core";
 import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSession } from "./browser.ts";
 
@@ -39,7 +39,7 @@ describe("the settings page", NEEDS_CHROMIUM, () => {
     new Intl.DateTimeFormat("en-GB", { timeZone, timeStyle: "medium" }).format(at);
 
   test("a person's number format and time zone apply on every page, to typed amounts, and after a reload", async () => {
-    const answer = await chat(platform, { text: "one" });
+    const answer = await sendScriptedChat(platform, { text: "one" });
     assert.equal(answer.status, 200, await answer.text());
     await page.goto("/console/requests");
     const before = await firstTime();
@@ -102,7 +102,7 @@ describe("the settings page", NEEDS_CHROMIUM, () => {
     await confirm.click();
     await page.getByText(`Deleted ${name}`, { exact: true }).first().waitFor();
     await page.getByRole("button", { name: `Delete ${name}` }).waitFor({ state: "detached" });
-    assert.equal((await chat(platform, { text: "two" })).status, 401);
+    assert.equal((await sendScriptedChat(platform, { text: "two" })).status, 401);
 
     // A person can be deleted only after all of their accounts.
     const { email } = platform.ready.builder;

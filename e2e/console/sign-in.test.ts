@@ -4,8 +4,8 @@
  */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
-import { freePort } from "@tollgate/stage/process.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { findFreePort } from "@tollgate/stage/process.ts";
 import type { Page } from "playwright-core";
 import { openTestIssuer, type TestIssuer } from "../../gateway/src/accounts/testing/oidc.ts";
 import { openTestMailbox, type TestMailbox } from "../../gateway/src/accounts/testing/smtp.ts";
@@ -29,7 +29,7 @@ describe("sign-in to the console", NEEDS_CHROMIUM, () => {
     dataDir = await newDataDir();
     mailbox = await openTestMailbox();
     issuer = await openTestIssuer();
-    const port = await freePort();
+    const port = await findFreePort();
     const { issuer: issuedBy, clientId, clientSecret } = issuer.provider;
     const provider = { id: "acme", name: "Acme", issuer: issuedBy, client_id: clientId, client_secret: clientSecret };
     platform = await startPlatform(dataDir, ["--no-node", "--port", String(port)], {

@@ -5,8 +5,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { openDatabase } from "@tollgate/stage/database.ts";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
-import { chat } from "@tollgate/stage/requests.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import type { Page } from "playwright-core";
 import { type DatabaseProxy, openDatabaseProxy } from "../../gateway/src/db/testing/proxy.ts";
 import {
@@ -44,7 +44,7 @@ describe("pages that are open while the database is unreachable", NEEDS_CHROMIUM
     proxy = await openDatabaseProxy({ connectionString });
     const flags = ["--engine", "scripted", "--models", "tiny-3b"];
     platform = await startPlatform(dataDir, flags, { DATABASE_URL: proxy.connection.connectionString });
-    await (await chat(platform, { tokens: 5 })).text();
+    await (await sendScriptedChat(platform, { tokens: 5 })).text();
     const at = { baseUrl: platform.ready.gateway_url };
     browser = await openBrowser(at);
     await openSession(browser.page, platform.ready.builder);

@@ -21,8 +21,8 @@ import {
 import { homedir, tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { dropDatabase, findDatabase, openDatabase } from "@tollgate/stage/database.ts";
-import { newDataDir, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
-import { bareEnvironment, freePort } from "@tollgate/stage/process.ts";
+import { newDataDir, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { bareEnvironment, findFreePort } from "@tollgate/stage/process.ts";
 import { fillPlaceholders, findPorts, type PlaceholderValues, replacePorts } from "../../tools/doc-tests/fill-in.ts";
 import type { PageKind } from "../../tools/doc-tests/page.ts";
 import type { DocPackages } from "./packages.ts";
@@ -125,7 +125,7 @@ async function clone(options: {
   }
   const named = new Set(["8080", "9090", ...findPorts(text)]);
   const ports = new Map<string, string>();
-  for (const port of named) ports.set(port, String(await freePort()));
+  for (const port of named) ports.set(port, String(await findFreePort()));
   let values: PlaceholderValues = {};
   const database = kind === "clone-with-database" ? await openDatabase(folder) : undefined;
   return {

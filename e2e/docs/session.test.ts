@@ -7,7 +7,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { isAlive } from "@tollgate/stage/dev.ts";
+import { isAlive } from "@tollgate/stage/dev-platform.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { type BlockFailure, Session } from "./session.ts";
 

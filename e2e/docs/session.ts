@@ -7,7 +7,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { eventually, unlessHung } from "@tollgate/stage/wait.ts";
+import { eventually, failIfHung } from "@tollgate/stage/wait.ts";
 
 interface SessionOptions {
   /** The working directory at the start. */
@@ -106,7 +106,7 @@ __groups+=("$!"); set +m`);
   async close(): Promise<void> {
     this.#shell.stdin.end();
     try {
-      await unlessHung("what runs in the background ends when it is interrupted", this.#exited);
+      await failIfHung("what runs in the background ends when it is interrupted", this.#exited);
     } finally {
       if (!this.#isOver()) this.#signal("SIGKILL");
     }

@@ -1,13 +1,13 @@
 /** The process of one attacker: `node enemy.ts NAME`. measure.ts starts it and tells it when to begin and to end. */
 import pg from "pg";
-import { strategyOf } from "./strategies.ts";
+import { findStrategy } from "./strategies.ts";
 import { Enemy } from "./strategy.ts";
 
 export type EnemyCommand = "begin" | "end";
 export type EnemyMessage = { is: "ready" } | { is: "in place" } | { is: "gone"; loot: Enemy["loot"] };
 
 const { BASE_URL: baseUrl = "", DATABASE_URL: connectionString } = process.env;
-const strategy = strategyOf(process.argv[2] ?? "");
+const strategy = findStrategy(process.argv[2] ?? "");
 const over = new AbortController();
 const pool = new pg.Pool({ connectionString });
 const enemy = new Enemy({

@@ -5,7 +5,7 @@
  */
 
 import { readParts } from "@tollgate/stage/raw-http.ts";
-import { ask } from "@tollgate/stage/requests.ts";
+import { sendUserMessage } from "@tollgate/stage/requests.ts";
 import type { Builder, InProcessStage } from "@tollgate/stage/stage.ts";
 import { MODEL } from "./strategy.ts";
 
@@ -83,7 +83,7 @@ async function sendOne(stage: InProcessStage, builders: Builder[], i: number): P
   const stopWaiting = stage.clock.after(PATIENCE_MS, () => patience.abort());
   try {
     const order = { model: MODEL, prompt, stream, max_tokens: 200 + (i % 100) };
-    const response = await ask(stage, key, order, patience.signal);
+    const response = await sendUserMessage(stage, key, order, patience.signal);
     for await (const part of readParts(response)) {
       text += part;
       if (/"content":"[^"]/.test(text)) first ??= elapsed();

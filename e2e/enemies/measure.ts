@@ -1,7 +1,7 @@
 /** Measures one attack: runs the same honest load without the attacker and then beside it, on a fresh platform. */
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { untilSettled } from "@tollgate/stage/ledger-check.ts";
+import { waitUntilSettled } from "@tollgate/stage/ledger-check.ts";
 import { requestUuid } from "@tollgate/stage/raw-http.ts";
 import { type Builder, type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -9,7 +9,7 @@ import type { EnemyCommand, EnemyMessage } from "./enemy.ts";
 import { type LoadFigures, sendHonestLoad } from "./honest-builders.ts";
 import { openHonestNodes } from "./honest-nodes.ts";
 import type { StrategyRow } from "./report.ts";
-import type { Loot, Strategy } from "./strategy.ts";
+import type { AttackGains, Strategy } from "./strategy.ts";
 
 const WARM_UP_S = 2;
 const BUILDERS = 4;
@@ -32,7 +32,7 @@ export async function measureStrategy(strategy: Strategy, seconds: number): Prom
     const beside = await phase(stage, { hosts, builders }, seconds);
     enemy.told("end");
     const { loot } = (await enemy.hears("gone")) as Extract<EnemyMessage, { is: "gone" }>;
-    await untilSettled(stage);
+    await waitUntilSettled(stage);
     return rowOf(strategy, seconds, { alone, beside, loot, gained: await gains(stage, loot) });
   } finally {
     enemy.kill();
@@ -85,7 +85,7 @@ interface Gains {
   served: number;
 }
 
-async function gains(stage: InProcessStage, { hosts, builders, worked }: Loot): Promise<Gains> {
+async function gains(stage: InProcessStage, { hosts, builders, worked }: AttackGains): Promise<Gains> {
   const [row] = await stage.query<{ earned: string; withheld: string; served: string }>(
     `select coalesce(sum(r.host_pico) filter (where r.id <> all($3) and w.taken_by is null), 0) as earned,
             coalesce(sum(w.amount_pico), 0) as withheld, count(*) as served
@@ -125,7 +125,7 @@ const share = (part: number, of: number): number => (of === 0 ? 0 : part / of);
 function rowOf(
   { name, known, does }: Strategy,
   seconds: number,
-  { alone, beside, loot, gained }: { alone: Phase; beside: Phase; loot: Loot; gained: Gains },
+  { alone, beside, loot, gained }: { alone: Phase; beside: Phase; loot: AttackGains; gained: Gains },
 ): StrategyRow {
   const round = (value: number): number => Math.round(value * 1000) / 1000;
   return {

@@ -1,7 +1,7 @@
 /** Tests the check of the limits that the platform must keep under each attack. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { judge, type StrategyRow, tableOf } from "./report.ts";
+import { findBrokenLimits, formatAttackTable, type StrategyRow } from "./report.ts";
 
 const harmless: StrategyRow = {
   name: "an enemy",
@@ -34,7 +34,7 @@ const before: StrategyRow = {
 };
 
 test("judge() reports nothing for an attack whose effects are within all limits", () =>
-  assert.deepEqual(judge(harmless, before), []));
+  assert.deepEqual(findBrokenLimits(harmless, before), []));
 
 for (const [what, change, found] of [
   ["honest nodes' lost earnings", { honest_earned_pico: [1_000, 950] }, "honest nodes lost 5.0 % of their earnings"],
@@ -48,22 +48,24 @@ for (const [what, change, found] of [
   ],
 ] as const) {
   test(`judge() reports an attack that reaches the limit of ${what}`, () => {
-    assert.deepEqual(judge({ ...harmless, ...change } as StrategyRow, before), [found]);
+    assert.deepEqual(findBrokenLimits({ ...harmless, ...change } as StrategyRow, before), [found]);
   });
 }
 
 test("judge() compares times that were measured by the machine's clock only in strict mode", () => {
-  assert.deepEqual(judge(harmless, before, { strict: true }), ["the median time to first token grew 2.0-fold"]);
+  assert.deepEqual(findBrokenLimits(harmless, before, { strict: true }), [
+    "the median time to first token grew 2.0-fold",
+  ]);
 });
 
 test("judge() ignores an attack's gains if the earlier report lacks the attack or shows no gains for it", () => {
-  assert.deepEqual(judge(harmless, { ...before, enemy_earned_pico: 0, enemy_took: null }), []);
-  assert.deepEqual(judge(harmless, undefined), []);
+  assert.deepEqual(findBrokenLimits(harmless, { ...before, enemy_earned_pico: 0, enemy_took: null }), []);
+  assert.deepEqual(findBrokenLimits(harmless, undefined), []);
 });
 
 test("tableOf() writes a row for each attack", () => {
   assert.match(
-    tableOf({ commit: "abc", rows: [harmless] }),
+    formatAttackTable({ commit: "abc", rows: [harmless] }),
     /\| 1 \| an enemy \| −5 % \| 1 % → 2 % \| 50 → 99 \| 50 → 100 \| × 2.0 \| 10 \| 1 %, 6 % \| 5 prompts \|/,
   );
 });

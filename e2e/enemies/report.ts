@@ -44,7 +44,7 @@ const timesOf = ([alone, beside]: [number, number]): number => beside / Math.max
  * `before`, the same attack's earlier row. `strict` also checks times by the machine's clock, which needs a machine
  * without other work.
  */
-export function judge(row: StrategyRow, before: StrategyRow | undefined, { strict = false } = {}): string[] {
+export function findBrokenLimits(row: StrategyRow, before: StrategyRow | undefined, { strict = false } = {}): string[] {
   const broken: string[] = [];
   const percent = (value: number): string => `${(value * 100).toFixed(1)} %`;
   if (lostOf(row) >= LIMITS.earningsLost) broken.push(`honest nodes lost ${percent(lostOf(row))} of their earnings`);
@@ -63,7 +63,7 @@ export function judge(row: StrategyRow, before: StrategyRow | undefined, { stric
   return broken;
 }
 
-export function tableOf({ commit, rows }: Report): string {
+export function formatAttackTable({ commit, rows }: Report): string {
   const heads = [
     "#",
     "Strategy",

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { measureStrategy } from "./measure.ts";
-import { judge, type Report, type StrategyRow, tableOf } from "./report.ts";
+import { findBrokenLimits, formatAttackTable, type Report, type StrategyRow } from "./report.ts";
 import { STRATEGIES } from "./strategies.ts";
 import type { Strategy } from "./strategy.ts";
 
@@ -72,7 +72,7 @@ async function main(): Promise<number> {
     }
     rows.push(row);
     console.log(
-      tableOf({ commit, rows: [row] })
+      formatAttackTable({ commit, rows: [row] })
         .trimEnd()
         .split("\n")
         .at(-1),
@@ -81,7 +81,7 @@ async function main(): Promise<number> {
       console.log(`    honest builders saw ${JSON.stringify(row.honest_saw)}`);
     for (const error of row.enemy_errors) console.log(`    the enemy met: ${error}`);
     for (const what of values.judge
-      ? judge(
+      ? findBrokenLimits(
           row,
           before.find(({ name }) => name === row.name),
           values,
@@ -97,7 +97,7 @@ async function main(): Promise<number> {
   }
   if (values.table !== undefined) {
     const all = values.out === undefined ? { commit, rows } : await readReport(values.out);
-    await writeFile(values.table, tableOf(all));
+    await writeFile(values.table, formatAttackTable(all));
   }
   return broken === 0 ? 0 : 1;
 }

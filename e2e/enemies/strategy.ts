@@ -5,17 +5,22 @@
 
 import {
   type Builder,
-  CREDIT,
+  DEFAULT_CREDIT_PICO,
+  HIGH_KEY_LIMITS,
   type Host,
   type KeyTraits,
   makeKey,
-  NO_LIMITS,
   openBuilder,
   openHost,
 } from "@tollgate/stage/accounts.ts";
 import type { Query } from "@tollgate/stage/database.ts";
-import { type Behaviour, HandMadeNode, type HandMadeNodeOptions, type Job } from "@tollgate/stage/nodes/hand-made.ts";
-import { pause } from "@tollgate/stage/nodes/pace.ts";
+import {
+  type Behaviour,
+  type HandMadeJob,
+  HandMadeNode,
+  type HandMadeNodeOptions,
+} from "@tollgate/stage/nodes/hand-made-node.ts";
+import { pauseFor } from "@tollgate/stage/nodes/pace.ts";
 
 export interface Strategy {
   name: string;
@@ -31,7 +36,7 @@ export interface Strategy {
 }
 
 /** The attacker's gains, as it counts them itself. */
-export interface Loot {
+export interface AttackGains {
   hosts: string[];
   builders: string[];
   /**
@@ -55,7 +60,7 @@ export class Enemy {
   /** Aborted when the attacker must end. */
   readonly over: AbortSignal;
   readonly ended: Promise<unknown>;
-  readonly loot: Loot = { hosts: [], builders: [], worked: [], took: null, errors: [] };
+  readonly loot: AttackGains = { hosts: [], builders: [], worked: [], took: null, errors: [] };
   readonly #nodes = new Set<HandMadeNode>();
   readonly #going = new Set<Promise<void>>();
   #names = 0;
@@ -83,8 +88,8 @@ export class Enemy {
     return host;
   }
 
-  async builder(traits: KeyTraits = NO_LIMITS): Promise<Builder> {
-    const account = await openBuilder(this.query, CREDIT);
+  async builder(traits: KeyTraits = HIGH_KEY_LIMITS): Promise<Builder> {
+    const account = await openBuilder(this.query, DEFAULT_CREDIT_PICO);
     this.loot.builders.push(account);
     return { account, key: (await makeKey(this.query, account, traits)).token };
   }
@@ -118,7 +123,7 @@ export class Enemy {
       } catch (error) {
         if (this.isOver) throw error;
         this.failed(error as Error);
-        await pause(200);
+        await pauseFor(200);
       }
     }
   }
@@ -132,9 +137,9 @@ export class Enemy {
         } catch (error) {
           // Refused and broken connections are expected here.
           this.failed(error as Error);
-          await pause(100);
+          await pauseFor(100);
         }
-        await pause(everyMs);
+        await pauseFor(everyMs);
       }
     };
     for (let i = 0; i < lanes; i++) this.#going.add(lane());
@@ -160,7 +165,7 @@ export class Enemy {
   }
 
   /** Records a job as answered honestly. */
-  worked(job: Job): void {
+  worked(job: HandMadeJob): void {
     this.loot.worked.push(job.header.job.slice(0, 26));
   }
 

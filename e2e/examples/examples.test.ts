@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { waitForFormatSupport } from "@tollgate/stage/nodes/agent.ts";
 import { installExamples } from "../clients/install.ts";
 import { type Language, languages, runExample } from "./languages.ts";

@@ -1,7 +1,7 @@
 /** Describes how the examples of each language are run. */
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import type { ReadyFile } from "@tollgate/stage/dev.ts";
+import type { ReadyFile } from "@tollgate/stage/dev-platform.ts";
 import type { PythonInstallation } from "../clients/install.ts";
 
 export interface Language {

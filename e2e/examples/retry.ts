@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { makeKey } from "@tollgate/stage/accounts.ts";
-import type { Platform } from "@tollgate/stage/dev.ts";
+import type { Platform } from "@tollgate/stage/dev-platform.ts";
 import { readBuilderAccount } from "@tollgate/stage/ledger-check.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import { keepBusy } from "@tollgate/stage/requests.ts";

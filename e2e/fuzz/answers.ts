@@ -1,5 +1,5 @@
 /** Parses HTTP responses from raw bytes strictly: anything that could confuse a client is an error. */
-import type { Answer } from "./expected.ts";
+import type { Answer } from "./expected-response.ts";
 import { NoAnswer } from "./target.ts";
 
 /** Returns the complete responses; `rest` contains the bytes after them. Interim responses (1xx) are skipped. */

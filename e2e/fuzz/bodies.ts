@@ -1,6 +1,7 @@
 /** Generates valid bodies for every endpoint. They are small, so that a run is cheap and answers are short. */
-import { hostileText } from "./hostile.ts";
+
 import type { Random } from "./random.ts";
+import { drawTrickyText } from "./tricky-values.ts";
 
 export type Endpoint = "chat" | "completion" | "embedding";
 
@@ -81,6 +82,6 @@ function message(random: Random): Body {
 
 /** Generates words. They never begin with `#script`, because instructions could make the scripted engine fail. */
 function words(random: Random): string {
-  if (random.chance(0.15)) return hostileText(random);
+  if (random.chance(0.15)) return drawTrickyText(random);
   return random.times(0, 12, () => random.word(random.between(1, 9))).join(" ");
 }

@@ -1,12 +1,12 @@
 /** Generates requests with correct HTTP framing whose bodies are valid or broken. */
 import { ENDPOINTS, type Endpoint, PATHS, validBody } from "./bodies.ts";
-import { damageField, damageText, mutate } from "./damage.ts";
-import type { Expected } from "./expected.ts";
-import { anyValue, hostileText } from "./hostile.ts";
-import { anyStyle, writeJson } from "./json.ts";
-import { expectedOf } from "./oracle.ts";
+import { damageField, damageText, mutateBody } from "./damage.ts";
+import type { ExpectedResponse } from "./expected-response.ts";
+import { drawJsonStyle, writeJson } from "./json.ts";
+import { deriveExpectedResponses } from "./oracle.ts";
 import type { Random } from "./random.ts";
 import { type AgentShot, KEY } from "./shot.ts";
+import { drawRandomValue, drawTrickyText } from "./tricky-values.ts";
 
 export const KEY_HEADERS = { authorization: `Bearer ${KEY}`, "content-type": "application/json" };
 
@@ -14,7 +14,7 @@ export const pickEndpoint = (random: Random): Endpoint =>
   random.pick([...ENDPOINTS, "chat", "chat", "completion"] as const);
 
 export function makePost(endpoint: Endpoint, body: Buffer, headers: Record<string, string> = {}): AgentShot {
-  const expected = expectedOf(endpoint, body);
+  const expected = deriveExpectedResponses(endpoint, body);
   return {
     via: "agent",
     method: "POST",
@@ -32,23 +32,25 @@ export function makeValidBody(random: Random): AgentShot {
 
 export function makeUnusualJson(random: Random): AgentShot {
   const endpoint = pickEndpoint(random);
-  return makePost(endpoint, Buffer.from(writeJson(validBody(random, endpoint), anyStyle(random), random)));
+  return makePost(endpoint, Buffer.from(writeJson(validBody(random, endpoint), drawJsonStyle(random), random)));
 }
 
 export function makeWrongField(random: Random): AgentShot {
   const endpoint = pickEndpoint(random);
   const body = damageField(random, endpoint, validBody(random, endpoint));
-  return makePost(endpoint, Buffer.from(writeJson(body, anyStyle(random), random)));
+  return makePost(endpoint, Buffer.from(writeJson(body, drawJsonStyle(random), random)));
 }
 
 export function makeMutatedBody(random: Random): AgentShot {
   const endpoint = pickEndpoint(random);
-  return makePost(endpoint, Buffer.from(writeJson(mutate(random, validBody(random, endpoint)))));
+  return makePost(endpoint, Buffer.from(writeJson(mutateBody(random, validBody(random, endpoint)))));
 }
 
 export function makeRandomJson(random: Random): AgentShot {
-  const value = random.chance(0.5) ? anyValue(random) : { model: "tiny-3b", [hostileText(random)]: anyValue(random) };
-  return makePost(pickEndpoint(random), Buffer.from(writeJson(value, anyStyle(random), random)));
+  const value = random.chance(0.5)
+    ? drawRandomValue(random)
+    : { model: "tiny-3b", [drawTrickyText(random)]: drawRandomValue(random) };
+  return makePost(pickEndpoint(random), Buffer.from(writeJson(value, drawJsonStyle(random), random)));
 }
 
 export function makeDamagedText(random: Random): AgentShot {
@@ -92,6 +94,6 @@ export function makeHeavyBody(random: Random): AgentShot {
 export function makeTooLargeBody(random: Random): AgentShot {
   const headers = { ...KEY_HEADERS, "transfer-encoding": "chunked" };
   const body = Buffer.alloc(10 * 1024 * 1024 + random.between(1, 100_000), 0x20);
-  const expected: Expected[] = [{ status: 413, code: "request_too_large" }];
+  const expected: ExpectedResponse[] = [{ status: 413, code: "request_too_large" }];
   return { via: "agent", method: "POST", path: PATHS.chat, headers, body, expected };
 }

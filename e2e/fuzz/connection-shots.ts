@@ -2,19 +2,19 @@
  * Generates connections with unusual behavior: clients that send everything at once, disconnect in the middle, or send
  * during a response.
  */
-import { type Expected, NOT_FOUND, NOT_HTTP, UNAUTHORIZED } from "./expected.ts";
-import { expectedOf } from "./oracle.ts";
+import { type ExpectedResponse, NOT_FOUND, NOT_HTTP, UNAUTHORIZED } from "./expected-response.ts";
+import { deriveExpectedResponses } from "./oracle.ts";
 import type { Random } from "./random.ts";
 import { cutRandomly, HOST, makeAnyPost, makeHead, makeListeningShot, makePostHead } from "./raw-requests.ts";
 import type { SocketShot } from "./shot.ts";
 
-const RATES: Expected = { status: 200, answer: "rates" };
-const MODELS: Expected = { status: 200, answer: "models" };
+const RATES: ExpectedResponse = { status: 200, answer: "rates" };
+const MODELS: ExpectedResponse = { status: 200, answer: "models" };
 
 /** Several requests in a row on one connection; the last one may be malformed. */
-export function makePipelined(random: Random): SocketShot {
+export function makePipelinedRequests(random: Random): SocketShot {
   const requests = random.times(2, 6, () =>
-    random.pick<() => { bytes: Buffer; expected: Expected[] }>([
+    random.pick<() => { bytes: Buffer; expected: ExpectedResponse[] }>([
       () => ({ bytes: makeHead("GET /v1/catalog/rates HTTP/1.1"), expected: [RATES] }),
       () => ({ bytes: makeHead("GET http://fuzz/v1/models HTTP/1.1"), expected: [MODELS] }),
       () => ({ bytes: makeHead("GET /v1/nothing HTTP/1.1"), expected: [NOT_FOUND] }),
@@ -22,7 +22,7 @@ export function makePipelined(random: Random): SocketShot {
       () => {
         const { endpoint, body } = makeAnyPost(random);
         const bytes = Buffer.concat([makePostHead(endpoint, `content-length: ${body.length}`), body]);
-        return { bytes, expected: expectedOf(endpoint, body) };
+        return { bytes, expected: deriveExpectedResponses(endpoint, body) };
       },
     ])(),
   );
@@ -64,6 +64,6 @@ export function makeBytesDuringAnswer(random: Random): SocketShot {
   const garbage = Buffer.from(random.pick(["\0garbage\r\n\r\n", "BREW / HTTP/1.1\r\n\r\n"]));
   const request = Buffer.concat([makePostHead("chat", `content-length: ${body.length}`), body]);
   const waits = Array.from({ length: 30 }, () => Buffer.alloc(0));
-  const expected: Expected = { status: 200, answer: "chat-stream", model: "tiny-3b", usage: false };
+  const expected: ExpectedResponse = { status: 200, answer: "chat-stream", model: "tiny-3b", usage: false };
   return { ...makeListeningShot([request, ...waits, garbage], [expected]), last: [NOT_HTTP] };
 }

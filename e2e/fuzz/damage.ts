@@ -1,8 +1,8 @@
 /** Damages valid bodies: wrong types; missing, renamed or absurd fields; damaged JSON text. */
 import type { Body, Endpoint } from "./bodies.ts";
-import { anyValue, hostileNumber, hostileText } from "./hostile.ts";
 import { RawJson } from "./json.ts";
 import type { Random } from "./random.ts";
+import { drawRandomValue, drawTrickyNumber, drawTrickyText } from "./tricky-values.ts";
 
 const GENERATION_FIELDS = [
   "model",
@@ -34,8 +34,8 @@ function wrongValue(random: Random): unknown {
     () => null,
     () => random.chance(0.5),
     () => random.pick([0, -1, 1.5, 3, 1e6]),
-    () => hostileNumber(random),
-    () => hostileText(random),
+    () => drawTrickyNumber(random),
+    () => drawTrickyText(random),
     () => [],
     () => [null],
     () => [1, 2, 3],
@@ -48,7 +48,7 @@ function wrongValue(random: Random): unknown {
     () => ({ type: "json_schema", json_schema: random.pick([null, [], {}, spoiltSchema(random)]) }),
     () => [{ role: "user", content: [{ type: random.pick(["text", "input_audio"]), text: random.pick(["x", 1]) }, 5] }],
     () => [{ role: "assistant", content: random.pick([null, "x"]), tool_calls: random.pick([null, [], 1, {}]) }],
-    () => anyValue(random),
+    () => drawRandomValue(random),
   ];
   return random.pick(makers)();
 }
@@ -78,7 +78,7 @@ export function damageField(random: Random, endpoint: Endpoint, body: Body): Bod
 }
 
 /** Replaces, removes or moves random parts of the body. */
-export function mutate(random: Random, body: Body): unknown {
+export function mutateBody(random: Random, body: Body): unknown {
   const copy = structuredClone(body);
   for (let left = random.between(1, 4); left > 0; left--) {
     const places = placesIn(copy);
@@ -94,10 +94,10 @@ export function mutate(random: Random, body: Body): unknown {
         held[key] = [held[key]];
         break;
       case 2:
-        if (!Array.isArray(holder)) held[hostileText(random)] = held[key];
+        if (!Array.isArray(holder)) held[drawTrickyText(random)] = held[key];
         break;
       case 3:
-        held[key] = typeof held[key] === "string" ? hostileText(random) + held[key] : hostileNumber(random);
+        held[key] = typeof held[key] === "string" ? drawTrickyText(random) + held[key] : drawTrickyNumber(random);
         break;
       default:
         held[key] = wrongValue(random);

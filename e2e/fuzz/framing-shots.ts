@@ -1,8 +1,8 @@
 /** Generates requests with unusual or broken HTTP framing, and bytes that are not a request. */
 import { gzipSync } from "node:zlib";
 import { ENDPOINTS } from "./bodies.ts";
-import { NOT_FOUND, NOT_HTTP, UNAUTHORIZED } from "./expected.ts";
-import { expectedOf } from "./oracle.ts";
+import { NOT_FOUND, NOT_HTTP, UNAUTHORIZED } from "./expected-response.ts";
+import { deriveExpectedResponses } from "./oracle.ts";
 import type { Random } from "./random.ts";
 import { AUTHORIZATION, cutRandomly, makeAnyPost, makeHead, makeListeningShot, makePostHead } from "./raw-requests.ts";
 import type { SocketShot } from "./shot.ts";
@@ -21,13 +21,13 @@ export function makeOddChunks(random: Random): SocketShot {
     ...chunks,
     Buffer.from(`0\r\n${trailer}\r\n`),
   ]);
-  return makeListeningShot(cutRandomly(random, bytes, 12), expectedOf(endpoint, body));
+  return makeListeningShot(cutRandomly(random, bytes, 12), deriveExpectedResponses(endpoint, body));
 }
 
 export function makeSlowRequest(random: Random): SocketShot {
   const { endpoint, body } = makeAnyPost(random);
   const bytes = Buffer.concat([makePostHead(endpoint, `content-length: ${body.length}`), body]);
-  return makeListeningShot(cutRandomly(random, bytes, 80), expectedOf(endpoint, body));
+  return makeListeningShot(cutRandomly(random, bytes, 80), deriveExpectedResponses(endpoint, body));
 }
 
 export function makeCompressedTransfer(random: Random): SocketShot {
@@ -39,10 +39,10 @@ export function makeCompressedTransfer(random: Random): SocketShot {
 }
 
 /** A client that closes its sending side must still get the response. */
-export function makeHalfClosed(random: Random): SocketShot {
+export function makeHalfClosedConnection(random: Random): SocketShot {
   const { endpoint, body } = makeAnyPost(random);
   const bytes = Buffer.concat([makePostHead(endpoint, `content-length: ${body.length}`), body]);
-  return { ...makeListeningShot([bytes], expectedOf(endpoint, body)), afterwards: "end" };
+  return { ...makeListeningShot([bytes], deriveExpectedResponses(endpoint, body)), afterwards: "end" };
 }
 
 export function makeBrokenChunks(random: Random): SocketShot {
@@ -91,7 +91,7 @@ export function makeTooSmallLength(random: Random): SocketShot {
   const { endpoint, body } = makeAnyPost(random);
   const told = random.between(0, body.length - 1);
   const bytes = Buffer.concat([makePostHead(endpoint, `content-length: ${told}`), body]);
-  const answers = [...expectedOf(endpoint, body.subarray(0, told)), NOT_HTTP];
+  const answers = [...deriveExpectedResponses(endpoint, body.subarray(0, told)), NOT_HTTP];
   return { ...makeListeningShot([bytes], answers), last: [NOT_HTTP] };
 }
 
@@ -103,7 +103,7 @@ export function makeTooLargeLength(random: Random): SocketShot {
   );
 }
 
-export function makeTruncated(random: Random): SocketShot {
+export function makeTruncatedRequest(random: Random): SocketShot {
   const { endpoint, body } = makeAnyPost(random);
   const framing = random.chance(0.5) ? `content-length: ${body.length}` : "transfer-encoding: chunked";
   const bytes = Buffer.concat([makePostHead(endpoint, framing), body]);

@@ -6,11 +6,11 @@ import assert from "node:assert/strict";
 import { globSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { NodeTraits } from "@tollgate/stage/common.ts";
+import type { NodeTraits } from "@tollgate/stage/base-stage.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
-import { ask } from "@tollgate/stage/requests.ts";
-import { HONEST_NODES, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
-import { unlessHung } from "@tollgate/stage/wait.ts";
+import { sendUserMessage } from "@tollgate/stage/requests.ts";
+import { HONEST_NODES_ENV, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
+import { failIfHung } from "@tollgate/stage/wait.ts";
 import type { Target } from "./target.ts";
 
 /** Every model of the catalogue. */
@@ -30,12 +30,12 @@ export async function openFuzzPlatform(
   nodes: NodeTraits[] = [{ models: SERVED, slots: SLOTS }],
   env: Record<string, string> = {},
 ): Promise<FuzzPlatform> {
-  const stage = await openStage({ as: "processes", store: "private", nodes, env: { ...HONEST_NODES, ...env } });
+  const stage = await openStage({ as: "processes", store: "private", nodes, env: { ...HONEST_NODES_ENV, ...env } });
   const { key } = await stage.builder(CREDIT_PICO);
   return {
     stage,
     target: { port: Number(new URL(stage.baseUrl).port), key },
-    close: () => unlessHung("the platform stops when it is asked to", stage.close()),
+    close: () => failIfHung("the platform stops when it is asked to", stage.close()),
   };
 }
 
@@ -43,7 +43,7 @@ export async function openFuzzPlatform(
  * Checks after any run that no hold is left, that the ledger balances, and that every process still runs. Throws on the
  * first violation.
  */
-export async function assertIntact(stage: ProcessStage): Promise<void> {
+export async function assertPlatformIntact(stage: ProcessStage): Promise<void> {
   await stage.noHolds();
   await assertBalanced(stage);
   for (const process of [stage.gateway, ...stage.nodes]) assert.ok(process.running(), `${process.name} lives on`);
@@ -53,8 +53,8 @@ export async function assertIntact(stage: ProcessStage): Promise<void> {
  * Checks after a run of requests that every answered one is recorded, that the platform still serves, and that no log
  * contains an error.
  */
-export async function assertUnharmed(stage: ProcessStage, served: number): Promise<void> {
-  await assertIntact(stage);
+export async function assertPlatformUnharmed(stage: ProcessStage, served: number): Promise<void> {
+  await assertPlatformIntact(stage);
   await assertRecorded(stage, served);
   await assertServes(stage);
   await assertQuietLogs(stage);
@@ -74,7 +74,7 @@ async function assertRecorded(stage: ProcessStage, served: number): Promise<void
 
 async function assertServes(stage: ProcessStage): Promise<void> {
   const { key } = await stage.builder();
-  const response = await ask(stage, key, { model: "tiny-3b", prompt: "Are you well?", max_tokens: 5 });
+  const response = await sendUserMessage(stage, key, { model: "tiny-3b", prompt: "Are you well?", max_tokens: 5 });
   assert.equal(response.status, 200, await response.text());
 }
 

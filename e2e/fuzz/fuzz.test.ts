@@ -9,16 +9,16 @@ import { brotliCompressSync, gzipSync } from "node:zlib";
 import { eventually, hangSignal } from "@tollgate/stage/wait.ts";
 import { readAnswers } from "./answers.ts";
 import { emptyTally, formatTally, runCampaign } from "./campaign.ts";
-import { type Answer, type Expected, NOT_HTTP } from "./expected.ts";
-import { assertUnharmed, type FuzzPlatform, openFuzzPlatform } from "./fuzz-platform.ts";
+import { type Answer, type ExpectedResponse, NOT_HTTP } from "./expected-response.ts";
+import { assertPlatformUnharmed, type FuzzPlatform, openFuzzPlatform } from "./fuzz-platform.ts";
 import { findMistakes } from "./judge.ts";
 import { sendSocket } from "./send-socket.ts";
 import { KEY } from "./shot.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const BODY = JSON.stringify({ model: "tiny-3b", messages: [{ role: "user", content: "hello" }], max_tokens: 5 });
-const SERVED: Expected = { status: 200, answer: "chat", model: "tiny-3b", outputTokensMax: 5 };
-const TOO_LARGE: Expected = { status: 413, code: "request_too_large" };
+const SERVED: ExpectedResponse = { status: 200, answer: "chat", model: "tiny-3b", outputTokensMax: 5 };
+const TOO_LARGE: ExpectedResponse = { status: 413, code: "request_too_large" };
 /** The minimum number of other requests that are answered while a large body is refused. */
 const MEANWHILE = 20;
 
@@ -44,14 +44,14 @@ describe("the gateway under malformed and random requests", () => {
   });
   after(async () => {
     try {
-      if (fuzzed !== undefined) await assertUnharmed(fuzzed.stage, served);
+      if (fuzzed !== undefined) await assertPlatformUnharmed(fuzzed.stage, served);
     } finally {
       await fuzzed?.close();
     }
   });
 
   /** Sends the pieces and asserts that the only response is the expected one. */
-  const expectAnswer = async (expected: Expected, ...pieces: (string | Buffer)[]): Promise<Answer> => {
+  const expectAnswer = async (expected: ExpectedResponse, ...pieces: (string | Buffer)[]): Promise<Answer> => {
     const [answer, ...more] = await sendSocket(fuzzed.target, {
       via: "socket",
       pieces: pieces.map((piece) => (typeof piece === "string" ? Buffer.from(piece) : piece)),
@@ -173,7 +173,7 @@ describe("the gateway under malformed and random requests", () => {
     for (const stream of [false, true]) {
       const content = `#script ${JSON.stringify(slow)}`;
       const body = JSON.stringify({ model: "tiny-3b", messages: [{ role: "user", content }], max_tokens: 9, stream });
-      const expected: Expected = {
+      const expected: ExpectedResponse = {
         ...SERVED,
         outputTokensMax: 9,
         ...(stream && { answer: "chat-stream", usage: false }),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { expectedOf } from "./oracle.ts";
+import { deriveExpectedResponses } from "./oracle.ts";
 import { Random } from "./random.ts";
 import { formatShot } from "./send-and-judge.ts";
 import { generateShot } from "./shots.ts";
@@ -31,7 +31,7 @@ test("random choices follow their weights and stay within bounds", () => {
 
 test("expectedOf() derives the expected responses from a request's body", () => {
   const chat = (more: object): object => ({ model: "tiny-3b", messages: [{ role: "user", content: "x" }], ...more });
-  const due = (body: unknown): unknown => expectedOf("chat", Buffer.from(JSON.stringify(body)));
+  const due = (body: unknown): unknown => deriveExpectedResponses("chat", Buffer.from(JSON.stringify(body)));
   assert.deepEqual(due([]), [{ status: 400, param: null }]);
   assert.deepEqual(due(chat({ n: 2, stop: ["a", ""] })), [{ status: 400, param: ["n", "stop[1]"] }]);
   assert.deepEqual(due(chat({ model: "large-70b" })), [{ status: 404, code: "model_not_found" }]);

@@ -3,7 +3,7 @@ import { METHODS } from "node:http";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { PATHS, validBody } from "./bodies.ts";
 import { KEY_HEADERS, makePost, pickEndpoint } from "./body-shots.ts";
-import { type Expected, NOT_FOUND, UNAUTHORIZED } from "./expected.ts";
+import { type ExpectedResponse, NOT_FOUND, UNAUTHORIZED } from "./expected-response.ts";
 import { writeJson } from "./json.ts";
 import type { Random } from "./random.ts";
 import { type AgentShot, KEY } from "./shot.ts";
@@ -50,13 +50,13 @@ export function makeWrongMethod(random: Random): AgentShot {
   return { via: "agent", method, path, headers, body, expected: [expected] };
 }
 
-const MODELS: Expected = { status: 200, answer: "models" };
-const MODEL: Expected = { status: 200, answer: "model" };
-const NO_MODEL: Expected = { status: 404, code: "model_not_found" };
-const RATES: Expected = { status: 200, answer: "rates" };
-const PAGE: Expected = { status: 200, answer: "any" };
+const MODELS: ExpectedResponse = { status: 200, answer: "models" };
+const MODEL: ExpectedResponse = { status: 200, answer: "model" };
+const NO_MODEL: ExpectedResponse = { status: 404, code: "model_not_found" };
+const RATES: ExpectedResponse = { status: 200, answer: "rates" };
+const PAGE: ExpectedResponse = { status: 200, answer: "any" };
 
-const PLACES: [path: string, ...expected: Expected[]][] = [
+const PLACES: [path: string, ...expected: ExpectedResponse[]][] = [
   ["/", PAGE],
   ["/v1", NOT_FOUND],
   ["/v1/", NOT_FOUND],

@@ -20,7 +20,7 @@ interface JsonStyle {
 
 const PLAIN: JsonStyle = { escapes: 0, spaced: false, twice: false };
 
-export function anyStyle(random: Random): JsonStyle {
+export function drawJsonStyle(random: Random): JsonStyle {
   if (random.chance(0.6)) return PLAIN;
   return { escapes: random.pick([0, 0.1, 1]), spaced: random.chance(0.5), twice: random.chance(0.3) };
 }

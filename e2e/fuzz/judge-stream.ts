@@ -2,8 +2,8 @@
  * Checks a stream: every event is documented, all events have the same ID, and there are a finish reason, the requested
  * usage, and `[DONE]`.
  */
-import { findSchemaMistakes } from "./documented.ts";
-import type { Answer, Expected } from "./expected.ts";
+import { findSchemaMistakes } from "./api-schema-check.ts";
+import type { Answer, ExpectedResponse } from "./expected-response.ts";
 import { parseJson } from "./json.ts";
 import { findUsageMistakes, type Usage } from "./usage.ts";
 
@@ -14,7 +14,7 @@ interface Chunk {
   usage?: Usage | null;
 }
 
-export function findStreamMistakes({ headers, text }: Answer, expected: Expected): string[] {
+export function findStreamMistakes({ headers, text }: Answer, expected: ExpectedResponse): string[] {
   if (!headers["content-type"]?.startsWith("text/event-stream")) return [`content-type is ${headers["content-type"]}`];
   if (!text.endsWith("\n\n")) return ["the last event is cut off"];
   const lines = text
@@ -31,7 +31,7 @@ export function findStreamMistakes({ headers, text }: Answer, expected: Expected
   return wrong.length > 0 ? wrong : orderMistakes(bodies as Chunk[], expected, headers["x-request-id"] ?? "");
 }
 
-function orderMistakes(chunks: Chunk[], expected: Expected, requestId: string): string[] {
+function orderMistakes(chunks: Chunk[], expected: ExpectedResponse, requestId: string): string[] {
   const found: string[] = [];
   if (chunks.some(({ id }) => id.split("-")[1] !== requestId.split("_")[1]))
     found.push("an event has another request's id");

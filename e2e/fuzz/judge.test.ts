@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readAnswers } from "./answers.ts";
-import type { Answer, Expected } from "./expected.ts";
+import type { Answer, ExpectedResponse } from "./expected-response.ts";
 import { findMistakes } from "./judge.ts";
 
 const suffix = "06dfk3v8qe7z2m4x9t1c5n0bga";
@@ -16,18 +16,18 @@ const whole = {
   choices: [{ index: 0, message: { role: "assistant", content: "x" }, finish_reason: "stop" }],
   usage,
 };
-const chat: Expected = { status: 200, answer: "chat", model: "tiny-3b", outputTokensMax: 1 };
-const field: Expected = { status: 400, param: ["model"] };
+const chat: ExpectedResponse = { status: 200, answer: "chat", model: "tiny-3b", outputTokensMax: 1 };
+const field: ExpectedResponse = { status: 400, param: ["model"] };
 const error = (parts: object): string =>
   JSON.stringify({ error: { message: "m", type: "invalid_request_error", ...parts } });
 const head = { id: whole.id, object: "chat.completion.chunk", created: 1, model: "tiny-3b" };
 const chunk = (delta: object, finish_reason: string | null, more: object = {}): string =>
   `data: ${JSON.stringify({ ...head, ...more, choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
 const stream = { ...json, "content-type": "text/event-stream; charset=utf-8" };
-const streamed: Expected = { status: 200, answer: "chat-stream", model: "tiny-3b", usage: false };
+const streamed: ExpectedResponse = { status: 200, answer: "chat-stream", model: "tiny-3b", usage: false };
 const events = chunk({ role: "assistant", content: "" }, null) + chunk({}, "stop");
 
-const right: [name: string, answer: Answer, expected: Expected][] = [
+const right: [name: string, answer: Answer, expected: ExpectedResponse][] = [
   ["an answer", { status: 200, headers: json, text: JSON.stringify(whole) }, chat],
   ["an error", { status: 400, headers: refused, text: error({ param: "model" }) }, field],
   ["a stream", { status: 200, headers: stream, text: `${events}data: [DONE]\n\n` }, streamed],
@@ -36,7 +36,7 @@ for (const [name, answer, expected] of right) {
   test(`the judge accepts ${name} that is correct`, () => assert.deepEqual(findMistakes(answer, [expected]), []));
 }
 
-const wrong: [name: string, answer: Answer, expected: Expected, mistake: RegExp][] = [
+const wrong: [name: string, answer: Answer, expected: ExpectedResponse, mistake: RegExp][] = [
   ["a 500", { status: 500, headers: refused, text: error({}) }, chat, /answered 500/],
   ["an unexpected status", { status: 404, headers: refused, text: error({}) }, chat, /404 where 200 is due/],
   [

@@ -1,6 +1,6 @@
 /** Checks a response: its status, its shape, and the headers that every response must have. */
-import { findSchemaMistakes } from "./documented.ts";
-import type { Answer, Expected } from "./expected.ts";
+import { findSchemaMistakes } from "./api-schema-check.ts";
+import type { Answer, ExpectedResponse } from "./expected-response.ts";
 import { parseJson } from "./json.ts";
 import { findStreamMistakes } from "./judge-stream.ts";
 import { findUsageMistakes, type Usage } from "./usage.ts";
@@ -9,7 +9,7 @@ const REQUEST_ID = /^req_[0-9a-hjkmnp-tv-z]{26}$/;
 const VECTOR_WIDTH = 1024;
 
 /** Returns the mistakes in the response; empty if it matches one of the expected responses. */
-export function findMistakes(answer: Answer, expected: Expected[], method = "POST"): string[] {
+export function findMistakes(answer: Answer, expected: ExpectedResponse[], method = "POST"): string[] {
   const always = common(answer, method);
   const fitting = expected.filter(({ status }) => status === answer.status);
   if (fitting.length === 0) {
@@ -38,7 +38,7 @@ function common({ status, headers, text }: Answer, method: string): string[] {
   ];
 }
 
-function particular(answer: Answer, expected: Expected, method: string): string[] {
+function particular(answer: Answer, expected: ExpectedResponse, method: string): string[] {
   if (answer.status === 200) return good(answer, expected);
   if (answer.status === 304 || answer.status === 204)
     return answer.text === "" ? [] : [`a ${answer.status} has a body`];
@@ -58,7 +58,7 @@ function particular(answer: Answer, expected: Expected, method: string): string[
 
 const shown = (params: string[]): string => `one of ${params.slice(0, 12).join(", ")}`;
 
-function good(answer: Answer, expected: Expected): string[] {
+function good(answer: Answer, expected: ExpectedResponse): string[] {
   const kind = expected.answer;
   if (kind === "any") return answer.text === "" ? ["the body is empty"] : [];
   if (kind === "chat-stream" || kind === "completion-stream") return findStreamMistakes(answer, expected);
@@ -78,7 +78,10 @@ function good(answer: Answer, expected: Expected): string[] {
 
 const suffix = (id: string | undefined): string | undefined => id?.split(/[-_]/)[1];
 
-function vectorMistakes(data: { index: number; embedding: number[] }[] | undefined, { vectors }: Expected): string[] {
+function vectorMistakes(
+  data: { index: number; embedding: number[] }[] | undefined,
+  { vectors }: ExpectedResponse,
+): string[] {
   if (data === undefined || vectors === undefined) return [];
   const isRight =
     data.length === vectors &&

@@ -6,7 +6,7 @@
 /** The NODE_OPTIONS that open the inspector on a free port. */
 export const INSPECTOR_OPTION = "--inspect=127.0.0.1:0";
 
-export interface Memory {
+export interface MemoryUse {
   residentMb: number;
   /** The size of the JavaScript heap. */
   heapMb: number;
@@ -40,7 +40,7 @@ export class MemoryProbe {
     return new MemoryProbe(socket);
   }
 
-  async settled(): Promise<Memory> {
+  async settled(): Promise<MemoryUse> {
     await this.#call("HeapProfiler.collectGarbage");
     // A second collection frees objects that finalizers of the first one released.
     await this.#call("Runtime.evaluate", {
@@ -51,7 +51,7 @@ export class MemoryProbe {
     return await this.now();
   }
 
-  async now(): Promise<Memory> {
+  async now(): Promise<MemoryUse> {
     const { rss, heapUsed, external } = await this.evaluate<NodeJS.MemoryUsage>("process.memoryUsage()");
     const mb = (bytes: number): number => Math.round(bytes / 2 ** 20);
     return { residentMb: mb(rss), heapMb: mb(heapUsed), externalMb: mb(external) };
@@ -78,5 +78,5 @@ export class MemoryProbe {
   }
 }
 
-export const formatMemory = ({ residentMb, heapMb, externalMb }: Memory): string =>
+export const formatMemory = ({ residentMb, heapMb, externalMb }: MemoryUse): string =>
   `${residentMb} MB resident, ${heapMb} MB of objects, ${externalMb} MB of buffers`;

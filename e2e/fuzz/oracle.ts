@@ -5,7 +5,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { type Body, EMBEDDING_MODELS, type Endpoint, GENERATION_MODELS } from "./bodies.ts";
 import { VALIDATED_FIELDS } from "./damage.ts";
-import type { Expected } from "./expected.ts";
+import type { ExpectedResponse } from "./expected-response.ts";
 
 const BODY_BYTES_MAX = 10 * 1024 * 1024;
 const NESTING_MAX = 1024;
@@ -18,9 +18,9 @@ const SCHEMA_BYTES_MAX = 64 * 1024;
 /** The smallest context of a model in the catalogue. */
 const CONTEXT_TOKENS_MIN = 8192;
 
-export function expectedOf(endpoint: Endpoint, bytes: Buffer): Expected[] {
+export function deriveExpectedResponses(endpoint: Endpoint, bytes: Buffer): ExpectedResponse[] {
   if (bytes.length > BODY_BYTES_MAX) return [{ status: 413, code: "request_too_large" }];
-  const badBody: Expected[] = [{ status: 400, param: null }];
+  const badBody: ExpectedResponse[] = [{ status: 400, param: null }];
   if (isExcessive(bytes)) return badBody;
   let body: unknown;
   try {
@@ -65,7 +65,7 @@ for (const [chars, kind] of [
   for (const char of chars) STRUCTURE[char.charCodeAt(0)] = kind;
 }
 
-function answerOf(endpoint: Endpoint, body: Body): Expected {
+function answerOf(endpoint: Endpoint, body: Body): ExpectedResponse {
   if (endpoint === "embedding") {
     return { status: 200, answer: "embedding", model: String(body.model), vectors: [body.input].flat().length };
   }

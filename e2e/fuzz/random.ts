@@ -1,7 +1,7 @@
 /** Random choices that depend only on a seed and an index, so that any request of a run can be generated again. */
-import { Chance } from "@tollgate/stage/chance.ts";
+import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 
-export class Random extends Chance {
+export class Random extends SeededRandom {
   constructor(seed: number, index: number) {
     super(`${seed}/${index}`);
   }

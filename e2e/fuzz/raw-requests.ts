@@ -1,6 +1,6 @@
 /** Parts from which requests for a bare socket are built. */
 import { ENDPOINTS, type Endpoint, PATHS, validBody } from "./bodies.ts";
-import type { Expected } from "./expected.ts";
+import type { ExpectedResponse } from "./expected-response.ts";
 import { writeJson } from "./json.ts";
 import type { Random } from "./random.ts";
 import { KEY, type SocketShot } from "./shot.ts";
@@ -25,7 +25,7 @@ export function makeAnyPost(random: Random): Post {
   return { endpoint, body: Buffer.from(writeJson(validBody(random, endpoint))) };
 }
 
-export function makeListeningShot(pieces: Buffer[], ...answers: Expected[][]): SocketShot {
+export function makeListeningShot(pieces: Buffer[], ...answers: ExpectedResponse[][]): SocketShot {
   return { via: "socket", pieces, afterwards: "listen", answers };
 }
 

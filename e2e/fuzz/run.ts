@@ -4,8 +4,8 @@
  */
 import { parseArgs } from "node:util";
 import { emptyTally, formatFinding, formatTally, runCampaign } from "./campaign.ts";
-import { assertUnharmed, type FuzzPlatform, openFuzzPlatform } from "./fuzz-platform.ts";
-import { formatMemory, INSPECTOR_OPTION, type Memory, MemoryProbe } from "./memory.ts";
+import { assertPlatformUnharmed, type FuzzPlatform, openFuzzPlatform } from "./fuzz-platform.ts";
+import { formatMemory, INSPECTOR_OPTION, MemoryProbe, type MemoryUse } from "./memory.ts";
 import { AgentSender } from "./send-agent.ts";
 import { formatAnswer, formatShot, sendAndJudge } from "./send-and-judge.ts";
 import { generateShot } from "./shots.ts";
@@ -94,12 +94,12 @@ async function runAll({ stage, target }: FuzzPlatform): Promise<boolean> {
   console.log(`memory, garbage collected, at half: ${formatMemory(before)}; at the end: ${formatMemory(after)}`);
   const wrong = tally.findings.length > 0 ? [`${tally.findings.length} findings`] : [];
   if (requests >= LONG_RUN) wrong.push(...growth(before, after));
-  await assertUnharmed(stage, tally.served).catch((error: Error) => wrong.push(error.message));
+  await assertPlatformUnharmed(stage, tally.served).catch((error: Error) => wrong.push(error.message));
   console.log(wrong.length === 0 ? "no finding; the platform is unharmed" : `FAILED: ${wrong.join("; ")}`);
   return wrong.length > 0;
 }
 
-function growth(before: Memory, after: Memory): string[] {
+function growth(before: MemoryUse, after: MemoryUse): string[] {
   const residentMb = after.residentMb - before.residentMb;
   const liveMb = after.heapMb + after.externalMb - before.heapMb - before.externalMb;
   return [

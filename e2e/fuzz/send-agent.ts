@@ -1,7 +1,7 @@
 /** Sends requests with correct framing over kept-alive connections. */
 import { Agent, type ClientRequest, type IncomingMessage, request } from "node:http";
 import { hangSignal } from "@tollgate/stage/wait.ts";
-import type { Answer } from "./expected.ts";
+import type { Answer } from "./expected-response.ts";
 import { type AgentShot, KEY } from "./shot.ts";
 import { NoAnswer, type Target } from "./target.ts";
 

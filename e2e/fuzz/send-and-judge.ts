@@ -1,5 +1,5 @@
 /** Sends one request of a run and returns the mistakes in its response. */
-import type { Answer } from "./expected.ts";
+import type { Answer } from "./expected-response.ts";
 import { findMistakes } from "./judge.ts";
 import type { AgentSender } from "./send-agent.ts";
 import { sendSocket } from "./send-socket.ts";

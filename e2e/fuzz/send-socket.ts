@@ -1,8 +1,8 @@
 /** Writes bytes to a new socket and reads the responses. */
 import { connect, type Socket } from "node:net";
-import { unlessHung } from "@tollgate/stage/wait.ts";
+import { failIfHung } from "@tollgate/stage/wait.ts";
 import { readAnswers } from "./answers.ts";
-import type { Answer } from "./expected.ts";
+import type { Answer } from "./expected-response.ts";
 import { KEY, type SocketShot } from "./shot.ts";
 import { NoAnswer, type Target } from "./target.ts";
 
@@ -46,7 +46,7 @@ class Conversation {
     await this.#write(pieces);
     if (afterwards === "leave" && this.#shot.leaveAfterBytes === undefined) return [];
     if (afterwards === "end") this.socket.end();
-    await unlessHung("an answer, or the end of the connection", this.#over.promise).catch((cause) => {
+    await failIfHung("an answer, or the end of the connection", this.#over.promise).catch((cause) => {
       throw new NoAnswer(this.#told("no answer"), { cause });
     });
     if (afterwards === "leave") return [];

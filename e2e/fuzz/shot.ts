@@ -1,5 +1,5 @@
 /** One generated request before it is sent, with the expected responses. */
-import type { Expected } from "./expected.ts";
+import type { ExpectedResponse } from "./expected-response.ts";
 
 /**
  * A placeholder for the platform's key, so that requests depend only on seed and index. It has the length of a key, so
@@ -14,7 +14,7 @@ export interface AgentShot {
   path: string;
   headers: Record<string, string>;
   body: Buffer | null;
-  expected: Expected[];
+  expected: ExpectedResponse[];
 }
 
 /** Bytes that are sent on a new socket. */
@@ -27,13 +27,13 @@ export interface SocketShot {
   /** The client disconnects after it has read this many bytes of the response. */
   leaveAfterBytes?: number;
   /** The expected responses, in order. Each may match any of several. */
-  answers: Expected[][];
+  answers: ExpectedResponse[][];
   /** Accepts fewer responses: the server may cut a broken connection before it sends them. */
   mayStaySilent?: boolean;
   /** Accepts a response that breaks off: the server may treat a closed sending side as a disconnect. */
   mayBreakOff?: boolean;
   /** One more response that may follow: an error for the bytes after the last request. */
-  last?: Expected[];
+  last?: ExpectedResponse[];
 }
 
 export type Shot = (AgentShot | SocketShot) & { kind: string };

@@ -1,5 +1,5 @@
 /** Reads the token counts (usage) of an answer, streamed or plain. */
-import type { Expected } from "./expected.ts";
+import type { ExpectedResponse } from "./expected-response.ts";
 
 export interface Usage {
   prompt_tokens: number;
@@ -8,7 +8,10 @@ export interface Usage {
   total_tokens: number;
 }
 
-export function findUsageMistakes(usage: Usage, { outputTokensMax = Number.POSITIVE_INFINITY }: Expected): string[] {
+export function findUsageMistakes(
+  usage: Usage,
+  { outputTokensMax = Number.POSITIVE_INFINITY }: ExpectedResponse,
+): string[] {
   const { prompt_tokens: prompt, completion_tokens: output = 0, total_tokens: total } = usage;
   const found: string[] = [];
   if (total !== prompt + output) found.push("the total is not the sum");

@@ -5,13 +5,13 @@
 
 import assert from "node:assert/strict";
 import { sendWhiteSpace } from "@tollgate/stage/nodes/behaviours.ts";
-import { HandMadeNode } from "@tollgate/stage/nodes/hand-made.ts";
+import { HandMadeNode } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { RawNode } from "@tollgate/stage/nodes/raw-node.ts";
-import { readText, send } from "@tollgate/stage/raw-http.ts";
-import { ask } from "@tollgate/stage/requests.ts";
+import { readText, sendRawRequest } from "@tollgate/stage/raw-http.ts";
+import { sendUserMessage } from "@tollgate/stage/requests.ts";
 import type { Builder, Stage } from "@tollgate/stage/stage.ts";
-import { hangSignal, unlessHung } from "@tollgate/stage/wait.ts";
-import { flood as floodAgain } from "./flood.ts";
+import { failIfHung, hangSignal } from "@tollgate/stage/wait.ts";
+import { publishFlood as floodAgain } from "./flood.ts";
 import type { Attack } from "./honest-users.ts";
 import { type Flood, floodUntilCut, joinFloodingNode, outputOfUnknownJobs } from "./plane-floods.ts";
 
@@ -25,10 +25,10 @@ const OUTPUT_CAP = 500;
  * A node answers with endless white space, from the start or after `opening`. The white space counts as output up to
  * the cap.
  */
-export const endlessWhiteSpace = (stage: Stage, attacker: Builder, opening: string): Attack => {
+export const sendEndlessWhiteSpace = (stage: Stage, attacker: Builder, opening: string): Attack => {
   const read = async (stream: boolean): Promise<void> => {
     const order = { model: "reason-32b", prompt: "think", max_tokens: OUTPUT_CAP, stream };
-    const response = await ask(stage, attacker.key, order, hangSignal());
+    const response = await sendUserMessage(stage, attacker.key, order, hangSignal());
     await readText(response);
     const record = await stage.record(response);
     assert.deepEqual([record?.outcome, record?.finish_reason], ["ok", "length"]);
@@ -52,7 +52,7 @@ export const endlessWhiteSpace = (stage: Stage, attacker: Builder, opening: stri
  * which must be disconnected or refused. If that connection cannot carry enough messages for a disconnect, it floods
  * until the attack ends.
  */
-export const floodOfThePlane =
+export const floodPlane =
   (stage: Stage, gateway: string, flood: Flood): Attack =>
   async (isOver) => {
     const node = await joinFloodingNode(stage);
@@ -62,7 +62,7 @@ export const floodOfThePlane =
   };
 
 /** Sends pings over 32 connections, and never reads the replies. */
-export const unreadPings =
+export const sendUnreadPings =
   (stage: Stage): Attack =>
   async (isOver) => {
     const host = await stage.host();
@@ -79,7 +79,7 @@ export const unreadPings =
  * Sends invalid, partial and endless operations of the NATS protocol. After each, the gateway must close the
  * connection.
  */
-export const brokenOperations =
+export const sendBrokenOperations =
   (stage: Stage): Attack =>
   async () => {
     const node = await RawNode.join(stage, await stage.host(), { name: "stranger", models: ["small-8b"] });
@@ -91,12 +91,12 @@ export const brokenOperations =
     ]) {
       assert.equal(await node.connect(), true);
       await node.say(Buffer.from(text));
-      await unlessHung("the plane cuts the connection", node.gone());
+      await failIfHung("the plane cuts the connection", node.gone());
     }
   };
 
 /** Sends bodies of 10 MiB from an account without credit. Each must get a 402. */
-export const unpaidBodies = (stage: Stage, { key }: Builder): Attack => {
+export const sendUnpaidBodies = (stage: Stage, { key }: Builder): Attack => {
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   const messages = [{ role: "user", content: "word ".repeat(2 * MIB - 100) }];
   const body = JSON.stringify({ model: HONEST_MODEL, messages });
@@ -104,7 +104,7 @@ export const unpaidBodies = (stage: Stage, { key }: Builder): Attack => {
     const answers = await Promise.all(
       Array.from({ length: 12 }, () =>
         // If the gateway cuts the connection during the upload, that counts as a 402.
-        send(stage.baseUrl, { path: CHAT_PATH, headers, body }).catch(() => ({ status: 402 })),
+        sendRawRequest(stage.baseUrl, { path: CHAT_PATH, headers, body }).catch(() => ({ status: 402 })),
       ),
     );
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([402]));
@@ -115,7 +115,7 @@ export const unpaidBodies = (stage: Stage, { key }: Builder): Attack => {
  * Sends 32 bodies of 8 MiB at a time from an account with credit. Half of them are longer than any context; the others
  * have hundreds of thousands of messages.
  */
-export const largeBodies = (stage: Stage, { key }: Builder): Attack => {
+export const sendLargeBodies = (stage: Stage, { key }: Builder): Attack => {
   const words = { model: HONEST_MODEL, messages: [{ role: "user", content: "word ".repeat((8 * MIB) / 5 - 50) }] };
   const message = { role: "user", content: "word" };
   const many = { model: HONEST_MODEL, messages: Array.from({ length: (8 * MIB) / 34 }, () => message) };

@@ -1,6 +1,6 @@
 /** Floods the plane with messages through an ordinary NATS client. */
 import type { NatsConnection } from "@nats-io/transport-node";
-import { type Credentials, dial } from "@tollgate/stage/nodes/hand-made.ts";
+import { type Credentials, dialPlane } from "@tollgate/stage/nodes/hand-made-node.ts";
 
 const BATCH = 200;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -9,7 +9,7 @@ const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve)
  * Publishes as fast as it can until the flood is over. It reconnects after each disconnect, as a persistent attacker
  * would. Returns the number of disconnects and refused reconnects.
  */
-export async function flood(
+export async function publishFlood(
   credentials: Omit<Credentials, "expiresAt">,
   next: () => { subject: string; payload: Uint8Array },
   isOver: (cuts: number) => boolean,
@@ -19,7 +19,7 @@ export async function flood(
   while (!isOver(cuts)) {
     if (line === undefined || line.isClosed()) {
       if (line !== undefined) cuts += 1;
-      line = await dial(credentials).catch(() => {
+      line = await dialPlane(credentials).catch(() => {
         cuts += 1;
         return undefined;
       });

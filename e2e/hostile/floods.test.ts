@@ -6,26 +6,26 @@
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
-import { isAlive } from "@tollgate/stage/dev.ts";
+import { isAlive } from "@tollgate/stage/dev-platform.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import { sendTooMuchOutput } from "@tollgate/stage/nodes/behaviours.ts";
-import { dial, enrol, HandMadeNode } from "@tollgate/stage/nodes/hand-made.ts";
+import { dialPlane, enrolNode, HandMadeNode } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { skipWithoutNats as skip } from "@tollgate/stage/plane.ts";
 import type { Process } from "@tollgate/stage/process.ts";
-import { readText, send } from "@tollgate/stage/raw-http.ts";
-import { ask, findErrorCode } from "@tollgate/stage/requests.ts";
+import { readText, sendRawRequest } from "@tollgate/stage/raw-http.ts";
+import { findErrorCode, sendUserMessage } from "@tollgate/stage/requests.ts";
 import { type Builder, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
-import { eventually, unlessHung } from "@tollgate/stage/wait.ts";
+import { eventually, failIfHung } from "@tollgate/stage/wait.ts";
 import {
-  brokenOperations,
   CHAT_PATH,
-  endlessWhiteSpace,
-  floodOfThePlane,
+  floodPlane,
   HONEST_MODEL,
-  largeBodies,
-  unpaidBodies,
-  unreadPings,
+  sendBrokenOperations,
+  sendEndlessWhiteSpace,
+  sendLargeBodies,
+  sendUnpaidBodies,
+  sendUnreadPings,
 } from "./attacks.ts";
 import { type Attack, HonestUsers } from "./honest-users.ts";
 import {
@@ -55,7 +55,7 @@ const FLOODS: [string, Flood][] = [
 
 const greet = (stage: ProcessStage, key: string): Promise<Response> => {
   const prompt = `#script ${JSON.stringify({ text: "hello" })}`;
-  return ask(stage, key, { model: HONEST_MODEL, prompt, max_tokens: 5 });
+  return sendUserMessage(stage, key, { model: HONEST_MODEL, prompt, max_tokens: 5 });
 };
 
 /** Starts the node that serves honest users. */
@@ -99,7 +99,7 @@ describe("floods from nodes and builders", () => {
     ["inside", "<think>well"],
   ] as const) {
     test(`a node's endless white space ${what} the reasoning ends at the output cap, and other requests are served`, async () => {
-      await assertServedDuring(stage, users, endlessWhiteSpace(stage, attacker, opening));
+      await assertServedDuring(stage, users, sendEndlessWhiteSpace(stage, attacker, opening));
     });
   }
 
@@ -108,7 +108,12 @@ describe("floods from nodes and builders", () => {
     const node = await HandMadeNode.join(stage, await stage.host(), traits);
     try {
       for (const stream of [false, true]) {
-        const response = await ask(stage, attacker.key, { model: "small-8b", prompt: "go", max_tokens: 50, stream });
+        const response = await sendUserMessage(stage, attacker.key, {
+          model: "small-8b",
+          prompt: "go",
+          max_tokens: 50,
+          stream,
+        });
         await readText(response);
         const record = await stage.record(response);
         assert.deepEqual([record?.finish_reason, record?.completion_tokens], ["length", 50]);
@@ -120,23 +125,23 @@ describe("floods from nodes and builders", () => {
 
   for (const [what, flood] of FLOODS) {
     test(`a node that floods the plane with ${what} is disconnected, other requests are served, and the log stays short`, async () => {
-      await assertServedDuring(stage, users, floodOfThePlane(stage, gateway, flood));
+      await assertServedDuring(stage, users, floodPlane(stage, gateway, flood));
     });
   }
 
   test("32 connections that send pings and never read the replies do not affect other requests", async () => {
-    await assertServedDuring(stage, users, unreadPings(stage));
+    await assertServedDuring(stage, users, sendUnreadPings(stage));
   });
 
   test("connections with invalid, partial and endless NATS operations are closed, and other requests are served", async () => {
-    await assertServedDuring(stage, users, brokenOperations(stage));
+    await assertServedDuring(stage, users, sendBrokenOperations(stage));
   });
 
   test("a node can have at most four connections", async () => {
-    const { credentials } = await enrol(stage, await stage.host(), { name: "stranger", models: ["small-8b"] });
-    const lines = await Promise.all(Array.from({ length: 4 }, () => dial(credentials)));
+    const { credentials } = await enrolNode(stage, await stage.host(), { name: "stranger", models: ["small-8b"] });
+    const lines = await Promise.all(Array.from({ length: 4 }, () => dialPlane(credentials)));
     for (let again = 0; again < 2; again++) {
-      const fifth = await dial(credentials).catch(() => undefined);
+      const fifth = await dialPlane(credentials).catch(() => undefined);
       if (fifth !== undefined) lines.push(fifth);
       await fifth?.flush().catch(() => {});
     }
@@ -148,18 +153,18 @@ describe("floods from nodes and builders", () => {
     const { key } = await stage.builder(0n);
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
     for (const path of [CHAT_PATH, "/v1/completions", "/v1/embeddings"]) {
-      const answer = send(stage.baseUrl, { path, headers, claimsBytes: 10 * MIB });
-      const { status, text } = await unlessHung(`an answer to ${path}`, answer);
+      const answer = sendRawRequest(stage.baseUrl, { path, headers, claimsBytes: 10 * MIB });
+      const { status, text } = await failIfHung(`an answer to ${path}`, answer);
       assert.deepEqual([status, findErrorCode(text)], [402, "insufficient_credits"], path);
     }
   });
 
   test("10 MiB bodies from accounts without credit do not affect other requests", async () => {
-    await assertServedDuring(stage, users, unpaidBodies(stage, await stage.builder(0n)));
+    await assertServedDuring(stage, users, sendUnpaidBodies(stage, await stage.builder(0n)));
   });
 
   test("32 concurrent bodies of 8 MiB from one account do not affect other requests", async () => {
-    await assertServedDuring(stage, users, largeBodies(stage, attacker));
+    await assertServedDuring(stage, users, sendLargeBodies(stage, attacker));
   });
 
   test("after the floods, the ledger balances and no credit is held", async () => {

@@ -6,7 +6,7 @@
 
 import assert from "node:assert/strict";
 import type { Stage } from "@tollgate/stage/stage.ts";
-import { unlessHung } from "@tollgate/stage/wait.ts";
+import { failIfHung } from "@tollgate/stage/wait.ts";
 import OpenAI from "openai";
 
 /** The number of honest requests that must be served during every attack. */
@@ -56,7 +56,7 @@ export class HonestUsers {
         throw error;
       }),
     );
-    await unlessHung("honest users are served beside the attack", Promise.all(all));
+    await failIfHung("honest users are served beside the attack", Promise.all(all));
     return rounds;
   }
 

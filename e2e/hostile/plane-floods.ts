@@ -1,12 +1,12 @@
 /** Floods of the dispatch plane: messages that a node can send endlessly, over all connections that it may have. */
 
 import assert from "node:assert/strict";
-import { stateFrame } from "@tollgate/stage/nodes/hand-made.ts";
+import { stateFrame } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { RawNode } from "@tollgate/stage/nodes/raw-node.ts";
 import type { Stage } from "@tollgate/stage/stage.ts";
 import { eventually, hangSignal } from "@tollgate/stage/wait.ts";
-import { encode } from "../../protocol/src/codec.ts";
-import { nodeStateSubject } from "../../protocol/src/subjects.ts";
+import { encodeFrame } from "../../protocol/src/codec.ts";
+import { nodeStateSubject } from "../../protocol/src/nats-subjects.ts";
 
 /** The number of connections that a node may have at a time. */
 const CONNECTIONS = 4;
@@ -57,7 +57,7 @@ export const malformedFrames: Flood = (node, gateway) => {
  */
 export const outputOfUnknownJobs: Flood = (node, gateway) =>
   cycle([
-    { subject: `tg.g.${gateway}.${node}`, payload: encode({ kind: "deltas", deltas }) },
+    { subject: `tg.g.${gateway}.${node}`, payload: encodeFrame({ kind: "deltas", deltas }) },
     { subject: `tg.g.0.${node}`, payload: Buffer.alloc(32 * 1024, 7) },
   ]);
 

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "@tollgate/stage/process.ts";
+import { findFreePort } from "@tollgate/stage/process.ts";
 import Provider from "oidc-provider";
 import { startPeer } from "./process.ts";
 
@@ -55,7 +55,7 @@ interface DexPerson {
 /** Starts Dex with its password connector and in-memory storage. */
 export async function openDex(redirects: string[], people: DexPerson[]): Promise<OpenIdPeer> {
   const place = await mkdtemp(join(tmpdir(), "tollgate-dex-"));
-  const address = `127.0.0.1:${await freePort()}`;
+  const address = `127.0.0.1:${await findFreePort()}`;
   const issuer = `http://${address}/dex`;
   const file = join(place, "config.json");
   const config = {

@@ -6,7 +6,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { freePort } from "@tollgate/stage/process.ts";
+import { findFreePort } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 
 const RULES = fileURLToPath(new URL("../../deploy/prometheus/alerts.yml", import.meta.url));
@@ -78,7 +78,7 @@ export class Prometheus {
     };
     // Prometheus reads YAML, and JSON is valid YAML.
     await writeFile(join(place, "prometheus.yml"), JSON.stringify(config));
-    const address = `127.0.0.1:${await freePort()}`;
+    const address = `127.0.0.1:${await findFreePort()}`;
     const args = [
       "--config.file=prometheus.yml",
       `--storage.tsdb.path=${keepIn ?? "data"}`,

@@ -110,14 +110,14 @@ function ownIntent(form: URLSearchParams, number: number): Fields {
 let events = 0;
 
 /** Wraps an API object in an event of this type. */
-export function makeEvent(type: string, object: Fields): string {
+export function makeStripeEvent(type: string, object: Fields): string {
   const created = Math.floor(Date.now() / 1000);
   const id = `evt_${++events}`;
   return JSON.stringify({ id, object: "event", api_version: null, created, livemode: false, type, data: { object } });
 }
 
 /** Signs an event as Stripe does, and sends it. */
-export async function deliver(to: string, body: string): Promise<number> {
+export async function sendStripeEvent(to: string, body: string): Promise<number> {
   const t = Math.floor(Date.now() / 1000);
   const mac = createHmac("sha256", WEBHOOK_SECRET).update(`${t}.${body}`).digest("hex");
   const response = await fetch(to, {

@@ -8,7 +8,7 @@ interface Page {
   html: string;
 }
 
-export class Visitor {
+export class ThirdPartyVisitor {
   readonly #cookies = new Map<string, Map<string, string>>();
 
   /** Follows redirects to a page. If `stop` accepts a URL, the visit ends there without requesting it. */

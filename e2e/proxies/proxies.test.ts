@@ -9,14 +9,14 @@ import { connect, constants } from "node:http2";
 import { Agent, request } from "node:https";
 import { after, before, describe, test } from "node:test";
 import { makeKey, openBuilder, openHost } from "@tollgate/stage/accounts.ts";
-import { PEPPER, RECEIPT_SEED, WITHOUT_DURABLE_COMMITS } from "@tollgate/stage/database.ts";
-import { newDataDir, type Platform, removeDataDir } from "@tollgate/stage/dev.ts";
+import { RECEIPT_SEED, TEST_KEY_PEPPER, WITHOUT_DURABLE_COMMITS } from "@tollgate/stage/database.ts";
+import { newDataDir, type Platform, removeDataDir } from "@tollgate/stage/dev-platform.ts";
 import { startGatewayProcess } from "@tollgate/stage/gateway-process.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import { type NatsPlane, openNats, skipWithoutNats } from "@tollgate/stage/plane.ts";
 import type { Process } from "@tollgate/stage/process.ts";
-import { freePort } from "@tollgate/stage/process.ts";
-import { eventually, unlessHung } from "@tollgate/stage/wait.ts";
+import { findFreePort } from "@tollgate/stage/process.ts";
+import { eventually, failIfHung } from "@tollgate/stage/wait.ts";
 import { openTestDatabase, type TestDatabase, urlOf } from "../../gateway/src/db/testing.ts";
 import { newAuthority } from "../../gateway/src/plane/credentials/x509.ts";
 import {
@@ -79,12 +79,12 @@ describe("gateways behind proxies", { skip }, () => {
     place = await newDataDir();
     db = await openTestDatabase();
     nats = await openNats();
-    upstream = { port: await freePort(), internalPort: await freePort() };
+    upstream = { port: await findFreePort(), internalPort: await findFreePort() };
     env = {
       ...nats.env,
       ...WITHOUT_DURABLE_COMMITS,
       DATABASE_URL: urlOf(db.connection),
-      KEY_PEPPER: PEPPER,
+      KEY_PEPPER: TEST_KEY_PEPPER,
       PORT: String(upstream.port),
       INTERNAL_PORT: String(upstream.internalPort),
       TRUST_PROXY: "1",
@@ -193,7 +193,7 @@ describe("gateways behind proxies", { skip }, () => {
         // The reset also raises an error event, which is ignored here.
         stream.on("error", () => {});
         stream.end(JSON.stringify({ ...script(orders), stream: true }));
-        await unlessHung("the stream ends", new Promise((resolve) => stream.once("close", resolve)));
+        await failIfHung("the stream ends", new Promise((resolve) => stream.once("close", resolve)));
         results.push([proxy.name, /"error"|\[DONE\]/.exec(text)?.[0] ?? text, stream.rstCode]);
       }
       session.destroy();

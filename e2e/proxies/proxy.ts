@@ -8,7 +8,7 @@ import { accessSync, constants } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { delimiter, join } from "node:path";
-import { freePort } from "@tollgate/stage/process.ts";
+import { findFreePort } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { type PythonTool, pythonTool } from "../../tools/python-tools.ts";
 
@@ -107,7 +107,7 @@ export async function startProxy(
   for (const [file, text] of Object.entries({ "tls.crt": cert, "tls.key": key, "tls.pem": cert + key })) {
     await writeFile(join(folder, file), text);
   }
-  const port = await freePort();
+  const port = await findFreePort();
   const given = await readFile(new URL(`../../deploy/proxies/${kind.file}`, import.meta.url), "utf8");
   const file = join(folder, kind.file);
   await writeFile(

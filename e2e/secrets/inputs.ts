@@ -1,7 +1,7 @@
 /** Inputs to the platform with errors, by kind: in a field, a header, a path, a form, or a message on the plane. */
 import { connect } from "node:net";
-import type { Behaviour } from "@tollgate/stage/nodes/hand-made.ts";
-import { unlessHung } from "@tollgate/stage/wait.ts";
+import type { Behaviour } from "@tollgate/stage/nodes/hand-made-node.ts";
+import { failIfHung } from "@tollgate/stage/wait.ts";
 
 /** Makes a unique word for the named input. */
 type Word = (way: string) => string;
@@ -27,7 +27,7 @@ export const WRONG_FIELDS: [string, (it: string) => object][] = [
   ["a schema's name", (it) => ({ response_format: { type: "json_schema", json_schema: { name: it } } })],
 ];
 
-export const HEADERS = [
+export const MARKED_HEADERS = [
   "x-request-id",
   "idempotency-key",
   "referer",
@@ -65,7 +65,7 @@ export const invalidHttpRequests = (word: Word): string[] => [
 ];
 
 /** Nodes that send the word: some in places where text is allowed, others where it is not. */
-export function makeTalkingNodes(word: Word): Behaviour[] {
+export function makeNodesThatSendWord(word: Word): Behaviour[] {
   const said: Behaviour[] = (["engine", "prompt", "agent"] as const).map((cause) => (job) => {
     job.accept();
     job.deltas([word("output of a node that fails")]);
@@ -113,5 +113,5 @@ export async function sendRawHttp(baseUrl: string, bytes: string): Promise<void>
   // The gateway may close the connection with a reset.
   socket.on("error", () => {});
   const closed = new Promise((resolve) => socket.resume().once("close", resolve));
-  await unlessHung(`the gateway closes on ${JSON.stringify(bytes)}`, closed);
+  await failIfHung(`the gateway closes on ${JSON.stringify(bytes)}`, closed);
 }

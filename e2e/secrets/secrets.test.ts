@@ -17,39 +17,39 @@ import { fileURLToPath } from "node:url";
 import { type DemoProvider, openDemoProvider } from "@tollgate/demo-provider/demo-provider.ts";
 import {
   type Builder,
-  CREDIT,
+  DEFAULT_CREDIT_PICO,
+  HIGH_KEY_LIMITS,
   type Host,
   makeKey,
-  NO_LIMITS,
   openBuilder,
   openHost,
 } from "@tollgate/stage/accounts.ts";
-import { PEPPER, PRIVATE_DATABASE } from "@tollgate/stage/database.ts";
-import { newDataDir, type Platform, removeDataDir, runTollgate, startPlatform } from "@tollgate/stage/dev.ts";
-import { untilSettled } from "@tollgate/stage/ledger-check.ts";
-import { type Behaviour, HandMadeNode, nodeApi, stateFrame } from "@tollgate/stage/nodes/hand-made.ts";
+import { PRIVATE_DATABASE_ENV, TEST_KEY_PEPPER } from "@tollgate/stage/database.ts";
+import { newDataDir, type Platform, removeDataDir, runTollgate, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { waitUntilSettled } from "@tollgate/stage/ledger-check.ts";
+import { type Behaviour, HandMadeNode, nodeApi, stateFrame } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { RawNode } from "@tollgate/stage/nodes/raw-node.ts";
 import { readText } from "@tollgate/stage/raw-http.ts";
-import { ask } from "@tollgate/stage/requests.ts";
-import { eventually, unlessHung } from "@tollgate/stage/wait.ts";
+import { sendUserMessage } from "@tollgate/stage/requests.ts";
+import { eventually, failIfHung } from "@tollgate/stage/wait.ts";
 import { openTestIssuer, type TestIssuer } from "../../gateway/src/accounts/testing/oidc.ts";
 import { openTestMailbox, type TestMailbox } from "../../gateway/src/accounts/testing/smtp.ts";
 import { totp } from "../../gateway/src/accounts/testing/totp.ts";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
 import { systemRandom } from "../../gateway/src/base/random.ts";
-import { nodeStateSubject } from "../../protocol/src/subjects.ts";
+import { nodeStateSubject } from "../../protocol/src/nats-subjects.ts";
 import { ConsoleClient, type ConsoleResponse } from "../console-client.ts";
 import {
-  HEADERS,
   invalidHttpRequests,
-  makeTalkingNodes,
+  MARKED_HEADERS,
+  makeNodesThatSendWord,
   makeWrongForms,
   PATH_PREFIXES,
   sendRawHttp,
   WRONG_FIELDS,
 } from "./inputs.ts";
-import { MarkedWords, readAllFiles, readAllRows } from "./words.ts";
+import { MarkedWords, readAllFiles, readAllRows } from "./marked-words.ts";
 
 const AGENT = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", import.meta.url));
 const CHAT = "/v1/chat/completions";
@@ -92,8 +92,8 @@ before(async () => {
     client_secret: keep("the client secret", clientSecret),
   };
   platform = await startPlatform(dataDir, ["--no-node"], {
-    ...PRIVATE_DATABASE,
-    KEY_PEPPER: keep("the pepper of keys", PEPPER),
+    ...PRIVATE_DATABASE_ENV,
+    KEY_PEPPER: keep("the pepper of keys", TEST_KEY_PEPPER),
     SESSION_SECRET: keep("the session secret", randomBytes(24).toString("hex")),
     OIDC_PROVIDERS: JSON.stringify([provider]),
     LOG_LEVEL: "trace",
@@ -109,8 +109,8 @@ before(async () => {
   demo.deliveries.to(`${platform.ready.gateway_url}/webhooks/stripe`);
   const { query } = platform;
   stage = { baseUrl: platform.ready.gateway_url, query, balance: async () => 0n };
-  const account = await openBuilder(query, CREDIT);
-  builder = { account, key: (await makeKey(query, account, NO_LIMITS)).token };
+  const account = await openBuilder(query, DEFAULT_CREDIT_PICO);
+  builder = { account, key: (await makeKey(query, account, HIGH_KEY_LIMITS)).token };
   host = await openHost(query);
   const flags = ["--gateway", stage.baseUrl, "--name", "scripted", "--engine", "scripted", "--log-level", "trace"];
   const log = openSync(join(dataDir, "agent.log"), "a");
@@ -140,7 +140,7 @@ const mailedToken = async (): Promise<string> =>
 /** Waits until the scripted node serves: malformed frames may have disconnected it for a moment. */
 const served = (): Promise<boolean> =>
   eventually("it serves", async () => {
-    const response = await ask(stage, builder.key, { model: "tiny-3b", prompt: script({ text: "hello" }) });
+    const response = await sendUserMessage(stage, builder.key, { model: "tiny-3b", prompt: script({ text: "hello" }) });
     return response.status === 200;
   });
 
@@ -286,7 +286,7 @@ describe("a run of every feature leaks no secret and no prompt", () => {
     });
     await operator.get(`operator/accounts/${account}/keys`);
     const shell = runTollgate(["admin", "key", "create", account, "shell", "--json", "--data", dataDir], {
-      KEY_PEPPER: PEPPER,
+      KEY_PEPPER: TEST_KEY_PEPPER,
     });
     assert.equal(await shell.ended, 0, shell.output());
     keep("the shell's key", (JSON.parse(shell.output()) as { secret: string }).secret);
@@ -394,7 +394,7 @@ describe("a run of every feature leaks no secret and no prompt", () => {
     await chat(`#script {"${word("a script that is no JSON")}`);
     const leaving = new AbortController();
     const orders = { text: `${word("output for nobody")} ${"word ".repeat(500)}`, delta_ms: 20 };
-    const left = await ask(
+    const left = await sendUserMessage(
       stage,
       builder.key,
       { model: "tiny-3b", prompt: script(orders), stream: true },
@@ -403,7 +403,7 @@ describe("a run of every feature leaks no secret and no prompt", () => {
     await left.body?.getReader().read();
     leaving.abort();
     await chat(word("a prompt that no node serves"), { model: "small-7b-alt" });
-    await untilSettled(platform);
+    await waitUntilSettled(platform);
   });
 
   test("requests with invalid fields and bodies are refused", async () => {
@@ -418,9 +418,9 @@ describe("a run of every feature leaks no secret and no prompt", () => {
       { type: "function", function: { name: word("a tool"), parameters: { x: word("a tool's parameter") } } },
     ];
     assert.equal(await chat(script({ text: "x" }), { ...ignored, tools, stop: [word("a stop that is good")] }), 200);
-    const labelled = await makeKey(platform.query, builder.account, { ...NO_LIMITS, labels: true });
+    const labelled = await makeKey(platform.query, builder.account, { ...HIGH_KEY_LIMITS, labels: true });
     const marked = { model: "tiny-3b", prompt: script({ text: "x" }), metadata: { label: word("a label") } };
-    await readText(await ask(stage, labelled.token, marked));
+    await readText(await sendUserMessage(stage, labelled.token, marked));
     for (const body of [`{"${word("a body cut off")}`, word("a body that is no JSON"), `["${word("a list")}"]`]) {
       assert.equal(await post(CHAT, body), 400);
     }
@@ -429,7 +429,7 @@ describe("a run of every feature leaks no secret and no prompt", () => {
   });
 
   test("requests with malformed headers, addresses and bytes are refused", async () => {
-    for (const name of HEADERS) {
+    for (const name of MARKED_HEADERS) {
       for (const path of [CHAT, "/v1/models", "/console/api/me", "/node/v1/nodes"]) {
         const headers = withKey({
           [name]: word(`the header ${name}`),
@@ -464,7 +464,7 @@ describe("a run of every feature leaks no secret and no prompt", () => {
   });
 
   test("a node sends marked words in every field of its registration and in every kind of frame", async () => {
-    const behaviours = makeTalkingNodes(word);
+    const behaviours = makeNodesThatSendWord(word);
     let next = 0;
     const node = await HandMadeNode.join(stage, host, {
       name: word("a node's name"),
@@ -499,7 +499,7 @@ describe("a run of every feature leaks no secret and no prompt", () => {
       assert.equal(await raw.connect(), true);
       await raw.say(Buffer.from(text));
       // Waits until the plane has read the bytes, or has cut the connection because of them.
-      await unlessHung("the plane hears or cuts", raw.heardOut());
+      await failIfHung("the plane hears or cuts", raw.heardOut());
       raw.leave();
     }
     const stranger = connect(Number(new URL(raw.credentials.url).port), "127.0.0.1");
@@ -549,7 +549,8 @@ describe("a run of every feature leaks no secret and no prompt", () => {
     await eventually(
       "the key works",
       async () =>
-        (await ask(stage, secret, { model: "tiny-3b", prompt: script({ text: "x" }), max_tokens: 5 })).status === 200,
+        (await sendUserMessage(stage, secret, { model: "tiny-3b", prompt: script({ text: "x" }), max_tokens: 5 }))
+          .status === 200,
     );
     for (const [method, path, body] of makeWrongForms(word)) {
       await client.ask(method, path, body);

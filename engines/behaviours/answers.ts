@@ -1,7 +1,7 @@
 /** Checks plain and streamed answers of both generation endpoints, and embeddings. */
 import { type EngineUnderTest, TINY_EMBEDDINGS } from "../engine.ts";
-import { expect, expectSame, type Outcome, ok } from "../outcome.ts";
-import type { Answer, Streamed } from "../stage/builder.ts";
+import { expectSame, expectTrue, type Outcome, okOutcome } from "../outcome.ts";
+import type { Answer, StreamedAnswer } from "../stage/builder.ts";
 import type { Stage } from "../stage/stage.ts";
 
 export const QUESTION = "Tell me a story about a fox";
@@ -13,7 +13,7 @@ export async function checkChat({ engine, builder, url }: Stage): Promise<Outcom
   const answer = await fullAnswer(engine, (max_tokens) => builder.chat(QUESTION, { ...GREEDY_SAMPLING, max_tokens }));
   const counted = await engine.promptTokens?.(url, [{ role: "user", content: QUESTION }]);
   if (counted !== undefined) expectSame("tokens of the prompt", answer.usage.prompt_tokens, counted);
-  return ok();
+  return okOutcome();
 }
 
 /**
@@ -26,8 +26,8 @@ async function fullAnswer(
 ): Promise<Answer> {
   const answer = await ask(TOKENS);
   const { text, finish, usage } = answer;
-  expect(text.trim() !== "", "the answer is empty");
-  expect(!text.includes("\uFFFD"), `a character is broken in ${JSON.stringify(text)}`);
+  expectTrue(text.trim() !== "", "the answer is empty");
+  expectTrue(!text.includes("\uFFFD"), `a character is broken in ${JSON.stringify(text)}`);
   if (endsItself && finish === "stop") return answer;
   const isCut = usage.completion_tokens === TOKENS - 1 && /\p{Emoji_Presentation}$/u.test((await ask(TOKENS + 1)).text);
   expectSame("finish_reason and tokens", [finish, usage.completion_tokens], ["length", isCut ? TOKENS - 1 : TOKENS]);
@@ -39,11 +39,11 @@ export async function checkStream({ builder }: Stage): Promise<Outcome> {
   expectSameAnswer(await builder.streamChat(QUESTION, GREEDY_SAMPLING), await builder.chat(QUESTION, GREEDY_SAMPLING));
   const longer = { ...GREEDY_SAMPLING, max_tokens: 4 * TOKENS };
   expectSameAnswer(await builder.streamChat(QUESTION, longer), await builder.chat(QUESTION, longer));
-  return ok();
+  return okOutcome();
 }
 
-function expectSameAnswer(streamed: Streamed, whole: Answer): void {
-  expect(streamed.pieces.length > 1, `the stream came in ${streamed.pieces.length} pieces`);
+function expectSameAnswer(streamed: StreamedAnswer, whole: Answer): void {
+  expectTrue(streamed.pieces.length > 1, `the stream came in ${streamed.pieces.length} pieces`);
   expectSame("the stream's text", streamed.text, whole.text);
   expectSame("the stream's end and counts", [streamed.finish, streamed.usage], [whole.finish, whole.usage]);
 }
@@ -52,17 +52,17 @@ export async function checkCompletion({ engine, builder }: Stage): Promise<Outco
   const prompt = "Once upon a time";
   const whole = await fullAnswer(engine, (max_tokens) => builder.complete(prompt, { ...GREEDY_SAMPLING, max_tokens }));
   expectSameAnswer(await builder.streamCompletion(prompt, GREEDY_SAMPLING), whole);
-  return ok();
+  return okOutcome();
 }
 
 export async function checkEmbeddings({ engine, builder }: Stage): Promise<Outcome> {
   const { model, width } = engine.embeds ?? TINY_EMBEDDINGS;
   const [first, other, again] = await builder.embed(model, ["a fox", "a tax filing", "a fox"]);
   expectSame("widths", [first?.length, other?.length], [width, width]);
-  expect(first?.every(Number.isFinite) === true, "a vector holds something that is no number");
+  expectTrue(first?.every(Number.isFinite) === true, "a vector holds something that is no number");
   const apart = (vector: number[] | undefined): number =>
     Math.max(...(first ?? []).map((value, i) => Math.abs(value - (vector?.[i] ?? Number.NaN))));
-  expect(apart(again) < 1e-3, "the same text has two vectors");
-  expect(apart(other) > 1e-3, "two texts have the same vector");
-  return ok();
+  expectTrue(apart(again) < 1e-3, "the same text has two vectors");
+  expectTrue(apart(other) > 1e-3, "two texts have the same vector");
+  return okOutcome();
 }

@@ -2,18 +2,18 @@
 import type { Outcome } from "../outcome.ts";
 import type { Stage } from "../stage/stage.ts";
 import { checkChat, checkCompletion, checkEmbeddings, checkStream } from "./answers.ts";
+import type { BehaviourName } from "./behaviour-names.ts";
 import { checkCancel } from "./cancel.ts";
-import { checkContextEnd, checkLongPrompt } from "./context.ts";
-import type { BehaviourName } from "./names.ts";
+import { checkContextLimit, checkLongPrompt } from "./context-limit.ts";
 import { checkParallel } from "./parallel.ts";
 import { checkOutputCap, checkSeed, checkStopStrings } from "./request-parameters.ts";
 import { checkRestart } from "./restart.ts";
-import { checkDoctor, checkElect, checkUp } from "./setting-up.ts";
+import { checkDoctorCommand, checkElectCommand, checkUpCommand } from "./setting-up.ts";
 import { checkJsonObject, checkJsonSchema } from "./structured.ts";
 
-export const SETTING_UP = { elect: checkElect, doctor: checkDoctor, up: checkUp };
+export const SETUP_CHECKS = { elect: checkElectCommand, doctor: checkDoctorCommand, up: checkUpCommand };
 
-export const BEHAVIOURS = {
+export const BEHAVIOUR_CHECKS = {
   chat: checkChat,
   stream: checkStream,
   completion: checkCompletion,
@@ -22,7 +22,7 @@ export const BEHAVIOURS = {
   seed: checkSeed,
   cap: checkOutputCap,
   "long prompt": checkLongPrompt,
-  "context end": checkContextEnd,
+  "context end": checkContextLimit,
   json_object: checkJsonObject,
   json_schema: checkJsonSchema,
   parallel: checkParallel,

@@ -4,8 +4,8 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { expect, type Outcome, ok, unsupported } from "../outcome.ts";
-import { measureCpuSeconds } from "../servers/session.ts";
+import { expectTrue, type Outcome, okOutcome, unsupportedOutcome } from "../outcome.ts";
+import { measureCpuSeconds } from "../servers/process-session.ts";
 import type { Stage } from "../stage/stage.ts";
 import { QUESTION } from "./answers.ts";
 
@@ -41,16 +41,19 @@ export async function checkCancel(stage: Stage): Promise<Outcome> {
   const leftMs = ((tokens - pieces) / pieces) * (performance.now() - begunMs);
   gone.abort();
   const how = await request;
-  if (stage.engine.endsItself && how === ENDED) return unsupported("its answers are over before");
-  expect(how === "cancelled", how);
-  expect(working > idle, `the engine was not seen to work (${working} against ${idle} when idle)`);
+  if (stage.engine.endsItself && how === ENDED) return unsupportedOutcome("its answers are over before");
+  expectTrue(how === "cancelled", how);
+  expectTrue(working > idle, `the engine was not seen to work (${working} against ${idle} when idle)`);
   const cancelledMs = performance.now();
   const stopped = async (): Promise<boolean> => (await useOf(stage)) <= idle + STILL * (working - idle);
   await eventually(`the engine stops (idle ${idle.toFixed(2)}, working ${working.toFixed(2)})`, stopped);
   const tookMs = performance.now() - cancelledMs;
   const [took, left] = [tookMs, leftMs].map((ms) => (ms / 1000).toFixed(1));
-  expect(tookMs < STOPPED * leftMs, `the engine stopped after ${took} s; the answer needed another ${left} s anyway`);
-  return ok(`within ${Math.ceil(tookMs / 1000)} s`);
+  expectTrue(
+    tookMs < STOPPED * leftMs,
+    `the engine stopped after ${took} s; the answer needed another ${left} s anyway`,
+  );
+  return okOutcome(`within ${Math.ceil(tookMs / 1000)} s`);
 }
 
 /**

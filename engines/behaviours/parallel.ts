@@ -1,7 +1,7 @@
 /**
  * Checks that the node handles as many concurrent requests as it announces: all are in flight before the first ends.
  */
-import { expect, expectSame, type Outcome, ok } from "../outcome.ts";
+import { expectSame, expectTrue, type Outcome, okOutcome } from "../outcome.ts";
 import type { Stage } from "../stage/stage.ts";
 import { QUESTION } from "./answers.ts";
 
@@ -23,7 +23,7 @@ export async function checkParallel({ engine, builder }: Stage): Promise<Outcome
   };
   const texts = await Promise.all(Array.from({ length: engine.slots }, (_, i) => one(i)));
   expectSame("requests under way when the first ended", begunAtFirstEnd, engine.slots);
-  expect(
+  expectTrue(
     texts.every((text) => text.trim() !== ""),
     "an answer is empty",
   );
@@ -31,5 +31,5 @@ export async function checkParallel({ engine, builder }: Stage): Promise<Outcome
   const queued = await Promise.all(
     Array.from({ length: engine.slots + 1 }, () => builder.chat(QUESTION, { max_tokens: 8 })),
   );
-  return ok(`${queued.length - 1} at once`);
+  return okOutcome(`${queued.length - 1} at once`);
 }

@@ -1,5 +1,5 @@
 /** Checks the request parameters for stop strings, the seed and the output length. */
-import { expect, expectSame, type Outcome, ok } from "../outcome.ts";
+import { expectSame, expectTrue, type Outcome, okOutcome } from "../outcome.ts";
 import type { Stage } from "../stage/stage.ts";
 import { GREEDY_SAMPLING, QUESTION } from "./answers.ts";
 
@@ -12,14 +12,14 @@ export async function checkStopStrings({ builder }: Stage): Promise<Outcome> {
   for (const [where, strings] of Object.entries({ inside, across })) {
     // Chooses a string that is far enough in the text to have some output before it.
     const string = strings.find((candidate) => candidate.length >= 2 && text.indexOf(candidate) > 8);
-    expect(string !== undefined, `the answer has no string to stop at: ${JSON.stringify(text)}`);
+    expectTrue(string !== undefined, `the answer has no string to stop at: ${JSON.stringify(text)}`);
     const promised = [text.slice(0, text.indexOf(string)), "stop"];
     const whole = await builder.chat(QUESTION, { ...GREEDY_SAMPLING, stop: [string] });
     expectSame(`${where} tokens, at ${JSON.stringify(string)}`, [whole.text, whole.finish], promised);
     const streamed = await builder.streamChat(QUESTION, { ...GREEDY_SAMPLING, stop: ["nowhere", string] });
     expectSame(`${where} tokens, streamed, at ${JSON.stringify(string)}`, [streamed.text, streamed.finish], promised);
   }
-  return ok();
+  return okOutcome();
 }
 
 export async function checkSeed({ builder }: Stage): Promise<Outcome> {
@@ -27,8 +27,8 @@ export async function checkSeed({ builder }: Stage): Promise<Outcome> {
     (await builder.chat(QUESTION, { temperature: 1, max_tokens: GREEDY_SAMPLING.max_tokens, seed })).text;
   const [first, again, other] = [await answerOf(7), await answerOf(7), await answerOf(8)];
   expectSame("the same seed again", again, first);
-  expect(other !== first, "another seed has the same answer");
-  return ok();
+  expectTrue(other !== first, "another seed has the same answer");
+  return okOutcome();
 }
 
 export async function checkOutputCap({ engine, builder }: Stage): Promise<Outcome> {
@@ -38,7 +38,7 @@ export async function checkOutputCap({ engine, builder }: Stage): Promise<Outcom
     const { finish, usage } = await builder.chat(QUESTION, { temperature: 0, max_tokens: tokens });
     expectSame(`max_tokens ${tokens}: finish and tokens`, [finish, usage.completion_tokens], ["length", tokens]);
   }
-  return ok();
+  return okOutcome();
 }
 
 /** Counts the tokens of words and smileys. A smiley has two tokens, and a cap between them would cut a character. */

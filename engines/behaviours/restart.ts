@@ -1,6 +1,6 @@
 /** Checks that the node disconnects when an idle engine dies, and serves again by itself after the engine restarts. */
 import { eventually } from "@tollgate/stage/wait.ts";
-import { type Outcome, ok } from "../outcome.ts";
+import { type Outcome, okOutcome } from "../outcome.ts";
 import { RequestRefused } from "../stage/builder.ts";
 import type { Stage } from "../stage/stage.ts";
 import { GREEDY_SAMPLING, QUESTION } from "./answers.ts";
@@ -19,7 +19,7 @@ export async function checkRestart(stage: Stage): Promise<Outcome> {
   await eventually("requests are served again", isBack).catch((error: Error) => {
     throw new Error(`${error.message}; the last was ${last}`);
   });
-  return ok();
+  return okOutcome();
 }
 
 async function codeOf({ builder }: Stage): Promise<string> {

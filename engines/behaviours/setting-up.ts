@@ -1,9 +1,9 @@
 /** A host's steps before the first request: login, registration, election (choosing models), doctor, serving. */
-import { expect, type Outcome, ok } from "../outcome.ts";
+import { expectTrue, type Outcome, okOutcome } from "../outcome.ts";
 import type { Stage } from "../stage/stage.ts";
 
 /** Checks that `elect` finds and recognizes the engine, and matches its model to the catalogue's. */
-export async function checkElect({ engine, model, platform, hostToken, host, url }: Stage): Promise<Outcome> {
+export async function checkElectCommand({ engine, model, platform, hostToken, host, url }: Stage): Promise<Outcome> {
   const [gateway_url, host_token] = [platform.baseUrl, hostToken];
   await host.run(["login", "--gateway", gateway_url, "--token", "-"], { input: host_token });
   await host.run(["register", "--name", engine.id]);
@@ -11,27 +11,27 @@ export async function checkElect({ engine, model, platform, hostToken, host, url
     env: engine.env?.(url) ?? {},
   });
   const elected = JSON.parse(said) as { engine: string; models: string[] };
-  expect(engine.known.test(elected.engine), `taken for ${elected.engine}`);
+  expectTrue(engine.known.test(elected.engine), `taken for ${elected.engine}`);
   const models = engine.embeds === undefined ? ["tiny-3b"] : ["tiny-3b", engine.embeds.model];
-  expect(models.join() === elected.models.join(), `elected ${elected.models.join(", ")}, not ${models.join(", ")}`);
-  return ok();
+  expectTrue(models.join() === elected.models.join(), `elected ${elected.models.join(", ")}, not ${models.join(", ")}`);
+  return okOutcome();
 }
 
-export async function checkDoctor({ host }: Stage): Promise<Outcome> {
+export async function checkDoctorCommand({ host }: Stage): Promise<Outcome> {
   const { out } = await host.ask(["doctor", "--json"]);
   const { checks } = JSON.parse(out) as { checks: { name: string; verdict: string; detail: string }[] };
   const found = (wanted: string) => checks.filter(({ verdict }) => verdict === wanted);
   const wrong = found("fail").map(({ name, detail }) => `${name}: ${detail}`);
-  expect(wrong.length === 0, wrong.join("; "));
+  expectTrue(wrong.length === 0, wrong.join("; "));
   const warned = new Set(found("warn").map(({ name }) => name));
-  return ok(warned.size === 0 ? undefined : `warns of ${[...warned].join(", ")}`);
+  return okOutcome(warned.size === 0 ? undefined : `warns of ${[...warned].join(", ")}`);
 }
 
 /**
  * Starts the agent without flags and without the environment variables of `elect`, because a system service has
  * neither.
  */
-export async function checkUp(stage: Stage): Promise<Outcome> {
+export async function checkUpCommand(stage: Stage): Promise<Outcome> {
   const { engine, host, url } = stage;
   try {
     await host.up();
@@ -43,6 +43,6 @@ export async function checkUp(stage: Stage): Promise<Outcome> {
     throw error;
   }
   const { slots } = JSON.parse(await host.run(["status", "--json"])) as { slots: number };
-  expect(slots === engine.slots, `the node announces ${slots} slots, and the engine runs ${engine.slots} at once`);
-  return ok(slots === 1 ? "1 slot" : `${slots} slots`);
+  expectTrue(slots === engine.slots, `the node announces ${slots} slots, and the engine runs ${engine.slots} at once`);
+  return okOutcome(slots === 1 ? "1 slot" : `${slots} slots`);
 }

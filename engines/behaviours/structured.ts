@@ -1,5 +1,5 @@
 /** Checks that structured output matches the schema and ends by itself. */
-import { expect, expectSame, type Outcome, ok } from "../outcome.ts";
+import { expectSame, expectTrue, type Outcome, okOutcome } from "../outcome.ts";
 import type { Stage } from "../stage/stage.ts";
 import { QUESTION } from "./answers.ts";
 
@@ -13,11 +13,11 @@ const SCHEMA = {
 
 export async function checkJsonObject(stage: Stage): Promise<Outcome> {
   const value = await askFor(stage, { type: "json_object" });
-  expect(
+  expectTrue(
     typeof value === "object" && value !== null && !Array.isArray(value),
     `not an object: ${JSON.stringify(value)}`,
   );
-  return ok();
+  return okOutcome();
 }
 
 export async function checkJsonSchema(stage: Stage): Promise<Outcome> {
@@ -31,8 +31,8 @@ export async function checkJsonSchema(stage: Stage): Promise<Outcome> {
     SCHEMA.properties.colour.enum.includes(String(colour)) &&
     typeof ready === "boolean" &&
     SCHEMA.properties.size.enum.includes(Number(size));
-  expect(fits, `not as the schema says: ${JSON.stringify(value)}`);
-  return ok();
+  expectTrue(fits, `not as the schema says: ${JSON.stringify(value)}`);
+  return okOutcome();
 }
 
 /** Sends the request plain and streamed, and checks that both answers are equal. */

@@ -2,24 +2,25 @@
  * Checks that a node does not announce a feature that its engine is documented not to support, so that no such request
  * reaches the engine. If a new engine version supports the feature, the check fails, and the table must be updated.
  */
-import { expect, type Outcome, unsupported } from "../outcome.ts";
+import { expectTrue, type Outcome, unsupportedOutcome } from "../outcome.ts";
 import { RequestRefused } from "../stage/builder.ts";
 import type { Stage } from "../stage/stage.ts";
-import { BEHAVIOURS } from "./behaviours.ts";
-import type { BehaviourName } from "./names.ts";
+import type { BehaviourName } from "./behaviour-names.ts";
+import { BEHAVIOUR_CHECKS } from "./behaviours.ts";
 
 export async function expectUnsupported(stage: Stage, name: BehaviourName, reason: string): Promise<Outcome> {
   const documented = `documented as "${reason}"`;
-  const refusal = await BEHAVIOURS[name](stage).then(
+  const refusal = await BEHAVIOUR_CHECKS[name](stage).then(
     () => undefined,
     (error: Error) => error,
   );
-  expect(refusal !== undefined, `${documented}, and it works: the suite's list is behind`);
+  expectTrue(refusal !== undefined, `${documented}, and it works: the suite's list is behind`);
   const isForWantOfNode = refusal instanceof RequestRefused && refusal.code === "no_capacity";
-  expect(isForWantOfNode, `${documented}, so nobody should be asked; but ${refusal.message}`);
+  expectTrue(isForWantOfNode, `${documented}, so nobody should be asked; but ${refusal.message}`);
   // Embeddings were not elected for this node, so the engine itself is checked for support.
-  if (name === "embeddings") expect(!(await embeds(stage)), `${documented}, and it does: the suite's list is behind`);
-  return unsupported(reason);
+  if (name === "embeddings")
+    expectTrue(!(await embeds(stage)), `${documented}, and it does: the suite's list is behind`);
+  return unsupportedOutcome(reason);
 }
 
 /** Returns whether the engine itself returns vectors, or the agent would offer its model for embeddings. */

@@ -1,7 +1,7 @@
 /** Writes the model in GGUF, llama.cpp's file format, which Ollama and the agent's own engine also read. */
 import { encodeHalfFloats } from "./safetensors.ts";
 import type { Tokenizer } from "./tokenizer.ts";
-import { SHAPE, type Tensor } from "./weights.ts";
+import { MODEL_SHAPE, type Tensor } from "./weights.ts";
 
 const VERSION = 3;
 const ALIGNMENT = 32;
@@ -53,7 +53,7 @@ export function encodeGguf(tensors: readonly Tensor[], tokenizer: Tokenizer, nam
  */
 function rotated(tensor: Tensor): Tensor {
   if (!/\.(q|k)_proj/.test(tensor.name)) return tensor;
-  const { headWidth, width } = SHAPE;
+  const { headWidth, width } = MODEL_SHAPE;
   const values = new Float32Array(tensor.values.length);
   const half = headWidth / 2;
   for (let row = 0; row < values.length / width; row++) {
@@ -75,18 +75,18 @@ function factsOf({ tokens, merges, specialFrom, chatTemplate }: Tokenizer, name:
     text("general.architecture", "llama"),
     text("general.name", name),
     whole("general.file_type", 1),
-    whole("llama.block_count", SHAPE.layers),
-    whole("llama.context_length", SHAPE.contextTokens),
-    whole("llama.embedding_length", SHAPE.width),
-    whole("llama.feed_forward_length", SHAPE.inner),
-    whole("llama.attention.head_count", SHAPE.heads),
-    whole("llama.attention.head_count_kv", SHAPE.keyValueHeads),
-    whole("llama.attention.key_length", SHAPE.headWidth),
-    whole("llama.attention.value_length", SHAPE.headWidth),
-    whole("llama.rope.dimension_count", SHAPE.headWidth),
+    whole("llama.block_count", MODEL_SHAPE.layers),
+    whole("llama.context_length", MODEL_SHAPE.contextTokens),
+    whole("llama.embedding_length", MODEL_SHAPE.width),
+    whole("llama.feed_forward_length", MODEL_SHAPE.inner),
+    whole("llama.attention.head_count", MODEL_SHAPE.heads),
+    whole("llama.attention.head_count_kv", MODEL_SHAPE.keyValueHeads),
+    whole("llama.attention.key_length", MODEL_SHAPE.headWidth),
+    whole("llama.attention.value_length", MODEL_SHAPE.headWidth),
+    whole("llama.rope.dimension_count", MODEL_SHAPE.headWidth),
     whole("llama.vocab_size", tokens.length),
-    fact("llama.attention.layer_norm_rms_epsilon", KIND.f32, f32(SHAPE.normEpsilon)),
-    fact("llama.rope.freq_base", KIND.f32, f32(SHAPE.ropeBase)),
+    fact("llama.attention.layer_norm_rms_epsilon", KIND.f32, f32(MODEL_SHAPE.normEpsilon)),
+    fact("llama.rope.freq_base", KIND.f32, f32(MODEL_SHAPE.ropeBase)),
     text("tokenizer.ggml.model", "gpt2"),
     text("tokenizer.ggml.pre", "llama-bpe"),
     list("tokenizer.ggml.tokens", KIND.string, tokens.map(string)),

@@ -11,7 +11,7 @@ import { encodeGguf } from "./gguf.ts";
 import { computeLikelihood } from "./likelihood.ts";
 import { encodeSafetensors } from "./safetensors.ts";
 import { fetchTokenizer, type Tokenizer } from "./tokenizer.ts";
-import { makeWeights, SHAPE } from "./weights.ts";
+import { MODEL_SHAPE, makeWeights } from "./weights.ts";
 
 /** The name that engines report. The agent finds the model in the catalogue by it. */
 export const MODEL_NAME = "Llama-3.2-3B-Instruct";
@@ -26,7 +26,7 @@ export interface TinyModel {
   gguf: string;
 }
 
-export async function ensureModel(): Promise<TinyModel> {
+export async function ensureTinyModel(): Promise<TinyModel> {
   const home = join(CACHE, `model-${await digestOfSources()}`);
   const model = { folder: join(home, MODEL_NAME), gguf: join(home, `${MODEL_NAME}-F16.gguf`) };
   if (existsSync(home)) return model;
@@ -50,15 +50,15 @@ function settingsOf({ tokens }: Tokenizer): Record<string, string> {
     model_type: "llama",
     ...ends,
     vocab_size: tokens.length,
-    hidden_size: SHAPE.width,
-    intermediate_size: SHAPE.inner,
-    num_hidden_layers: SHAPE.layers,
-    num_attention_heads: SHAPE.heads,
-    num_key_value_heads: SHAPE.keyValueHeads,
-    head_dim: SHAPE.headWidth,
-    max_position_embeddings: SHAPE.contextTokens,
-    rms_norm_eps: SHAPE.normEpsilon,
-    rope_theta: SHAPE.ropeBase,
+    hidden_size: MODEL_SHAPE.width,
+    intermediate_size: MODEL_SHAPE.inner,
+    num_hidden_layers: MODEL_SHAPE.layers,
+    num_attention_heads: MODEL_SHAPE.heads,
+    num_key_value_heads: MODEL_SHAPE.keyValueHeads,
+    head_dim: MODEL_SHAPE.headWidth,
+    max_position_embeddings: MODEL_SHAPE.contextTokens,
+    rms_norm_eps: MODEL_SHAPE.normEpsilon,
+    rope_theta: MODEL_SHAPE.ropeBase,
     hidden_act: "silu",
     tie_word_embeddings: false,
     torch_dtype: "float16",

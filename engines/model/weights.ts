@@ -4,7 +4,7 @@
  */
 import type { Likelihood } from "./likelihood.ts";
 
-export const SHAPE = {
+export const MODEL_SHAPE = {
   layers: 2,
   width: 64,
   heads: 2,
@@ -35,7 +35,7 @@ const LAYER = 0.4;
 
 export function makeWeights({ scores, moved, smileyStart, smileyEnds }: Likelihood): Tensor[] {
   const gaussian = gaussians(SEED);
-  const { width, heads, keyValueHeads, headWidth, inner, layers } = SHAPE;
+  const { width, heads, keyValueHeads, headWidth, inner, layers } = MODEL_SHAPE;
   const vocabulary = scores.length;
   const random = (rows: number, columns: number, spread: number): Float32Array =>
     Float32Array.from({ length: rows * columns }, () => gaussian() * spread);

@@ -7,8 +7,8 @@ import { type EngineUnderTest, TINY_EMBEDDINGS } from "../engine.ts";
 import { CACHE } from "../install/cache.ts";
 import { installPython } from "../install/python.ts";
 import { MODEL_NAME } from "../model/model.ts";
-import { SHAPE } from "../model/weights.ts";
-import { openAiPromptTokens } from "./openai-count.ts";
+import { MODEL_SHAPE } from "../model/weights.ts";
+import { countOpenAiPromptTokens } from "./openai-prompt-tokens.ts";
 import { askJson, isReachable, startServer } from "./server.ts";
 
 const VERSION = "2026.10.11549";
@@ -24,7 +24,7 @@ export const llamaServer: EngineUnderTest = {
     startServer(
       {
         file: join(CACHE, "llama-cpp", "bin", "python"),
-        args: [SCRIPT, gguf, MODEL_NAME, String(port), String(SLOTS), String(SHAPE.contextTokens)],
+        args: [SCRIPT, gguf, MODEL_NAME, String(port), String(SLOTS), String(MODEL_SHAPE.contextTokens)],
       },
       { url: `http://127.0.0.1:${port}`, log, isReady: (url) => isReachable(`${url}/health`) },
     ),
@@ -33,7 +33,7 @@ export const llamaServer: EngineUnderTest = {
   slots: SLOTS,
   embeds: TINY_EMBEDDINGS,
   cannot: {},
-  promptTokens: (url, messages) => openAiPromptTokens(url, MODEL_NAME, messages),
+  promptTokens: (url, messages) => countOpenAiPromptTokens(url, MODEL_NAME, messages),
   running: async (url) =>
     (await askJson<{ is_processing: boolean }[]>(`${url}/slots`)).filter((slot) => slot.is_processing).length,
 };

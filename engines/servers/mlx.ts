@@ -4,8 +4,8 @@ import { join } from "node:path";
 import type { EngineUnderTest } from "../engine.ts";
 import { CACHE } from "../install/cache.ts";
 import { installPython } from "../install/python.ts";
-import { HUB_SETTINGS } from "./hub.ts";
-import { openAiPromptTokens } from "./openai-count.ts";
+import { HUB_SETTINGS } from "./hugging-face-hub.ts";
+import { countOpenAiPromptTokens } from "./openai-prompt-tokens.ts";
 import { isReachable, startServer } from "./server.ts";
 
 const VERSION = "0.32.2";
@@ -35,5 +35,5 @@ export const mlx: EngineUnderTest = {
     json_object: "it keeps to no format",
     json_schema: "it keeps to no format",
   },
-  promptTokens: (url, messages) => openAiPromptTokens(url, "default_model", messages),
+  promptTokens: (url, messages) => countOpenAiPromptTokens(url, "default_model", messages),
 };

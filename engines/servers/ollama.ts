@@ -8,7 +8,7 @@ import type { EngineUnderTest, Message } from "../engine.ts";
 import { CACHE } from "../install/cache.ts";
 import { failureReason, runCommand } from "../install/command.ts";
 import { installOllama, OLLAMA, OLLAMA_VERSION } from "../install/ollama.ts";
-import { SHAPE } from "../model/weights.ts";
+import { MODEL_SHAPE } from "../model/weights.ts";
 import { askJson, isReachable, startServer } from "./server.ts";
 
 const NAME = "llama3.2:3b";
@@ -64,10 +64,15 @@ export const ollama: EngineUnderTest = {
   env: (url) => ({ OLLAMA_HOST: new URL(url).host }),
   slots: SLOTS,
   // Matched to the catalogue's model by name only, because Ollama has no endpoint for tokenizing.
-  embeds: { model: "embed-m3", width: SHAPE.width },
+  embeds: { model: "embed-m3", width: MODEL_SHAPE.width },
   cannot: {},
   promptTokens: async (url: string, messages: Message[]) => {
-    const body = { model: NAME, messages, stream: false, options: { num_predict: 1, num_ctx: SHAPE.contextTokens } };
+    const body = {
+      model: NAME,
+      messages,
+      stream: false,
+      options: { num_predict: 1, num_ctx: MODEL_SHAPE.contextTokens },
+    };
     return (await askJson<{ prompt_eval_count: number }>(`${url}/api/chat`, body)).prompt_eval_count;
   },
 };

@@ -6,7 +6,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { eventually, hangSignal } from "@tollgate/stage/wait.ts";
-import { endSession } from "./session.ts";
+import { endSession } from "./process-session.ts";
 
 interface Command {
   file: string;

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import type { EngineUnderTest } from "../engine.ts";
 import { CACHE } from "../install/cache.ts";
 import { installPython } from "../install/python.ts";
-import { HUB_SETTINGS } from "./hub.ts";
+import { HUB_SETTINGS } from "./hugging-face-hub.ts";
 import { isReachable, startServer } from "./server.ts";
-import { TORCH } from "./vllm.ts";
+import { TORCH_REQUIREMENT } from "./vllm.ts";
 
 const VERSION = "5.22.2";
 
@@ -17,7 +17,7 @@ export const transformers: EngineUnderTest = {
   install: () =>
     installPython({
       name: "transformers",
-      packages: [`transformers[serving]==${VERSION}`, TORCH, "accelerate==1.15.0"],
+      packages: [`transformers[serving]==${VERSION}`, TORCH_REQUIREMENT, "accelerate==1.15.0"],
     }),
   start: ({ folder }, port, log) => {
     mkdirSync(join(HUB_SETTINGS.HF_HOME, "hub"), { recursive: true });

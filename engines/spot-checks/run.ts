@@ -7,7 +7,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { freePort } from "@tollgate/stage/process.ts";
+import { findFreePort } from "@tollgate/stage/process.ts";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import { newIds, publicId } from "../../gateway/src/base/ids.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
@@ -63,7 +63,7 @@ const random = seededRandom(Number(values.seed));
 const newId = newIds(systemClock, random);
 const pick = <T>(of: readonly T[]): T => of[random.below(of.length)] as T;
 
-const port = await freePort();
+const port = await findFreePort();
 const server = await llamaServer.start?.({ folder: "", gguf: GGUF }, port, join(CACHE, "spot-checks.log"));
 if (server === undefined) throw new Error("llama-server has no process");
 const engines: Engine[] = [

@@ -13,7 +13,7 @@ export interface Answer {
   usage: Usage;
 }
 
-export interface Streamed extends Answer {
+export interface StreamedAnswer extends Answer {
   pieces: string[];
 }
 
@@ -51,11 +51,11 @@ export class Builder {
     return this.#whole("/completions", { prompt, ...more });
   }
 
-  streamChat(content: string, more: object = {}, options: StreamOptions = {}): Promise<Streamed> {
+  streamChat(content: string, more: object = {}, options: StreamOptions = {}): Promise<StreamedAnswer> {
     return this.#stream("/chat/completions", { messages: [{ role: "user", content }], ...more }, options);
   }
 
-  streamCompletion(prompt: string, more: object = {}): Promise<Streamed> {
+  streamCompletion(prompt: string, more: object = {}): Promise<StreamedAnswer> {
     return this.#stream("/completions", { prompt, ...more }, {});
   }
 
@@ -72,7 +72,7 @@ export class Builder {
     return { text: choice?.message?.content ?? choice?.text ?? "", finish: choice?.finish_reason ?? "none", usage };
   }
 
-  async #stream(path: string, body: object, { signal, onPiece }: StreamOptions): Promise<Streamed> {
+  async #stream(path: string, body: object, { signal, onPiece }: StreamOptions): Promise<StreamedAnswer> {
     const asked = { model: "tiny-3b", stream: true, stream_options: { include_usage: true }, ...body };
     const response = await this.#post(path, asked, signal);
     const pieces: string[] = [];

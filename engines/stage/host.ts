@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { eventually, HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
 import { BehaviorMismatch } from "../outcome.ts";
-import { endSession } from "../servers/session.ts";
+import { endSession } from "../servers/process-session.ts";
 
 const TOLLGATE_HOST = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", import.meta.url));
 

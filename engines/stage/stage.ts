@@ -6,8 +6,8 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "@tollgate/stage/process.ts";
-import { HONEST_NODES, openStage as openPlatform, type ProcessStage } from "@tollgate/stage/stage.ts";
+import { findFreePort } from "@tollgate/stage/process.ts";
+import { HONEST_NODES_ENV, openStage as openPlatform, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { type EmbeddingModel, type EngineUnderTest, TINY_EMBEDDINGS } from "../engine.ts";
 import type { TinyModel } from "../model/model.ts";
 import type { Server } from "../servers/server.ts";
@@ -38,7 +38,7 @@ export interface Stage {
 export async function openStage(engine: EngineUnderTest, model: TinyModel): Promise<Stage> {
   const home = await mkdtemp(join(tmpdir(), `tollgate-engines-${engine.id}-`));
   const host = new Host(home);
-  const port = await freePort();
+  const port = await findFreePort();
   const url = engine.start === undefined ? "" : `http://127.0.0.1:${port}`;
   let server: Server | undefined;
   let platform: ProcessStage | undefined;
@@ -58,7 +58,7 @@ export async function openStage(engine: EngineUnderTest, model: TinyModel): Prom
   try {
     await startEngine();
     const env = async (dataDir: string): Promise<Record<string, string>> => ({
-      ...HONEST_NODES,
+      ...HONEST_NODES_ENV,
       CATALOGUE_FILE: await writeCatalogue(dataDir, engine),
     });
     platform = await openPlatform({ as: "processes", env });

@@ -1,14 +1,14 @@
 /** The error of a refused request. api/src/faults.ts lists the codes and their messages. */
 import {
   brokenRuleError,
+  buildErrorBody,
   compressedBodyError,
-  envelopeOf,
   type FaultBody,
   type FaultCode,
   faults,
   invalidFieldError,
   type Refusal,
-  type Retry,
+  type RetryAdvice,
   refusal,
   slowBodyError,
   unknownPathError,
@@ -37,7 +37,7 @@ interface About {
 export class Fault extends Error implements Refusal {
   override name = "Fault";
   readonly status: number;
-  readonly retry: Retry;
+  readonly retry: RetryAdvice;
   readonly type: string;
   readonly code: FaultCode | undefined;
   readonly extra: Record<string, unknown>;
@@ -56,7 +56,7 @@ export class Fault extends Error implements Refusal {
   }
 
   body(): FaultBody {
-    return envelopeOf(this);
+    return buildErrorBody(this);
   }
 
   /** A copy of the fault with these headers added. */
@@ -73,7 +73,7 @@ export class Fault extends Error implements Refusal {
 }
 
 export interface FaultOptions {
-  retry?: Retry;
+  retry?: RetryAdvice;
   message?: string;
   extra?: Record<string, unknown>;
   headers?: Record<string, string>;

@@ -8,7 +8,7 @@ import { runTollgateHost } from "./cli.ts";
 import { loginFile } from "./command/login-file.ts";
 import type { Supervisor } from "./command/supervisor.ts";
 import { sendJson, stubServer, unusedAddress } from "./testing/stub-http.ts";
-import { SEED, type StubNats, stubNats } from "./testing/stub-nats.ts";
+import { NATS_USER_SEED, type StubNats, stubNats } from "./testing/stub-nats.ts";
 
 const BIN = fileURLToPath(new URL("../bin/tollgate-host.mjs", import.meta.url));
 const TOKEN = "tht_live_abc_def";
@@ -63,7 +63,7 @@ async function platform(t: TestContext): Promise<{ gateway: string; nats: StubNa
       sendJson(response, {
         plane_url: nats.url,
         jwt: "j",
-        seed: SEED,
+        seed: NATS_USER_SEED,
         expires_at: Math.floor(Date.now() / 1000) + 3600,
       });
     else if (request.method === "GET") sendJson(response, { data: [] });

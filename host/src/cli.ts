@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { type CommandTable, JSON_FLAG } from "@tollgate/terminal/command.ts";
 import { completion } from "@tollgate/terminal/completion.ts";
 import { configDirectory } from "@tollgate/terminal/private-file.ts";
-import { envOf, runCommandLine } from "@tollgate/terminal/run-command-line.ts";
+import { runCommandLine, terminalEnvOf } from "@tollgate/terminal/run-command-line.ts";
 import { openTerminal } from "@tollgate/terminal/terminal.ts";
 import type { PlaneDialer } from "./agent/plane.ts";
 import { systemClock } from "./clock.ts";
@@ -12,7 +12,7 @@ import type { Command, CommandContext } from "./command/command.ts";
 import { doctor } from "./command/doctor/doctor.ts";
 import { earnings } from "./command/earnings.ts";
 import { elect } from "./command/elect/elect.ts";
-import { explainHostError, PROGRAM } from "./command/errors.ts";
+import { explainHostError, PROGRAM_NAME } from "./command/errors.ts";
 import { jobs } from "./command/jobs.ts";
 import { login } from "./command/login.ts";
 import { loginFile } from "./command/login-file.ts";
@@ -21,13 +21,13 @@ import { thisMachine } from "./command/machine/machine.ts";
 import { market } from "./command/market.ts";
 import { pause, resume } from "./command/pause.ts";
 import { register } from "./command/register.ts";
-import { rename, retire } from "./command/rename.ts";
+import { rename, retire } from "./command/rename-and-retire.ts";
 import { serviceCommands } from "./command/service.ts";
 import { status } from "./command/status.ts";
 import { createSupervisor } from "./command/supervisor.ts";
 import { tryNode } from "./command/try.ts";
 import { up } from "./command/up/up.ts";
-import { findAbsences, findEngines } from "./engines/detect.ts";
+import { explainAbsences, findEngines } from "./engines/detect-engines.ts";
 
 /** Sorted by when a host needs them. */
 const COMMANDS: Record<string, Command> = {
@@ -55,7 +55,7 @@ const version = (): string => {
 };
 
 export const TOLLGATE_HOST_COMMANDS: CommandTable<CommandContext> = {
-  program: PROGRAM,
+  program: PROGRAM_NAME,
   version: version(),
   help: "serve requests with this machine and earn from them",
   more: [
@@ -70,7 +70,7 @@ export const TOLLGATE_HOST_COMMANDS: CommandTable<CommandContext> = {
         { ...command, flags: { ...command.flags, ...JSON_FLAG } },
       ]),
     ),
-    completion: completion(PROGRAM, () => TOLLGATE_HOST_COMMANDS),
+    completion: completion(PROGRAM_NAME, () => TOLLGATE_HOST_COMMANDS),
   },
   groups: { service: { help: "run as a systemd service: install, uninstall, print" } },
 };
@@ -81,18 +81,18 @@ export function runTollgateHost(args: string[], overrides: Partial<CommandContex
 }
 
 function realContext(args: string[]): CommandContext {
-  const env = envOf(args, process.env);
+  const env = terminalEnvOf(args, process.env);
   const machine = thisMachine();
   return {
     env,
-    version: `${PROGRAM}/${TOLLGATE_HOST_COMMANDS.version}`,
+    version: `${PROGRAM_NAME}/${TOLLGATE_HOST_COMMANDS.version}`,
     program: { node: process.execPath, file: fileURLToPath(new URL("../bin/tollgate-host.mjs", import.meta.url)) },
     terminal: openTerminal(process, env),
     clock: systemClock,
     machine,
     logins: loginFile(configDirectory({ platform: machine.platform, home: machine.home, env })),
     findEngines,
-    findAbsences,
+    findAbsences: explainAbsences,
     dial,
     supervisor: () => createSupervisor(process),
   };

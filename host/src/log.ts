@@ -1,5 +1,5 @@
 /** Structured logs on standard error. Prompts, outputs and secrets are never passed to a logger. */
-import { readableStream } from "@tollgate/terminal/log-lines.ts";
+import { makeReadableLogStream } from "@tollgate/terminal/log-lines.ts";
 import type { Paint } from "@tollgate/terminal/text.ts";
 import pino from "pino";
 
@@ -10,7 +10,7 @@ export const LOG_LEVELS = ["silent", "fatal", "error", "warn", "info", "debug", 
 /** Readable lines on a terminal, JSON elsewhere. */
 export function createLog(level: string, paint: Paint): Log {
   const { stderr } = process;
-  const destination = stderr.isTTY ? readableStream(stderr, paint) : pino.destination({ fd: 2, sync: true });
+  const destination = stderr.isTTY ? makeReadableLogStream(stderr, paint) : pino.destination({ fd: 2, sync: true });
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
 }
 
@@ -18,7 +18,7 @@ export function createLog(level: string, paint: Paint): Log {
  * Describes an unexpected error by its kind and stack. The message is left out because it may quote input, as
  * `JSON.parse` does.
  */
-export function withoutMessage(error: unknown): { error: string; at: string[] } {
+export function describeWithoutMessage(error: unknown): { error: string; at: string[] } {
   if (!(error instanceof Error)) return { error: typeof error, at: [] };
   const at = (error.stack ?? "").split("\n").filter((line) => line.startsWith("    at "));
   return { error: error.name, at: at.map((line) => line.trim()) };

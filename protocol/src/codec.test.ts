@@ -3,11 +3,11 @@ import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { inspect } from "node:util";
 import fc from "fast-check";
-import { decode, encode, encodeInParts, FrameError } from "./codec.ts";
+import { decodeFrame, encodeFrame, encodeJobInParts, FrameError } from "./codec.ts";
 import type { Frame } from "./frames.ts";
 import {
   CONTROL_FRAME_BYTES_MAX,
-  DELTAS_TEXT_BYTES_MAX,
+  DELTAS_FRAME_TEXT_BYTES_MAX,
   FAILURE_MESSAGE_CHARS_MAX,
   FRAME_BYTES_MAX,
   STATE_FRAME_BYTES_MAX,
@@ -68,50 +68,50 @@ describe("frames", () => {
 
   for (const [name, frame] of Object.entries(GOLDEN)) {
     test(`${name}: encodes to the bytes of protocol 1 and decodes unchanged`, () => {
-      const bytes = encode(frame);
+      const bytes = encodeFrame(frame);
       assert.equal(bytes.toString("hex"), golden[name]);
-      assert.deepEqual(plain(decode(bytes)), plain(frame));
+      assert.deepEqual(plain(decodeFrame(bytes)), plain(frame));
     });
   }
 
   test("can be encoded as a head and an uncopied piece of the job, within the frame limit", () => {
     for (const frame of [GOLDEN.job, GOLDEN.piece] as Extract<Frame, { kind: "job" | "piece" }>[]) {
-      const [head, piece] = encodeInParts(frame);
+      const [head, piece] = encodeJobInParts(frame);
       assert.equal(piece, frame.piece);
-      assert.deepEqual(Buffer.concat([head, piece]), encode(frame));
-      assert.throws(() => encodeInParts({ ...frame, piece: new Uint8Array(FRAME_BYTES_MAX) }), FrameError);
+      assert.deepEqual(Buffer.concat([head, piece]), encodeFrame(frame));
+      assert.throws(() => encodeJobInParts({ ...frame, piece: new Uint8Array(FRAME_BYTES_MAX) }), FrameError);
     }
   });
 
   test("keep the optional job header field times of version 1.1 when decoded", () => {
     const { header, piece } = GOLDEN.job as Extract<Frame, { kind: "job" }>;
-    const bytes = encode({ kind: "job", header: { ...header, times: true }, piece });
-    assert.deepEqual(plain(decode(bytes)), plain({ kind: "job", header: { ...header, times: true }, piece }));
+    const bytes = encodeFrame({ kind: "job", header: { ...header, times: true }, piece });
+    assert.deepEqual(plain(decodeFrame(bytes)), plain({ kind: "job", header: { ...header, times: true }, piece }));
   });
 
   test("are refused if they contain a log-probability above zero", () => {
-    assert.throws(() => decode(encode({ kind: "scored", job: JOB, seq: 0, logprobs: [0.1] })), FrameError);
+    assert.throws(() => decodeFrame(encodeFrame({ kind: "scored", job: JOB, seq: 0, logprobs: [0.1] })), FrameError);
   });
 
   test("keep the optional state fields of version 1.3 when decoded", () => {
     const { state } = GOLDEN.state as Extract<Frame, { kind: "state" }>;
     const added = { accepts_early: true, scores: { "tiny-3b": "next" as const }, schema_keywords: ["type", "minimum"] };
     const frame: Sendable = { kind: "state", state: { ...state, ...added } };
-    assert.deepEqual(decode(encode(frame)), frame);
+    assert.deepEqual(decodeFrame(encodeFrame(frame)), frame);
   });
 
   test("keep the optional state fields of version 1.4 when decoded, within their bounds", () => {
     const { state } = GOLDEN.state as Extract<Frame, { kind: "state" }>;
     const frame: Sendable = { kind: "state", state: { ...state, slots_max: 64 } };
-    assert.deepEqual(decode(encode(frame)), frame);
-    assert.throws(() => decode(encode({ kind: "state", state: { ...state, slots_max: 4_097 } })), FrameError);
+    assert.deepEqual(decodeFrame(encodeFrame(frame)), frame);
+    assert.throws(() => decodeFrame(encodeFrame({ kind: "state", state: { ...state, slots_max: 4_097 } })), FrameError);
   });
 
   test("are refused if a delta ends before it starts", () => {
     const [, delta] = (GOLDEN.timed as Extract<Frame, { kind: "timed" }>).deltas;
     assert.ok(delta);
-    const back = encode({ kind: "timed", deltas: [{ ...delta, firstMs: 71, lastMs: 70 }] });
-    assert.throws(() => decode(back), FrameError);
+    const back = encodeFrame({ kind: "timed", deltas: [{ ...delta, firstMs: 71, lastMs: 70 }] });
+    assert.throws(() => decodeFrame(back), FrameError);
   });
 
   test("are refused with the place of the mistake, without quoting the frame", () => {
@@ -127,7 +127,7 @@ describe("frames", () => {
     for (const kind of [3, 16, 17, 18, 21, 22, 23, 25]) {
       for (const body of bodies) {
         try {
-          decode(Buffer.concat([Buffer.from([1, kind]), Buffer.from(body)]));
+          decodeFrame(Buffer.concat([Buffer.from([1, kind]), Buffer.from(body)]));
         } catch (error) {
           assert.ok(error instanceof FrameError);
           assert.ok(!inspect(error).includes("MARKER"), `${kind}: ${error.message}`);
@@ -138,17 +138,17 @@ describe("frames", () => {
     const length = Buffer.alloc(2);
     length.writeUInt16LE(header.length);
     assert.throws(
-      () => decode(Buffer.concat([Buffer.from([1, 1]), length, header])),
+      () => decodeFrame(Buffer.concat([Buffer.from([1, 1]), length, header])),
       (error) => !inspect(error).includes("MARKER"),
     );
   });
 
   test("of a kind that a later minor version adds are decoded as unknown, not refused", () => {
-    assert.deepEqual(decode(Buffer.from([1, 200, 1, 2, 3])), { kind: "unknown", code: 200 });
+    assert.deepEqual(decodeFrame(Buffer.from([1, 200, 1, 2, 3])), { kind: "unknown", code: 200 });
   });
 
   test("of another major version are refused", () => {
-    assert.throws(() => decode(Buffer.from([2, 3])), FrameError);
+    assert.throws(() => decodeFrame(Buffer.from([2, 3])), FrameError);
   });
 
   test("lose fields that the schema does not define, such as a node's own token count", () => {
@@ -156,19 +156,19 @@ describe("frames", () => {
       `\x01\x15${JSON.stringify({ job: JOB, seq: 0, finish: "stop", tokens: 1e9, usage: {} })}`,
       "latin1",
     );
-    assert.deepEqual(decode(claim), { kind: "done", job: JOB, seq: 0, finish: "stop" });
+    assert.deepEqual(decodeFrame(claim), { kind: "done", job: JOB, seq: 0, finish: "stop" });
   });
 
   test("are refused if they are truncated, too long or out of bounds", () => {
-    for (const bytes of [GOLDEN.deltas, GOLDEN.timed].map((frame) => encode(frame as Sendable))) {
+    for (const bytes of [GOLDEN.deltas, GOLDEN.timed].map((frame) => encodeFrame(frame as Sendable))) {
       for (let length = 0; length < bytes.length; length++)
-        assert.throws(() => decode(bytes.subarray(0, length)), FrameError);
-      assert.throws(() => decode(Buffer.concat([bytes, Buffer.from([0])])), FrameError);
+        assert.throws(() => decodeFrame(bytes.subarray(0, length)), FrameError);
+      assert.throws(() => decodeFrame(Buffer.concat([bytes, Buffer.from([0])])), FrameError);
     }
-    assert.throws(() => decode(Buffer.alloc(FRAME_BYTES_MAX + 1, 1)), FrameError);
-    const vectors = Buffer.from(encode(GOLDEN.vectors as Sendable));
+    assert.throws(() => decodeFrame(Buffer.alloc(FRAME_BYTES_MAX + 1, 1)), FrameError);
+    const vectors = Buffer.from(encodeFrame(GOLDEN.vectors as Sendable));
     vectors.writeFloatLE(Number.NaN, vectors.length - 4);
-    assert.throws(() => decode(vectors), FrameError);
+    assert.throws(() => decodeFrame(vectors), FrameError);
   });
 
   test("are refused if JSON parts or the text of deltas exceed their limits", () => {
@@ -176,30 +176,39 @@ describe("frames", () => {
       Buffer.from(`\x01${String.fromCharCode(kind)}${JSON.stringify(body)}`);
     const pad = (bytes: number): string => "x".repeat(bytes);
     const done = { job: JOB, seq: 0, finish: "stop" };
-    assert.equal(decode(json(21, { ...done, later: pad(CONTROL_FRAME_BYTES_MAX - 200) })).kind, "done");
+    assert.equal(decodeFrame(json(21, { ...done, later: pad(CONTROL_FRAME_BYTES_MAX - 200) })).kind, "done");
     assert.throws(
-      () => decode(json(21, { ...done, later: pad(CONTROL_FRAME_BYTES_MAX) })),
+      () => decodeFrame(json(21, { ...done, later: pad(CONTROL_FRAME_BYTES_MAX) })),
       /exceeds the limit of 8192/,
     );
     const { state } = GOLDEN.state as Extract<Sendable, { kind: "state" }>;
-    assert.equal(decode(json(23, { ...state, later: pad(STATE_FRAME_BYTES_MAX - 300) })).kind, "state");
+    assert.equal(decodeFrame(json(23, { ...state, later: pad(STATE_FRAME_BYTES_MAX - 300) })).kind, "state");
     assert.throws(
-      () => decode(json(23, { ...state, later: pad(STATE_FRAME_BYTES_MAX) })),
+      () => decodeFrame(json(23, { ...state, later: pad(STATE_FRAME_BYTES_MAX) })),
       /exceeds the limit of 49152/,
     );
     // A state with the longest allowed names and a failure with the longest message fit within these limits.
     const models = Array.from({ length: 256 }, (_, i) => String(i).padStart(64, "m"));
-    assert.equal(decode(encode({ kind: "state", state: { ...state, models, json_schema: models } })).kind, "state");
+    assert.equal(
+      decodeFrame(encodeFrame({ kind: "state", state: { ...state, models, json_schema: models } })).kind,
+      "state",
+    );
     const message = "\u0001".repeat(FAILURE_MESSAGE_CHARS_MAX);
-    assert.equal(decode(encode({ kind: "failed", job: JOB, seq: 0, cause: "engine", message })).kind, "failed");
+    assert.equal(
+      decodeFrame(encodeFrame({ kind: "failed", job: JOB, seq: 0, cause: "engine", message })).kind,
+      "failed",
+    );
 
     const deltas = (count: number, bytes: number): Sendable => ({
       kind: "deltas",
       deltas: Array.from({ length: count }, (_, seq) => ({ job: JOB, seq, channel: "answer", text: pad(bytes) })),
     });
-    assert.equal(decode(encode(deltas(1, DELTAS_TEXT_BYTES_MAX))).kind, "deltas");
-    assert.equal(decode(encode(deltas(1024, DELTAS_TEXT_BYTES_MAX / 1024))).kind, "deltas");
-    assert.throws(() => decode(encode(deltas(2, DELTAS_TEXT_BYTES_MAX / 2 + 1))), /deltas of 32770 bytes exceed/);
+    assert.equal(decodeFrame(encodeFrame(deltas(1, DELTAS_FRAME_TEXT_BYTES_MAX))).kind, "deltas");
+    assert.equal(decodeFrame(encodeFrame(deltas(1024, DELTAS_FRAME_TEXT_BYTES_MAX / 1024))).kind, "deltas");
+    assert.throws(
+      () => decodeFrame(encodeFrame(deltas(2, DELTAS_FRAME_TEXT_BYTES_MAX / 2 + 1))),
+      /deltas of 32770 bytes exceed/,
+    );
   });
 
   test("cause only FrameError when their bytes are random or damaged", () => {
@@ -207,7 +216,7 @@ describe("frames", () => {
     fc.assert(
       fc.property(kinds, fc.uint8Array({ maxLength: 300 }), (kind, rest) => {
         try {
-          decode(Buffer.concat([Buffer.from([1, kind]), rest]));
+          decodeFrame(Buffer.concat([Buffer.from([1, kind]), rest]));
         } catch (error) {
           assert.ok(error instanceof FrameError, String(error));
         }
@@ -215,14 +224,14 @@ describe("frames", () => {
       { numRuns: 3000 },
     );
     // Valid frames with a few changed bytes reach more edge cases than random bytes do.
-    const valid = fc.constantFrom(...Object.values(GOLDEN).map((frame) => encode(frame)));
+    const valid = fc.constantFrom(...Object.values(GOLDEN).map((frame) => encodeFrame(frame)));
     const changes = fc.array(fc.tuple(fc.nat(200), fc.integer({ min: 0, max: 255 })), { minLength: 1, maxLength: 4 });
     fc.assert(
       fc.property(valid, changes, (bytes, edits) => {
         const changed = Buffer.from(bytes);
         for (const [at, value] of edits) changed[at % changed.length] = value;
         try {
-          decode(changed);
+          decodeFrame(changed);
         } catch (error) {
           assert.ok(error instanceof FrameError, String(error));
         }

@@ -6,24 +6,24 @@
  */
 import type { z } from "zod";
 import {
-  Accepted,
-  Busy,
-  Cancel,
+  AcceptedFrame,
+  BusyFrame,
+  CancelFrame,
   type Delta,
-  Done,
-  Failed,
+  DoneFrame,
+  FailedFrame,
   type Frame,
-  JOB_ID_FORM,
+  JOB_ID_PATTERN,
   JobHeader,
   NodeState,
-  Progress,
-  Scored,
+  ProgressFrame,
+  ScoredFrame,
   type TimedDelta,
 } from "./frames.ts";
 import {
   CONTROL_FRAME_BYTES_MAX,
+  DELTAS_FRAME_TEXT_BYTES_MAX,
   DELTAS_PER_FRAME_MAX,
-  DELTAS_TEXT_BYTES_MAX,
   FRAME_BYTES_MAX,
   JOB_PIECES_MAX,
   SCORED_FRAME_BYTES_MAX,
@@ -72,14 +72,14 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 type JobFrame = Extract<Frame, { kind: "job" } | { kind: "piece" }>;
 
-export function encode(frame: Exclude<Frame, { kind: "unknown" }>): Buffer {
+export function encodeFrame(frame: Exclude<Frame, { kind: "unknown" }>): Buffer {
   const bytes = encodeKind(frame);
   checkSize(frame.kind, bytes.length);
   return bytes;
 }
 
 /** Encodes a frame in two parts, so that a large piece does not have to be copied. */
-export function encodeInParts(frame: JobFrame): [head: Buffer, piece: Uint8Array] {
+export function encodeJobInParts(frame: JobFrame): [head: Buffer, piece: Uint8Array] {
   const head = headOf(frame, 0);
   checkSize(frame.kind, head.length + frame.piece.length);
   return [head, frame.piece];
@@ -190,7 +190,7 @@ function writeJobId(out: Buffer, job: string, at: number): void {
     throw new FrameError(`job id ${job} is not ${JOB_ID_BYTES} characters long`);
 }
 
-export function decode(bytes: Uint8Array): Frame {
+export function decodeFrame(bytes: Uint8Array): Frame {
   const buf = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (buf.length < 2) throw new FrameError("a frame must have at least two bytes");
   const bytesMax = BYTES_MAX[buf[1] as number] ?? FRAME_BYTES_MAX;
@@ -211,13 +211,13 @@ export function decode(bytes: Uint8Array): Frame {
       return { kind: "piece", job, index, piece: reader.rest() };
     }
     case KIND.cancel:
-      return { kind: "cancel", ...parse(Cancel, buf.subarray(2)) };
+      return { kind: "cancel", ...parse(CancelFrame, buf.subarray(2)) };
     case KIND.accepted:
-      return { kind: "accepted", ...parse(Accepted, buf.subarray(2)) };
+      return { kind: "accepted", ...parse(AcceptedFrame, buf.subarray(2)) };
     case KIND.busy:
-      return { kind: "busy", ...parse(Busy, buf.subarray(2)) };
+      return { kind: "busy", ...parse(BusyFrame, buf.subarray(2)) };
     case KIND.progress:
-      return { kind: "progress", ...parse(Progress, buf.subarray(2)) };
+      return { kind: "progress", ...parse(ProgressFrame, buf.subarray(2)) };
     case KIND.deltas:
       return { kind: "deltas", deltas: decodeDeltas(new Reader(buf, 2), false) };
     case KIND.timed:
@@ -225,11 +225,11 @@ export function decode(bytes: Uint8Array): Frame {
     case KIND.vectors:
       return decodeVectors(new Reader(buf, 2));
     case KIND.done:
-      return { kind: "done", ...parse(Done, buf.subarray(2)) };
+      return { kind: "done", ...parse(DoneFrame, buf.subarray(2)) };
     case KIND.failed:
-      return { kind: "failed", ...parse(Failed, buf.subarray(2)) };
+      return { kind: "failed", ...parse(FailedFrame, buf.subarray(2)) };
     case KIND.scored:
-      return { kind: "scored", ...parse(Scored, buf.subarray(2)) };
+      return { kind: "scored", ...parse(ScoredFrame, buf.subarray(2)) };
     case KIND.state:
       return { kind: "state", state: parse(NodeState, buf.subarray(2)) };
     default:
@@ -255,8 +255,8 @@ function decodeDeltas(reader: Reader, timed: boolean): Delta[] {
     if (lastMs < firstMs) throw new FrameError("a delta ends before it begins");
     const length = reader.u32();
     textBytes += length;
-    if (textBytes > DELTAS_TEXT_BYTES_MAX)
-      throw new FrameError(`deltas of ${textBytes} bytes exceed the limit of ${DELTAS_TEXT_BYTES_MAX}`);
+    if (textBytes > DELTAS_FRAME_TEXT_BYTES_MAX)
+      throw new FrameError(`deltas of ${textBytes} bytes exceed the limit of ${DELTAS_FRAME_TEXT_BYTES_MAX}`);
     const words = text(reader.bytes(length));
     deltas.push(timed ? { job, seq, channel, text: words, firstMs, lastMs } : { job, seq, channel, text: words });
   }
@@ -313,7 +313,7 @@ class Reader {
   jobId(): string {
     const at = this.#take(JOB_ID_BYTES);
     const job = this.#buf.toString("latin1", at, at + JOB_ID_BYTES);
-    if (!JOB_ID_FORM.test(job)) throw new FrameError("malformed job id");
+    if (!JOB_ID_PATTERN.test(job)) throw new FrameError("malformed job id");
     return job;
   }
   rest(): Buffer {

@@ -16,14 +16,14 @@
  * No frame contains a token count. Only the gateway counts tokens, so a node cannot influence the count.
  */
 import { z } from "zod";
-import { FAILURE_MESSAGE_CHARS_MAX, JOB_BODY_BYTES_MAX, JOB_PIECES_MAX, SCORES_MAX } from "./limits.ts";
+import { FAILURE_MESSAGE_CHARS_MAX, JOB_BODY_BYTES_MAX, JOB_PIECES_MAX, SCORES_PER_FRAME_MAX } from "./limits.ts";
 
 /**
  * The format of a job ID: `<request ID suffix>-<attempt, two digits>`. It is unique per attempt, so that late frames of
  * an abandoned attempt can be recognized.
  */
-export const JOB_ID_FORM = /^[0-9a-z]{26}-[0-9]{2}$/;
-const JobId = z.string().regex(JOB_ID_FORM);
+export const JOB_ID_PATTERN = /^[0-9a-z]{26}-[0-9]{2}$/;
+const JobId = z.string().regex(JOB_ID_PATTERN);
 const Id = z.string().regex(/^[0-9A-Za-z_]{1,64}$/);
 const ModelId = z.string().min(1).max(64);
 const Seq = z
@@ -88,11 +88,11 @@ export type OutputFormat = z.infer<typeof OutputFormat>;
  * finds this answer to the prompt. `cuts`: ascending positions in `answer`, in UTF-16 code units. Engines that can only
  * report the likeliest next tokens do so at each of them.
  */
-export const Score = z.object({
+export const ScoringRequest = z.object({
   answer: z.string(),
-  cuts: z.array(z.int().min(0)).max(SCORES_MAX).optional(),
+  cuts: z.array(z.int().min(0)).max(SCORES_PER_FRAME_MAX).optional(),
 });
-export type Score = z.infer<typeof Score>;
+export type ScoringRequest = z.infer<typeof ScoringRequest>;
 
 /** The body of a job, one schema per endpoint. It is JSON, joined from its pieces. */
 export const ChatBody = z.object({
@@ -100,12 +100,12 @@ export const ChatBody = z.object({
   /** Only sent to nodes that announced the model under `json_schema`. Other nodes do not know the field. */
   format: OutputFormat.optional(),
   /** Only sent to nodes that announced the model under `scores`. */
-  score: Score.optional(),
+  score: ScoringRequest.optional(),
 });
 export const CompletionBody = z.object({
   prompt: z.string(),
   format: OutputFormat.optional(),
-  score: Score.optional(),
+  score: ScoringRequest.optional(),
 });
 export const EmbeddingBody = z.object({ input: z.array(z.string()) });
 export type ChatBody = z.infer<typeof ChatBody>;
@@ -113,15 +113,15 @@ export type CompletionBody = z.infer<typeof CompletionBody>;
 export type EmbeddingBody = z.infer<typeof EmbeddingBody>;
 export type JobBody = ChatBody | CompletionBody | EmbeddingBody;
 
-export const Accepted = z.object({ job: JobId });
-export const Busy = z.object({ job: JobId });
+export const AcceptedFrame = z.object({ job: JobId });
+export const BusyFrame = z.object({ job: JobId });
 /**
  * The fraction of the prompt that the engine has read. Gateways accept this as proof that the engine is working, but
  * only for a limited time.
  */
-export const Progress = z.object({ job: JobId, fraction: z.number().min(0).max(1) });
-export const Done = z.object({ job: JobId, seq: Seq, finish: z.enum(["stop", "length"]) });
-export const Failed = z.object({
+export const ProgressFrame = z.object({ job: JobId, fraction: z.number().min(0).max(1) });
+export const DoneFrame = z.object({ job: JobId, seq: Seq, finish: z.enum(["stop", "length"]) });
+export const FailedFrame = z.object({
   job: JobId,
   seq: Seq,
   /** `engine`: the engine failed. `prompt`: the engine cannot process this prompt. `agent`: the agent itself failed. */
@@ -133,12 +133,12 @@ export const Failed = z.object({
  * Natural logarithms of probabilities: of each token of the answer, or, with `cuts`, of the token after each cut. Null
  * for a token that is not among the likeliest.
  */
-export const Scored = z.object({
+export const ScoredFrame = z.object({
   job: JobId,
   seq: Seq,
-  logprobs: z.array(z.number().max(0).nullable()).max(SCORES_MAX),
+  logprobs: z.array(z.number().max(0).nullable()).max(SCORES_PER_FRAME_MAX),
 });
-export const Cancel = z.object({ job: JobId });
+export const CancelFrame = z.object({ job: JobId });
 /**
  * How an engine scores an answer. `text`: it computes the probabilities of all tokens. `next`: it reports the likeliest
  * next tokens at given positions.
@@ -168,16 +168,16 @@ export const NodeState = z.object({
   /** Whether the agent only finishes running jobs and refuses new ones. */
   draining: z.boolean(),
 });
-export type Done = z.infer<typeof Done>;
-export type Failed = z.infer<typeof Failed>;
-export type Scored = z.infer<typeof Scored>;
+export type DoneFrame = z.infer<typeof DoneFrame>;
+export type FailedFrame = z.infer<typeof FailedFrame>;
+export type ScoredFrame = z.infer<typeof ScoredFrame>;
 export type NodeState = z.infer<typeof NodeState>;
 
-export type Channel = "answer" | "reasoning";
+export type OutputChannel = "answer" | "reasoning";
 export interface Delta {
   job: string;
   seq: number;
-  channel: Channel;
+  channel: OutputChannel;
   text: string;
 }
 /**
@@ -200,9 +200,9 @@ export type Frame =
   | { kind: "deltas"; deltas: Delta[] }
   | { kind: "timed"; deltas: TimedDelta[] }
   | { kind: "vectors"; job: string; seq: number; first: number; width: number; values: Float32Array }
-  | ({ kind: "done" } & Done)
-  | ({ kind: "failed" } & Failed)
-  | ({ kind: "scored" } & Scored)
+  | ({ kind: "done" } & DoneFrame)
+  | ({ kind: "failed" } & FailedFrame)
+  | ({ kind: "scored" } & ScoredFrame)
   | { kind: "state"; state: NodeState }
   /** A kind of frame that a later minor version defines. Receivers ignore it. */
   | { kind: "unknown"; code: number };

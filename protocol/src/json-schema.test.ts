@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
-import { countPatternParts, readSchema, SCHEMA_STEPS_MAX } from "./json-schema.ts";
+import { countPatternParts, readSchema, SCHEMA_PARTS_MAX } from "./json-schema.ts";
 
 type Schema = Record<string, unknown>;
 
@@ -135,7 +135,7 @@ describe("JSON Schema expansion", () => {
     ]) {
       const reading = readSchema(doubling(40, link));
       assert.ok(!reading.isValid && /at most 10000 parts/.test(reading.rule));
-      assert.ok(reading.steps <= SCHEMA_STEPS_MAX + 1);
+      assert.ok(reading.steps <= SCHEMA_PARTS_MAX + 1);
       assert.equal(readSchema(doubling(8, link)).isValid, true);
     }
     const round = doubling(40, (next) => ({ anyOf: [next, next, object({ $ref: "#/$defs/d0" })] }));
@@ -184,7 +184,7 @@ describe("JSON Schema expansion", () => {
     fc.assert(
       fc.property(defs, link, ($defs, root) => {
         const { steps } = readSchema({ ...root, $defs });
-        assert.ok(steps <= SCHEMA_STEPS_MAX + 51);
+        assert.ok(steps <= SCHEMA_PARTS_MAX + 51);
       }),
       { numRuns: 1_000 },
     );

@@ -6,7 +6,7 @@
  */
 
 /** The maximum number of parts after references and repetitions are expanded. */
-export const SCHEMA_STEPS_MAX = 10_000;
+export const SCHEMA_PARTS_MAX = 10_000;
 const DEPTH_MAX = 100;
 const PLACE_CHARS_MAX = 200;
 /**
@@ -16,7 +16,13 @@ const PLACE_CHARS_MAX = 200;
 const BOUNDS_CHARS_MAX = 20;
 
 /** The keywords to assume if a node announces output formats but does not list keywords. */
-export const ASSUMED_KEYWORDS: readonly string[] = ["type", "properties", "required", "additionalProperties", "enum"];
+export const DEFAULT_SCHEMA_KEYWORDS: readonly string[] = [
+  "type",
+  "properties",
+  "required",
+  "additionalProperties",
+  "enum",
+];
 
 /** A keyword that an engine must enforce, and the place where the schema first uses it. */
 export interface KeywordUse {
@@ -284,11 +290,11 @@ class Reader {
     const way = new Map<SchemaPart, number>();
     const visit = (part: SchemaPart, sameSince: number): void => {
       this.steps += part.steps;
-      if (this.steps > SCHEMA_STEPS_MAX)
+      if (this.steps > SCHEMA_PARTS_MAX)
         throw new Problem(
           root,
           "",
-          `must have at most ${SCHEMA_STEPS_MAX} parts after its references, alternatives and repetitions are expanded`,
+          `must have at most ${SCHEMA_PARTS_MAX} parts after its references, alternatives and repetitions are expanded`,
         );
       if (!seen.has(part)) {
         seen.add(part);
@@ -435,6 +441,6 @@ export function countPatternParts(pattern: string): number {
   }
   return Math.min(
     groups.reduce((sum, group) => sum + group.sum, 0),
-    SCHEMA_STEPS_MAX + 1,
+    SCHEMA_PARTS_MAX + 1,
   );
 }

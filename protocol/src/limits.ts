@@ -23,13 +23,13 @@ export const SCORED_FRAME_BYTES_MAX = 16 * 1024;
  * the tokens of a text takes about 0.3 ms per KiB, which blocks other requests.
  */
 export const DELTA_TEXT_BYTES_MAX = 32 * 1024;
-export const DELTAS_TEXT_BYTES_MAX = DELTA_TEXT_BYTES_MAX;
+export const DELTAS_FRAME_TEXT_BYTES_MAX = DELTA_TEXT_BYTES_MAX;
 export const DELTAS_PER_FRAME_MAX = 1024;
 /** An agent does not join tokens into one delta if the pause between them is longer than this. */
-export const JOINED_PAUSE_MS_MAX = 1_000;
+export const JOINED_DELTA_PAUSE_MS_MAX = 1_000;
 export const VECTOR_WIDTH_MAX = 8192;
 export const FAILURE_MESSAGE_CHARS_MAX = 500;
 /** The maximum number of vectors in a frame. Agents fill frames up to it, so gateways must not allow fewer. */
 export const VECTORS_PER_FRAME_MAX = 64;
 /** The maximum number of scored tokens in a frame. */
-export const SCORES_MAX = 512;
+export const SCORES_PER_FRAME_MAX = 512;

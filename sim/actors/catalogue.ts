@@ -63,4 +63,4 @@ function catalogueOf(version: number): Catalogue {
 }
 
 /** The catalogue in every version that a simulated world can reach by reloads. */
-export const CATALOGUES = Array.from({ length: VERSIONS }, (_, i) => catalogueOf(i + 1));
+export const CATALOGUE_VERSIONS = Array.from({ length: VERSIONS }, (_, i) => catalogueOf(i + 1));

@@ -10,7 +10,7 @@ import { chat } from "../../gateway/src/routes/openai/chat.ts";
 import { completions } from "../../gateway/src/routes/openai/completions.ts";
 import { embeddings } from "../../gateway/src/routes/openai/embeddings.ts";
 import type { RequestPlan } from "../plan.ts";
-import { sentence } from "../world/words.ts";
+import { makeSentence } from "../world/words.ts";
 import type { World } from "../world/world.ts";
 import { EMBEDDING_MODEL } from "./catalogue.ts";
 import type { RunningGateway } from "./gateway.ts";
@@ -154,12 +154,12 @@ function refusalOf(error: unknown): [number, string | null] {
   return [500, "internal_error"];
 }
 
-const promptOf = ({ promptWords }: RequestPlan): string => sentence(0, promptWords).trim();
+const promptOf = ({ promptWords }: RequestPlan): string => makeSentence(0, promptWords).trim();
 
 function requestOf(order: RequestPlan): [Endpoint, object] {
   if (order.model === EMBEDDING_MODEL) return [embeddings, embeddingBody(order)];
   if (order.endpoint === "completion")
-    return [completions, { ...generationBody(order), prompt: sentence(0, order.promptWords) }];
+    return [completions, { ...generationBody(order), prompt: makeSentence(0, order.promptWords) }];
   return [chat, { ...generationBody(order), messages: [{ role: "user", content: promptOf(order) }] }];
 }
 
@@ -175,7 +175,7 @@ const generationBody = (order: RequestPlan): object => ({
 const embeddingBody = (order: RequestPlan): object => ({
   model: order.model,
   // Each of the texts begins with a different word.
-  input: Array.from({ length: order.texts }, (_, i) => sentence(i, order.promptWords)),
+  input: Array.from({ length: order.texts }, (_, i) => makeSentence(i, order.promptWords)),
 });
 
 interface WholeAnswer {

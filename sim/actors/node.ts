@@ -2,13 +2,18 @@
  * A simulated node: an agent that speaks the real frames, with an engine that behaves as its kind and the request's
  * script define. The node records what it did with each job, so that the auditor can check charges and blame.
  */
-import { decode, encode } from "../../protocol/src/codec.ts";
+import { decodeFrame, encodeFrame } from "../../protocol/src/codec.ts";
 import type { Frame, JobHeader } from "../../protocol/src/frames.ts";
-import { JobJoiner } from "../../protocol/src/jobs.ts";
-import { gatewaySubject, nodeStateSubject, nodeSubject, STATE_REQUEST } from "../../protocol/src/subjects.ts";
+import { JobJoiner } from "../../protocol/src/job-pieces.ts";
+import {
+  gatewaySubject,
+  nodeStateSubject,
+  nodeSubject,
+  STATE_REQUEST_SUBJECT,
+} from "../../protocol/src/nats-subjects.ts";
 import type { AnswerScript, NodeKind, NodePlan } from "../plan.ts";
 import type { NodeLink } from "../world/network.ts";
-import { sentence } from "../world/words.ts";
+import { makeSentence } from "../world/words.ts";
 import type { World } from "../world/world.ts";
 import { THINKING_MODEL, VECTOR_WIDTH } from "./catalogue.ts";
 import { embeddingOf } from "./embedding.ts";
@@ -102,8 +107,9 @@ export class SimNode {
     this.#scriptOf = knows.scriptOf;
     this.#standing = knows.standing;
     this.#link = world.network.node(id, {
-      patterns: [nodeSubject(id), STATE_REQUEST],
-      receive: (subject, payload) => (subject === STATE_REQUEST ? this.#tell() : this.#hear(decode(payload))),
+      patterns: [nodeSubject(id), STATE_REQUEST_SUBJECT],
+      receive: (subject, payload) =>
+        subject === STATE_REQUEST_SUBJECT ? this.#tell() : this.#hear(decodeFrame(payload)),
       dropped: (by) => this.#dropped(by),
     });
     world.scheduler.every(REPORT_EVERY_MS, () => this.#tell());
@@ -188,7 +194,7 @@ export class SimNode {
     const busy = this.#running.size;
     const json_schema = this.plan.formats ? models : [];
     const state = { protocol: "1.3", agent: "simulated", slots, busy, models, json_schema, ...EARLY };
-    this.#link.publish(nodeStateSubject(this.id), encode({ kind: "state", state }));
+    this.#link.publish(nodeStateSubject(this.id), encodeFrame({ kind: "state", state }));
   }
 
   #hear(frame: Frame): void {
@@ -279,10 +285,10 @@ export class SimNode {
     else if (kind === "empty deltas") this.#sayNothing(running);
     else if (running.header.endpoint === "embedding") this.#embed(running, script, kind);
     else if (kind === "fast") {
-      this.#output(running, answer(sentence(0, Math.max(script.words, 200))));
+      this.#output(running, answer(makeSentence(0, Math.max(script.words, 200))));
       this.#done(running);
     } else if (kind === "constant") {
-      this.#output(running, answer(sentence(4, 3)));
+      this.#output(running, answer(makeSentence(4, 3)));
       this.#done(running);
     } else if (kind === "white space") {
       for (const text of [" river", ...Array.from({ length: 4 }, () => " ".repeat(512))])
@@ -290,7 +296,7 @@ export class SimNode {
       this.#done(running);
     } else if (BREAKS.includes(kind)) {
       // These kinds of nodes send some output first, and then something that the protocol forbids.
-      this.#output(running, answer(sentence(0, 2)));
+      this.#output(running, answer(makeSentence(0, 2)));
       this.#after(running, 30, () => this.#misbehave(running, kind));
     } else {
       const spoken = kind === "overrun" ? overrunning(script) : script;
@@ -351,7 +357,7 @@ export class SimNode {
     else {
       running.seq += kind === "gap" ? 3 : -1;
       if (isEmbedding) this.#vectors(running, [embeddingOf("x")], { counts: false });
-      else this.#output(running, answer(sentence(2, 1)), { counts: false });
+      else this.#output(running, answer(makeSentence(2, 1)), { counts: false });
     }
     this.#end(running, kind === "failing" ? "failed" : "broken");
   }
@@ -451,7 +457,7 @@ export class SimNode {
   }
 
   #say(gateway: string, frame: Sendable): void {
-    this.#raw(gateway, encode(frame));
+    this.#raw(gateway, encodeFrame(frame));
   }
 
   #raw(gateway: string, bytes: Uint8Array): void {

@@ -1,6 +1,6 @@
 /** Divides an engine's output for a job into the pieces that its agent sends. */
 import type { AnswerScript } from "../plan.ts";
-import { countWords, sentence, textBeforeStop } from "../world/words.ts";
+import { countWords, makeSentence, textBeforeStop } from "../world/words.ts";
 import { THINKING_TAGS } from "./catalogue.ts";
 
 export interface OutputPiece {
@@ -23,7 +23,7 @@ interface Manner {
 export function outputPieces(script: AnswerScript, { thinks, stop, wordsMax }: Manner): OutputPiece[] {
   const thinkWords = thinks === null ? 0 : Math.min(script.thinkWords, wordsMax);
   const wordsLeft = wordsMax - thinkWords;
-  const words = Math.min(countWords(textBeforeStop(sentence(0, script.words), stop)), wordsLeft);
+  const words = Math.min(countWords(textBeforeStop(makeSentence(0, script.words), stop)), wordsLeft);
   const pieces: OutputPiece[] = [];
   if (thinks === "by tags") pieces.push(...tag(THINKING_TAGS.open));
   for (const text of chunks(thinkWords, script.perDelta))
@@ -45,5 +45,5 @@ function tag(text: string): OutputPiece[] {
 
 function chunks(words: number, perChunk: number): string[] {
   const count = Math.ceil(words / perChunk);
-  return Array.from({ length: count }, (_, i) => sentence(i * perChunk, Math.min(perChunk, words - i * perChunk)));
+  return Array.from({ length: count }, (_, i) => makeSentence(i * perChunk, Math.min(perChunk, words - i * perChunk)));
 }

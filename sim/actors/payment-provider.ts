@@ -9,7 +9,7 @@ import { inCents, type PaymentEventContent, type ProviderEvent } from "../../gat
 import type { PlanItem } from "../plan.ts";
 import { retryUntilDone } from "../stage/retry-until-done.ts";
 import type { WorldParticipants } from "../stage/stage.ts";
-import { EPOCH_MS } from "../world/process-life.ts";
+import { WORLD_START_MS } from "../world/process-life.ts";
 
 type PaymentItem = Extract<PlanItem, { do: "payment" }>;
 
@@ -52,7 +52,7 @@ export function simulatePayment(stage: WorldParticipants, item: PaymentItem): vo
   if (item.seen === "paid") stage.credit(accountId, amount - away);
   for (const [i, told] of steps.entries())
     world.scheduler.after(1 + i * (item.stepMs ?? STEP_MS), () => {
-      const occurredAt = new Date(EPOCH_MS + Math.floor(world.scheduler.nowMs / 1_000) * 1_000);
+      const occurredAt = new Date(WORLD_START_MS + Math.floor(world.scheduler.nowMs / 1_000) * 1_000);
       for (const news of told)
         tell(stage, { id: `evt_${world.newId()}`, type: news.kind, live: true, occurredAt, news });
     });

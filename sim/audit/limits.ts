@@ -5,7 +5,7 @@
  */
 import type { ClientObservation } from "../actors/client.ts";
 import type { WorldParticipants } from "../stage/stage.ts";
-import { EPOCH_MS } from "../world/process-life.ts";
+import { WORLD_START_MS } from "../world/process-life.ts";
 import type { RequestRecord } from "../world/store/ledger-model.ts";
 
 /**
@@ -76,7 +76,7 @@ function auditCounts({ world, sights, builders }: WorldParticipants): void {
   const admitted = new Map<string, number>();
   for (const { ask, status, code, askedMs } of sights) {
     const limit = builders[ask.account]?.key.requestsPerMinute ?? null;
-    const inMinuteMs = (EPOCH_MS + askedMs) % MINUTE_MS;
+    const inMinuteMs = (WORLD_START_MS + askedMs) % MINUTE_MS;
     const isCounted = status !== 401 && status !== null && code !== "rate_limit_requests";
     if (limit === null || !isCounted || inMinuteMs > MINUTE_MS - COUNTED_MS_MAX) continue;
     const window = `${ask.account} ${minuteOf(askedMs)}`;
@@ -129,7 +129,7 @@ function tokensOf(record: RequestRecord | undefined): number {
   return record.promptTokens + record.completionTokens;
 }
 
-const minuteOf = (atMs: number): number => Math.floor((EPOCH_MS + atMs) / MINUTE_MS);
+const minuteOf = (atMs: number): number => Math.floor((WORLD_START_MS + atMs) / MINUTE_MS);
 
 const DEFAULT_IN_FLIGHT = 64;
 

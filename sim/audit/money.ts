@@ -5,7 +5,7 @@
  */
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import type { WorldParticipants } from "../stage/stage.ts";
-import { EPOCH_MS } from "../world/process-life.ts";
+import { WORLD_START_MS } from "../world/process-life.ts";
 
 /** Runs after every statement about payouts. */
 export function auditPayouts({ world, hosts, payoutHoldDays }: WorldParticipants): void {
@@ -31,7 +31,7 @@ export function auditPayouts({ world, hosts, payoutHoldDays }: WorldParticipants
  */
 export function auditSetOffs({ world, hosts }: WorldParticipants): void {
   const { payouts } = world.store.tables;
-  const nowMs = EPOCH_MS + world.scheduler.nowMs;
+  const nowMs = WORLD_START_MS + world.scheduler.nowMs;
   const batches = [...payouts.batches.values()];
   const lines = batches.flatMap(({ createdMs, paidMs, lines: all }) =>
     all.map((line) => ({ ...line, isNew: createdMs === nowMs, isOpen: paidMs === null })),

@@ -24,7 +24,7 @@ import {
   type UniformRandom,
 } from "../../gateway/src/trust/spot-checks/testing.ts";
 import { decide, nextStep, type Opinion } from "../../gateway/src/trust/spot-checks/verdict.ts";
-import { HONEST_NOISE, type HostAction, honestAction, type Strategy } from "./strategies.ts";
+import { HONEST_SCORE_NOISE, type HostAction, honestAction, type Strategy } from "./strategies.ts";
 
 /** The default of SPOT_CHECK_FALSE_ALARMS. */
 const FALSE_ALARMS = 1e-4;
@@ -218,7 +218,7 @@ function logprobsOf(
   asked: Asked,
   roll: UniformRandom,
 ): number[] {
-  const own = { ...asked, noise: pick(HONEST_NOISE, roll), ...served };
+  const own = { ...asked, noise: pick(HONEST_SCORE_NOISE, roll), ...served };
   if (!cached) return simulateLogprobs(own, roll);
   // A fluent answer to another prompt, of which only the beginning is unlikely.
   const opening = simulateLogprobs({ ...own, tokens: Math.min(OPENING, own.tokens), text: "junk" }, roll);

@@ -7,7 +7,7 @@ import type { SimulatedServer, UniformRandom } from "../../gateway/src/trust/spo
 
 const HONEST_COST = 0.4;
 /** The noise in scores of honest machines, which differ in hardware and in builds of the same quantisation. */
-export const HONEST_NOISE = [0.02, 0.05, 0.1, 0.15];
+export const HONEST_SCORE_NOISE = [0.02, 0.05, 0.1, 0.15];
 
 export type HostAction =
   /** The node completes the job. `served` describes how it produced the answer. */
@@ -39,7 +39,7 @@ export interface Strategy {
 
 const honestly = (noise: number): HostAction => ({ does: "answer", served: { noise }, cost: HONEST_COST });
 export const honestAction = (roll: UniformRandom): HostAction =>
-  honestly(HONEST_NOISE[Math.floor(roll() * HONEST_NOISE.length)] as number);
+  honestly(HONEST_SCORE_NOISE[Math.floor(roll() * HONEST_SCORE_NOISE.length)] as number);
 const junk: HostAction = { does: "answer", served: { text: "junk" }, cost: 0 };
 const smaller: HostAction = { does: "answer", served: { noise: 2.5 }, cost: 0.1 };
 const poorlyQuantised: HostAction = { does: "answer", served: { noise: 1.2 }, cost: 0.2 };
@@ -54,7 +54,11 @@ const oneIn =
 
 export const STRATEGIES: Strategy[] = [
   { name: "honest", honest: true, act: ({ roll }) => honestAction(roll) },
-  { name: "honest, on the machine that differs most", honest: true, act: () => honestly(Math.max(...HONEST_NOISE)) },
+  {
+    name: "honest, on the machine that differs most",
+    honest: true,
+    act: () => honestly(Math.max(...HONEST_SCORE_NOISE)),
+  },
   { name: "junk from the start", act: () => junk },
   { name: "a loop of words", act: () => ({ does: "answer", served: { text: "loop" }, cost: 0 }) },
   { name: "a smaller model", act: () => smaller },

@@ -60,7 +60,7 @@ export const MUTATIONS: Mutation[] = [
   },
   {
     name: "spools of dead gateways are not read",
-    file: `${LEDGER}replay.ts`,
+    file: `${LEDGER}spool-replay.ts`,
     find: "for (const name of await disk.readdir(directory)) {",
     replace: "for (const name of [] as string[]) {",
   },
@@ -108,7 +108,7 @@ export const MUTATIONS: Mutation[] = [
   },
   {
     name: "who left is worked for to the end",
-    file: `${DISPATCH}attempt-limits.ts`,
+    file: `${DISPATCH}attempts.ts`,
     find: '      signal.addEventListener("abort", onAbort);\n',
     replace: "",
   },
@@ -205,8 +205,8 @@ export const MUTATIONS: Mutation[] = [
   {
     name: "failures are hardly counted",
     file: "gateway/src/base/node-thresholds.ts",
-    find: "FAILURES_MAX = 5",
-    replace: "FAILURES_MAX = 50",
+    find: "QUARANTINE_FAILURES_MIN = 5",
+    replace: "QUARANTINE_FAILURES_MIN = 50",
   },
   {
     name: "a refused prompt counts as the node's failure",

@@ -4,7 +4,7 @@
  */
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import type { Plan } from "../plan.ts";
-import { simulate } from "../simulate.ts";
+import { simulateWorld } from "../simulate.ts";
 import type { TokenCounting } from "../tokens.ts";
 import type { LedgerEntry } from "../world/store/ledger-model.ts";
 import type { CommittedStatements } from "../world/store/store.ts";
@@ -60,7 +60,7 @@ export async function recordWorld(plan: Plan, tokens: TokenCounting): Promise<Re
   let start: Pick<Recording, "accounts" | "credits" | "keys" | "ownedWith"> | undefined;
   // Ignores broken rules, which `npm run sim` reports: such a world ends early, and its ledger can be replayed like any
   // other.
-  await simulate(plan, tokens, {
+  await simulateWorld(plan, tokens, {
     begun(begun) {
       world = begun;
       start = startOf(begun);

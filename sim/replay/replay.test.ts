@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { openTestDatabase } from "../../gateway/src/db/testing.ts";
 import { drawPlan } from "../draw-plan.ts";
-import { loadTokens, type TokenCounting } from "../tokens.ts";
+import { loadTokenCounting, type TokenCounting } from "../tokens.ts";
 import { type Recording, recordWorld } from "./record.ts";
 import { replayRecording } from "./replay.ts";
 
@@ -15,7 +15,7 @@ const MINUTES = 0.5;
 
 let tokens: TokenCounting;
 before(async () => {
-  tokens = await loadTokens();
+  tokens = await loadTokenCounting();
 });
 
 /** Replays a recording on a new database. `planted`: a statement that changes the database before the replay. */

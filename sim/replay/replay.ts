@@ -5,7 +5,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type pg from "pg";
-import { EPOCH_MS } from "../world/process-life.ts";
+import { WORLD_START_MS } from "../world/process-life.ts";
 import type { CommittedStatements } from "../world/store/store.ts";
 import type { Statement } from "../world/store/transactions.ts";
 import type { FinalLedger, Recording } from "./record.ts";
@@ -28,7 +28,7 @@ export async function replayRecording(client: pg.ClientBase, recording: Recordin
   const showTime = async (ms: number): Promise<void> => {
     if (ms === shown) return;
     shown = ms;
-    await client.query("select set_config('world.now', $1, false)", [new Date(EPOCH_MS + ms).toISOString()]);
+    await client.query("select set_config('world.now', $1, false)", [new Date(WORLD_START_MS + ms).toISOString()]);
   };
   await client.query(CLOCK);
   await showTime(0);

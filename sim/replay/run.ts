@@ -5,7 +5,7 @@
 import { parseArgs } from "node:util";
 import { openTestDatabase } from "../../gateway/src/db/testing.ts";
 import { drawPlan } from "../draw-plan.ts";
-import { loadTokens } from "../tokens.ts";
+import { loadTokenCounting } from "../tokens.ts";
 import { recordWorld } from "./record.ts";
 import { replayRecording } from "./replay.ts";
 
@@ -30,7 +30,7 @@ const minutes = Number(flags.minutes);
 if (from === undefined || to === undefined) throw new Error("--seeds must be two whole numbers, FROM-TO");
 if (!(minutes >= 0.1)) throw new Error("--minutes must be a number from 0.1 on");
 
-const tokens = await loadTokens();
+const tokens = await loadTokenCounting();
 let [worlds, statements, differing] = [0, 0, 0];
 for (let seed = Number(from); seed <= Number(to); seed++) {
   const recording = await recordWorld(drawPlan(seed, { minutes }), tokens);

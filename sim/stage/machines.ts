@@ -6,7 +6,7 @@ import type { World } from "../world/world.ts";
 
 const RESTART_AGAIN_MS = 2_000;
 
-export class Machine {
+export class GatewayMachine {
   readonly number: number;
   readonly skewMs: number;
   readonly disk: SimDisk;

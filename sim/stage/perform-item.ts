@@ -4,7 +4,7 @@ import { pico } from "../../gateway/src/base/money.ts";
 import { NODE_TOPIC } from "../../gateway/src/db/broadcast.ts";
 import { CHANGED_TOPICS } from "../../gateway/src/keys/keys.ts";
 import type { Payouts } from "../../gateway/src/operators/payouts.ts";
-import { CATALOGUES } from "../actors/catalogue.ts";
+import { CATALOGUE_VERSIONS } from "../actors/catalogue.ts";
 import { simulatePayment } from "../actors/payment-provider.ts";
 import type { PlanItem } from "../plan.ts";
 import { retryUntilDone } from "./retry-until-done.ts";
@@ -99,7 +99,7 @@ const DEEDS: Deeds = {
     stage.world.store.announce(CHANGED_TOPICS.api_key, key.id);
   },
   "reload catalogue": (stage) => {
-    stage.priceVersion = Math.min(CATALOGUES.length, stage.priceVersion + 1);
+    stage.priceVersion = Math.min(CATALOGUE_VERSIONS.length, stage.priceVersion + 1);
   },
   "quarantine node": (stage, { node: index, forMs }) => {
     const { store, network, scheduler } = stage.world;

@@ -5,7 +5,7 @@
 import { publicIdSuffix, type Uuid } from "../../gateway/src/base/ids.ts";
 import { makeSecret } from "../../gateway/src/keys/secrets.ts";
 import type { Meter } from "../../gateway/src/metering/meter.ts";
-import { CATALOGUES } from "../actors/catalogue.ts";
+import { CATALOGUE_VERSIONS } from "../actors/catalogue.ts";
 import { type ClientObservation, sendRequest } from "../actors/client.ts";
 import { type Deployment, PEPPER, type RunningGateway } from "../actors/gateway.ts";
 import { type JobFacts, SimNode } from "../actors/node.ts";
@@ -14,7 +14,7 @@ import type { AnswerScript, Plan, RequestPlan } from "../plan.ts";
 import type { NodeRecord } from "../world/store/nodes.ts";
 import type { KeyRow } from "../world/store/statements.ts";
 import type { World } from "../world/world.ts";
-import { Machine } from "./machines.ts";
+import { GatewayMachine } from "./machines.ts";
 
 /** The maximum duration of a request, whatever happens to it. */
 const REQUEST_MS_MAX = 200_000;
@@ -32,7 +32,7 @@ interface Builder {
 
 export class WorldParticipants {
   readonly world: World;
-  readonly machines: Machine[];
+  readonly machines: GatewayMachine[];
   readonly nodes: SimNode[] = [];
   readonly records: NodeRecord[];
   readonly builders: Builder[] = [];
@@ -60,10 +60,10 @@ export class WorldParticipants {
       world,
       limitsWhenAway: plan.limitsWhenAway,
       payoutHoldDays: this.payoutHoldDays,
-      catalogue: () => CATALOGUES[this.priceVersion - 1] as (typeof CATALOGUES)[number],
+      catalogue: () => CATALOGUE_VERSIONS[this.priceVersion - 1] as (typeof CATALOGUE_VERSIONS)[number],
       meter,
     };
-    this.machines = plan.gateways.map(({ skewMs }, number) => new Machine(deployment, { number, skewMs }));
+    this.machines = plan.gateways.map(({ skewMs }, number) => new GatewayMachine(deployment, { number, skewMs }));
     this.#populate(plan);
   }
 

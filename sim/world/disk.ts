@@ -4,9 +4,9 @@
  * to sync.
  */
 import { dirname } from "node:path";
-import type { Chance } from "@tollgate/stage/chance.ts";
+import type { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import type { Disk, DiskFile } from "../../gateway/src/ledger/disk.ts";
-import { EPOCH_MS, type ProcessLife } from "./process-life.ts";
+import { type ProcessLife, WORLD_START_MS } from "./process-life.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 interface Inode {
@@ -19,7 +19,7 @@ interface Inode {
 
 export class SimDisk {
   readonly #scheduler: Scheduler;
-  readonly #chance: Chance;
+  readonly #chance: SeededRandom;
   #inodes = 0;
   #names = new Map<string, Inode>();
   /** The file names at the last sync of their directories. */
@@ -31,7 +31,7 @@ export class SimDisk {
   /** The number of writes that failed because the disk was full. */
   refused = 0;
 
-  constructor(scheduler: Scheduler, chance: Chance) {
+  constructor(scheduler: Scheduler, chance: SeededRandom) {
     this.#scheduler = scheduler;
     this.#chance = chance;
   }
@@ -115,7 +115,7 @@ export class SimDisk {
       inode.now.copy(grown);
       grown.set(bytes, position);
       inode.now = grown;
-      inode.mtimeMs = EPOCH_MS + this.#scheduler.nowMs;
+      inode.mtimeMs = WORLD_START_MS + this.#scheduler.nowMs;
     };
     const sync = (): void => {
       if (this.isFull) throw trouble("EIO", path);
@@ -158,7 +158,7 @@ export class SimDisk {
   #create(path: string): Inode {
     this.#inodes += 1;
     const empty = Buffer.alloc(0);
-    const inode = { number: this.#inodes, now: empty, synced: empty, mtimeMs: EPOCH_MS + this.#scheduler.nowMs };
+    const inode = { number: this.#inodes, now: empty, synced: empty, mtimeMs: WORLD_START_MS + this.#scheduler.nowMs };
     this.#names.set(path, inode);
     return inode;
   }

@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { Chance } from "@tollgate/stage/chance.ts";
+import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
 import { DEFAULT_LIMITS, type Limits, LimitsUnavailable } from "../../gateway/src/limits/limits.ts";
 import { LimitCounts, memoryLimits } from "../../gateway/src/limits/memory.ts";
@@ -20,7 +20,7 @@ const TIGHT = { requestsPerMinute: 5, tokensPerMinute: 30, inFlight: 3 };
 
 class Bench {
   readonly scheduler = new Scheduler();
-  readonly server = new LimitsServer(this.scheduler, new Chance("ways"));
+  readonly server = new LimitsServer(this.scheduler, new SeededRandom("ways"));
   readonly life = new ProcessLife();
   readonly clock = processClock(this.life, this.scheduler);
 
@@ -68,7 +68,7 @@ describe("the simulated limits server", () => {
   test("makes the same decisions as the in-memory limits for random histories", async () => {
     const seed = process.env.TEST_SEED ?? String(Math.floor(Math.random() * 2 ** 31));
     for (let i = 0; i < HISTORIES; i++) {
-      const chance = new Chance(`${seed} ${i}`);
+      const chance = new SeededRandom(`${seed} ${i}`);
       const bench = new Bench();
       const board = new LimitCounts();
       const shared = [await bench.gateway(), await bench.gateway()];

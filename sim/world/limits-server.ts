@@ -4,10 +4,10 @@
  * implemented here a second time; limits-server.test.ts compares them with the limits in memory.
  */
 
-import type { Chance } from "@tollgate/stage/chance.ts";
+import type { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import type { RedisOptions } from "ioredis";
 import type { ScriptedRedis } from "../../gateway/src/limits/valkey-scripts.ts";
-import { EPOCH_MS, type ProcessLife } from "./process-life.ts";
+import { type ProcessLife, WORLD_START_MS } from "./process-life.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 const MINUTE_MS = 60_000;
@@ -27,7 +27,7 @@ type Emitted = "error" | "close" | "connect" | "ready";
 
 export class LimitsServer {
   readonly #scheduler: Scheduler;
-  readonly #chance: Chance;
+  readonly #chance: SeededRandom;
   #state: "well" | "hangs" | "dead" = "well";
   #windows = new Map<string, Window>();
   #leases = new Map<string, Map<string, number>>();
@@ -37,7 +37,7 @@ export class LimitsServer {
   /** Periods in which the server was unreachable, in virtual milliseconds; the last period may still be in progress. */
   readonly outages: { fromMs: number; toMs: number }[] = [];
 
-  constructor(scheduler: Scheduler, chance: Chance) {
+  constructor(scheduler: Scheduler, chance: SeededRandom) {
     this.#scheduler = scheduler;
     this.#chance = chance;
   }
@@ -109,7 +109,7 @@ export class LimitsServer {
   }
 
   #now(time: Word | undefined): number {
-    return time === "" || time === undefined ? EPOCH_MS + this.#scheduler.nowMs : Number(time);
+    return time === "" || time === undefined ? WORLD_START_MS + this.#scheduler.nowMs : Number(time);
   }
 
   #window(name: string, now: number): Window {
@@ -178,7 +178,7 @@ export class LimitsServer {
 interface ClientOptions {
   life: ProcessLife;
   scheduler: Scheduler;
-  chance: Chance;
+  chance: SeededRandom;
   server: LimitsServer;
   retryMs: (attempt: number) => number;
 }

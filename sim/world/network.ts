@@ -4,11 +4,11 @@
  * ends are lost. The plane never delivers a message twice, and never loses one in the middle of a connection.
  */
 
-import type { Chance } from "@tollgate/stage/chance.ts";
+import type { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import type { Dependency } from "../../gateway/src/base/dependency.ts";
 import { joinPayload, type Plane } from "../../gateway/src/plane/plane.ts";
 import { patternCovers } from "../../gateway/src/plane/subject-patterns.ts";
-import { STATE_REQUEST } from "../../protocol/src/subjects.ts";
+import { STATE_REQUEST_SUBJECT } from "../../protocol/src/nats-subjects.ts";
 import type { ProcessLife } from "./process-life.ts";
 import type { Scheduler } from "./scheduler.ts";
 
@@ -71,17 +71,17 @@ export const PLANE_UNREACHABLE = "the plane is unreachable";
 
 export class Network {
   readonly #scheduler: Scheduler;
-  readonly #chance: Chance;
+  readonly #chance: SeededRandom;
   readonly #gateways = new Map<string, GatewayLink>();
   readonly #nodes = new Map<string, NodeEntry>();
   /** The maximum delay of a message in milliseconds. */
   delayMsMax = 8;
   sent = 0;
   lost = 0;
-  /** Counts of messages by the second part of the subject (`protocol/src/subjects.ts`). */
+  /** Counts of messages by the second part of the subject (`protocol/src/nats-subjects.ts`). */
   readonly traffic = new Map<string, Traffic>();
 
-  constructor(scheduler: Scheduler, chance: Chance) {
+  constructor(scheduler: Scheduler, chance: SeededRandom) {
     this.#scheduler = scheduler;
     this.#chance = chance;
   }
@@ -222,7 +222,7 @@ export class Network {
     link.isUp = true;
     link.hears = true;
     link.health.isAway = false;
-    this.#publish(link, STATE_REQUEST, new Uint8Array(0));
+    this.#publish(link, STATE_REQUEST_SUBJECT, new Uint8Array(0));
     for (const run of link.back) run();
   }
 

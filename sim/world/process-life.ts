@@ -12,7 +12,7 @@ import type { Scheduler } from "./scheduler.ts";
  * The first moment of every simulated world: a few minutes before midnight on 31 May 2030, so that a day and a month
  * end in it.
  */
-export const EPOCH_MS = Date.UTC(2030, 4, 31, 23, 50);
+export const WORLD_START_MS = Date.UTC(2030, 4, 31, 23, 50);
 
 export class ProcessLife {
   /** The number of the machine that the process runs on. */
@@ -71,7 +71,7 @@ export function processClock(
   const isOver = (): boolean => !life.hears;
   const idle = (): void => {};
   return {
-    now: () => EPOCH_MS + scheduler.nowMs + skewMs,
+    now: () => WORLD_START_MS + scheduler.nowMs + skewMs,
     monotonic: () => scheduler.nowMs + originMs,
     after: (delayMs, task) => (life.mayAct() ? scheduler.after(delayMs, task, isOver) : idle),
     every: (periodMs, task) => (life.mayAct() ? scheduler.every(periodMs, task, isOver) : idle),

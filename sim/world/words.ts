@@ -5,7 +5,7 @@
 const WORDS = ["river", "market", "window", "garden", "engine", "letter", "winter", "bridge", "silver", "paper"];
 
 /** Returns this many words. Every word begins with a space, which makes it a token of its own. */
-export function sentence(from: number, count: number): string {
+export function makeSentence(from: number, count: number): string {
   let text = "";
   for (let i = 0; i < count; i++) text += ` ${WORDS[(from + i) % WORDS.length]}`;
   return text;

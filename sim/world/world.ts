@@ -1,12 +1,12 @@
 /** The parts of a simulated world besides its participants: time, randomness, the plane, the database, the trace. */
 
-import { Chance } from "@tollgate/stage/chance.ts";
+import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import { newIds, type Uuid } from "../../gateway/src/base/ids.ts";
 import { RecordedCanaries } from "../../gateway/src/trust/testing.ts";
 import { type FaultCounts, zeroFaultCounts } from "./faults.ts";
 import { LimitsServer } from "./limits-server.ts";
 import { Network } from "./network.ts";
-import { EPOCH_MS } from "./process-life.ts";
+import { WORLD_START_MS } from "./process-life.ts";
 import { Scheduler } from "./scheduler.ts";
 import { LedgerModel } from "./store/ledger-model.ts";
 import { NodeTable } from "./store/nodes.ts";
@@ -26,7 +26,7 @@ export class Violation extends Error {
 }
 
 export class World {
-  readonly chance: Chance;
+  readonly chance: SeededRandom;
   readonly scheduler = new Scheduler();
   readonly trace: Trace;
   readonly network: Network;
@@ -49,11 +49,11 @@ export class World {
 
   constructor(seed: number, { keepsTrace }: { keepsTrace: boolean }) {
     const { scheduler } = this;
-    this.chance = new Chance(String(seed));
+    this.chance = new SeededRandom(String(seed));
     this.trace = new Trace(scheduler, { keepsAll: keepsTrace });
     this.network = new Network(scheduler, this.chance.of("network"));
     this.limitsServer = new LimitsServer(scheduler, this.chance.of("limits"));
-    const now = (): number => EPOCH_MS + scheduler.nowMs;
+    const now = (): number => WORLD_START_MS + scheduler.nowMs;
     this.ledgerModel = new LedgerModel(now);
     const clock = { now } as Parameters<typeof newIds>[0];
     this.newId = newIds(clock, this.chance.of("ids"));

@@ -18,7 +18,7 @@ export interface OutgoingRequest {
 
 type Seen = Omit<RequestObservation, keyof PlannedRequest | "beganAt" | "endedAt">;
 
-export async function send(
+export async function sendObserved(
   errand: PlannedRequest,
   sending: OutgoingRequest,
   now: () => number,

@@ -2,10 +2,10 @@
  * Sends a steady mixed load by the table of kinds. Requests start without waiting for earlier ones, so requests that a
  * fault delays accumulate, as in production. Beyond a limit for this machine, requests are counted instead of sent.
  */
-import type { Chance } from "../chance.ts";
-import { type OutgoingRequest, send } from "./client.ts";
-import { drawText, REQUEST_KINDS, type RequestKind } from "./kinds.ts";
+import type { SeededRandom } from "../seeded-random.ts";
+import { type OutgoingRequest, sendObserved } from "./client.ts";
 import type { PlannedRequest, RequestObservation } from "./observation.ts";
+import { drawText, REQUEST_KINDS, type RequestKind } from "./request-kinds.ts";
 
 const TICK_MS = 50;
 /** The maximum number of requests in flight, more than the load ever has without a fault. */
@@ -21,7 +21,7 @@ export interface PayingAccount {
 /** The accounts that send requests, and where they send them. */
 export interface LoadAccounts {
   /** Returns the port for the next request. */
-  port: (chance: Chance) => number;
+  port: (chance: SeededRandom) => number;
   rich: PayingAccount[];
   poor: PayingAccount[];
   operatorCookie: string;
@@ -39,7 +39,7 @@ interface Load {
 
 interface LoadOptions {
   customers: LoadAccounts;
-  chance: Chance;
+  chance: SeededRandom;
   now: () => number;
 }
 
@@ -61,7 +61,7 @@ export function startLoad({ customers, chance, now }: LoadOptions): Load {
       return;
     }
     const { errand, sending } = makeErrand(kind, { customers, chance, nextCap });
-    const going = send(errand, sending, now)
+    const going = sendObserved(errand, sending, now)
       .then((sight) => void sights.push(sight))
       .finally(() => inFlight.delete(going));
     inFlight.add(going);
@@ -89,7 +89,7 @@ export function startLoad({ customers, chance, now }: LoadOptions): Load {
 
 interface Making {
   customers: LoadAccounts;
-  chance: Chance;
+  chance: SeededRandom;
   nextCap: () => number;
 }
 
@@ -133,7 +133,7 @@ const reading = (kind: string): PlannedRequest => ({
 function readingOf(
   { read }: RequestKind,
   { rich, operatorCookie, hostToken }: LoadAccounts,
-  chance: Chance,
+  chance: SeededRandom,
 ): Omit<OutgoingRequest, "port"> {
   const headers = {
     builder: { authorization: `Bearer ${chance.pick(rich).key}` },

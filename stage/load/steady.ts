@@ -1,6 +1,6 @@
 /** Sends a steady mixed load until it is stopped, and then checks that every answer was complete and charged once. */
 import assert from "node:assert/strict";
-import type { Platform } from "../dev.ts";
+import type { Platform } from "../dev-platform.ts";
 import { assertBalanced, type RecordRow } from "../ledger-check.ts";
 import { readText, requestUuid } from "../raw-http.ts";
 import { eventually } from "../wait.ts";
@@ -11,7 +11,7 @@ interface Asked {
 }
 
 const SCRIPT = `#script ${JSON.stringify({ tokens: 20, delta_ms: 20 })}`;
-export const CHAT = {
+export const CHAT_REQUEST = {
   path: "/v1/chat/completions",
   body: { model: "tiny-3b", messages: [{ role: "user", content: SCRIPT }] },
 };
@@ -22,19 +22,19 @@ export const CHAT = {
 const PAUSE_MS = 100;
 /** The requests of the load; two senders repeat each of them. */
 const LOAD: Asked[] = [
-  CHAT,
-  { ...CHAT, body: { ...CHAT.body, stream: true } },
-  { ...CHAT, body: { ...CHAT.body, stream: true, stream_options: { include_usage: true } } },
+  CHAT_REQUEST,
+  { ...CHAT_REQUEST, body: { ...CHAT_REQUEST.body, stream: true } },
+  { ...CHAT_REQUEST, body: { ...CHAT_REQUEST.body, stream: true, stream_options: { include_usage: true } } },
   { path: "/v1/completions", body: { model: "tiny-3b", prompt: "once" } },
   { path: "/v1/embeddings", body: { model: "embed-m3", input: ["one", "two"] } },
   { path: "/v1/models" },
 ];
 
 /** Returns whether a gateway refused a request and asked for a retry; official clients retry automatically. */
-const isToldAgain = ({ status, headers }: Awaited<ReturnType<typeof ask>>): boolean =>
+const isToldAgain = ({ status, headers }: Awaited<ReturnType<typeof sendSteadyRequest>>): boolean =>
   status === 503 && headers.get("x-should-retry") === "true" && !headers.has("x-balancer");
 
-export async function ask(baseUrl: string, key: string, { path, body }: Asked) {
+export async function sendSteadyRequest(baseUrl: string, key: string, { path, body }: Asked) {
   const response = await fetch(`${baseUrl}${path}`, {
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     ...(body !== undefined && { method: "POST", body: JSON.stringify(body) }),
@@ -70,7 +70,7 @@ export async function startSteadyLoad({
     // Ends after an error, and also when a failed test has closed the gateways.
     while (!isOver && errors.length === 0) {
       try {
-        const answer = await ask(baseUrl, key, asked);
+        const answer = await sendSteadyRequest(baseUrl, key, asked);
         const { status, id, text } = answer;
         const isWhole = !isStream || (text.endsWith("data: [DONE]\n\n") && !text.includes('"error"'));
         if (status === 200 && isWhole) answered.set(id as string, asked);

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { ReadyFile } from "../dev.ts";
+import type { ReadyFile } from "../dev-platform.ts";
 import { bareEnvironment, newProcess, type Process } from "../process.ts";
 import { eventually } from "../wait.ts";
 

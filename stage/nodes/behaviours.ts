@@ -3,13 +3,13 @@
  * requests. These can, because prompts under test contain `MARK`: all other jobs are answered honestly, so that a test
  * can check one rule at a time.
  */
-import { normalise, unitVector } from "../../host/src/engines/prose.ts";
+import { makeUnitVector, normaliseVector } from "../../host/src/engines/prose.ts";
 import { DELTA_TEXT_BYTES_MAX, DELTAS_PER_FRAME_MAX } from "../../protocol/src/limits.ts";
-import type { Behaviour, Job } from "./hand-made.ts";
-import { pause } from "./pace.ts";
+import type { Behaviour, HandMadeJob } from "./hand-made-node.ts";
+import { pauseFor } from "./pace.ts";
 
 /** The text in every prompt that the behaviour under test must answer. */
-export const MARK = "[marked]";
+export const BEHAVIOUR_MARK = "[marked]";
 export const HONEST_ANSWER = "an honest answer of a few words";
 const VECTOR_WIDTH = 1024;
 const WHITE_SPACE_BYTES = 6 * 1024 * 1024;
@@ -20,16 +20,19 @@ const WHITE_SPACE_BYTES = 6 * 1024 * 1024;
 const EMPTY_EVERY_MS = 250;
 
 /** Returns the output as an engine would generate it: cut before the first stop string and at the maximum length. */
-function generated(job: Job, text: string): string {
+function generated(job: HandMadeJob, text: string): string {
   const cuts = (job.header.sampling.stop ?? []).map((stop) => text.indexOf(stop)).filter((at) => at >= 0);
   return text.slice(0, Math.min(text.length, ...cuts));
 }
 
 /** Gives the right answer to canaries (questions with known answers), and prose to everything else. */
-export function honest(answer: (job: Job) => string = () => HONEST_ANSWER, { delayMs = 0 } = {}): Behaviour {
+export function answerHonestly(
+  answer: (job: HandMadeJob) => string = () => HONEST_ANSWER,
+  { delayMs = 0 } = {},
+): Behaviour {
   return async (job) => {
     job.accept();
-    if (delayMs > 0) await pause(delayMs);
+    if (delayMs > 0) await pauseFor(delayMs);
     if ("input" in job.body) for (const [i, text] of job.body.input.entries()) job.vectors(i, [meaningOf(text)]);
     else {
       const text = generated(job, job.known ?? answer(job));
@@ -52,15 +55,15 @@ export function ignoreStopStrings(text: string): Behaviour {
 function meaningOf(text: string): Float32Array {
   const sum = new Float32Array(VECTOR_WIDTH);
   for (const word of text.toLowerCase().match(/\w+/g) ?? ["nothing"]) {
-    for (const [i, value] of unitVector(word, VECTOR_WIDTH).entries()) sum[i] = (sum[i] as number) + value;
+    for (const [i, value] of makeUnitVector(word, VECTOR_WIDTH).entries()) sum[i] = (sum[i] as number) + value;
   }
-  return normalise(sum);
+  return normaliseVector(sum);
 }
 
 export const onlyMarkedJobs =
-  (behaviour: Behaviour, otherwise: Behaviour = honest()): Behaviour =>
+  (behaviour: Behaviour, otherwise: Behaviour = answerHonestly()): Behaviour =>
   (job) =>
-    job.prompt.includes(MARK) ? behaviour(job) : otherwise(job);
+    job.prompt.includes(BEHAVIOUR_MARK) ? behaviour(job) : otherwise(job);
 
 /** Accepts the job and immediately reports that it is done, without output. */
 export const doNothing: Behaviour = (job) => {
@@ -69,23 +72,23 @@ export const doNothing: Behaviour = (job) => {
 };
 
 /** Answers everything with one constant that passes every published canary (question with a known answer). */
-export const constantAnswer: Behaviour = (job) => {
+export const giveConstantAnswer: Behaviour = (job) => {
   job.accept();
   if ("input" in job.body)
     job.vectors(
       0,
-      job.body.input.map(() => unitVector("constant", VECTOR_WIDTH)),
+      job.body.input.map(() => makeUnitVector("constant", VECTOR_WIDTH)),
     );
   else job.deltas(["12 Paris lighthouse"]);
   job.done();
 };
 
 /** Sends empty output repeatedly, for as long as the gateway allows. */
-export const emptyDeltas: Behaviour = async (job) => {
+export const sendEmptyDeltas: Behaviour = async (job) => {
   job.accept();
   while (!job.cancelled.aborted) {
     job.deltas([""]);
-    await pause(EMPTY_EVERY_MS);
+    await pauseFor(EMPTY_EVERY_MS);
   }
 };
 
@@ -108,7 +111,7 @@ export const sendTooMuchOutput: Behaviour = (job) => {
   job.done();
 };
 
-export const refusesPrompt: Behaviour = (job) => {
+export const refusePrompt: Behaviour = (job) => {
   job.accept();
   job.failed("prompt", "the prompt is too long for the context");
 };
@@ -135,7 +138,7 @@ export const PROTOCOL_VIOLATIONS: Record<string, Behaviour> = {
   "vectors where words are due": (job) => {
     job.accept();
     job.deltas(["some words"]);
-    job.vectors(0, [unitVector("x", VECTOR_WIDTH)]);
+    job.vectors(0, [makeUnitVector("x", VECTOR_WIDTH)]);
   },
   "acceptance twice": (job) => {
     job.accept();
@@ -148,7 +151,7 @@ export const PROTOCOL_VIOLATIONS: Record<string, Behaviour> = {
 export const WRONG_VECTORS: Record<string, Behaviour> = {
   "of another width": (job) => {
     job.accept();
-    job.vectors(0, [unitVector("x", 16)]);
+    job.vectors(0, [makeUnitVector("x", 16)]);
     job.done();
   },
   "of no number": (job) => {
@@ -158,7 +161,7 @@ export const WRONG_VECTORS: Record<string, Behaviour> = {
   },
   "too many": (job) => {
     job.accept();
-    job.vectors(0, [unitVector("x", VECTOR_WIDTH), unitVector("y", VECTOR_WIDTH)]);
+    job.vectors(0, [makeUnitVector("x", VECTOR_WIDTH), makeUnitVector("y", VECTOR_WIDTH)]);
     job.done();
   },
   "too few": (job) => {

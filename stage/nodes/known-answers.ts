@@ -7,6 +7,9 @@ export interface CanaryAnswers {
 }
 
 /** Returns the right answer, or undefined if the messages are not a canary. */
-export function knownAnswer({ answers }: CanaryAnswers, messages: readonly { content: string }[]): string | undefined {
+export function findKnownAnswer(
+  { answers }: CanaryAnswers,
+  messages: readonly { content: string }[],
+): string | undefined {
   return answers?.answerTo(messages) ?? answerPublishedCanary(messages.at(-1)?.content ?? "");
 }

@@ -1,10 +1,10 @@
 /**
  * Pauses in real time for hand-made nodes, like the delays of an agent and its engine. No test depends on their length.
  */
-export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+export const pauseFor = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Calls `run` at this interval; returns a function that ends the repetition. */
-export function every(ms: number, run: () => void): () => void {
+export function repeatEvery(ms: number, run: () => void): () => void {
   const timer = setInterval(run, ms);
   return () => clearInterval(timer);
 }

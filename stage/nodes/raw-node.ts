@@ -1,10 +1,10 @@
 /** A hand-made node with real credentials and a plain socket, which can break the protocol in any way. */
 import { connect, type Socket } from "node:net";
 import { keyFromSeed } from "../../gateway/src/plane/credentials/nkeys.ts";
-import { decode, FrameError } from "../../protocol/src/codec.ts";
+import { decodeFrame, FrameError } from "../../protocol/src/codec.ts";
 import type { Frame } from "../../protocol/src/frames.ts";
 import type { Host } from "../accounts.ts";
-import { type Credentials, enrol, type NodeRegistration } from "./hand-made.ts";
+import { type Credentials, enrolNode, type NodeRegistration } from "./hand-made-node.ts";
 
 /** A job that was offered to the node and has not ended. */
 export interface OpenJob {
@@ -34,7 +34,7 @@ export class RawNode {
   #wake = (): void => {};
 
   static async join(stage: { baseUrl: string }, host: Pick<Host, "token">, traits: NodeRegistration): Promise<RawNode> {
-    const { id, credentials } = await enrol(stage, host, traits);
+    const { id, credentials } = await enrolNode(stage, host, traits);
     return new RawNode(id, credentials);
   }
 
@@ -162,7 +162,7 @@ export class RawNode {
   #take(payload: Uint8Array): void {
     let frame: Frame;
     try {
-      frame = decode(payload);
+      frame = decodeFrame(payload);
     } catch (error) {
       if (error instanceof FrameError) throw new Error("the gateway sent a malformed frame", { cause: error });
       throw error;

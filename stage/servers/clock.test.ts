@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { newProcess } from "../process.ts";
 import { eventually } from "../wait.ts";
-import { openClock, whyNoClock } from "./clock.ts";
+import { explainMissingClock, openFakeClock } from "./clock.ts";
 
-const skip = whyNoClock() ?? false;
+const skip = explainMissingClock() ?? false;
 
 /** A program that prints every 50 ms the wall time, the monotonic time and the number of lines so far. */
 const TELLER = `
@@ -18,7 +18,7 @@ const TELLER = `
 test("a test can shift the wall clock of a running process without its timers and its monotonic clock", {
   skip,
 }, async (t) => {
-  const clock = await openClock();
+  const clock = await openFakeClock();
   const directory = await mkdtemp(join(tmpdir(), "tollgate-chaos-test-"));
   const teller = newProcess({
     name: "teller",

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { natsReleases } from "../../tools/nats-servers.ts";
-import { freePort, newProcess, type Process } from "../process.ts";
+import { findFreePort, newProcess, type Process } from "../process.ts";
 import { eventually } from "../wait.ts";
 
 interface NatsOptions {
@@ -49,7 +49,8 @@ export async function startNats({ release = "newest", size = 3 }: NatsOptions = 
   const binary = findBinary(release);
   const directory = await mkdtemp(join(tmpdir(), "tollgate-chaos-nats-"));
   const places: Place[] = [];
-  for (let i = 1; i <= size; i++) places.push({ name: String(i), port: await freePort(), route: await freePort() });
+  for (let i = 1; i <= size; i++)
+    places.push({ name: String(i), port: await findFreePort(), route: await findFreePort() });
   initialise(directory, places);
   const servers = places.map(({ name, port }) =>
     newProcess({

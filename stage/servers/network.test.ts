@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { newProcess } from "../process.ts";
-import { eventually, unlessHung } from "../wait.ts";
-import { openNetwork, whyNoNetwork } from "./network.ts";
+import { eventually, failIfHung } from "../wait.ts";
+import { explainMissingNetwork, openNetwork } from "./network.ts";
 
-const skip = (await whyNoNetwork()) ?? false;
+const skip = (await explainMissingNetwork()) ?? false;
 
 const SERVER = `
   require("node:http").createServer((_, answer) => answer.end("here")).listen(8080, process.argv[1]);
@@ -45,7 +45,7 @@ test("a test can disconnect a process from its network without closing connectio
   await eventually("TCP repeats its first packet, which nobody answers", () => isRepeating(network.far, 8080));
   assert.ok(network.isCut() && server.running());
   network.heal();
-  assert.equal(await unlessHung("what was asked over the cut cable is answered", asked), "here");
+  assert.equal(await failIfHung("what was asked over the cut cable is answered", asked), "here");
   assert.equal(await ask(), "here");
 });
 

@@ -29,7 +29,7 @@ const KEEPER = 'read -r _; ip netns del "$1"; ip link del "$2" 2>/dev/null';
 let made = 0;
 
 /** Returns why no network can be created here; undefined if it is possible. Creates one and removes it to find out. */
-export async function whyNoNetwork(): Promise<string | undefined> {
+export async function explainMissingNetwork(): Promise<string | undefined> {
   try {
     await (await openNetwork()).close();
     return undefined;

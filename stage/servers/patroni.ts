@@ -13,7 +13,7 @@ import { chooseRunAs, spawnOptions } from "../../gateway/src/db/embedded/user.ts
 import { newAuthority } from "../../gateway/src/plane/credentials/x509.ts";
 import { pythonPath, pythonTool } from "../../tools/python-tools.ts";
 import { isOnPath } from "../../tools/servers.ts";
-import { freePort, killTree, newProcess, type Process } from "../process.ts";
+import { findFreePort, killTree, newProcess, type Process } from "../process.ts";
 import { eventually } from "../wait.ts";
 import { openSwitchableProxy, type SwitchableProxy } from "./switchable-proxy.ts";
 
@@ -80,7 +80,7 @@ interface MemberState {
 }
 
 /** Returns why Patroni cannot run here; undefined if it can. */
-export function whyNoPatroni(): string | undefined {
+export function explainMissingPatroni(): string | undefined {
   const missing = Object.values(BINARIES).filter((binary) => !isOnPath(binary));
   if (pythonTool("patroni") === undefined) missing.push("patroni");
   return missing.length === 0 ? undefined : `${missing.join(", ")}: not installed`;
@@ -101,7 +101,7 @@ export async function startPatroni(options: ClusterOptions): Promise<PatroniClus
   await etcd.process.start();
 
   const newMember = async (name: string): Promise<Member> => {
-    const [port, restPort] = [await freePort(), await freePort()];
+    const [port, restPort] = [await findFreePort(), await findFreePort()];
     const front = await openSwitchableProxy({ port });
     const data = join(directory, name);
     const sockets = join(directory, `${name}.socket`);
@@ -291,7 +291,7 @@ async function patroniConfig(directory: string, synchronous: boolean): Promise<s
 }
 
 async function newEtcd(directory: string, runAs: RunAs): Promise<{ port: number; process: Process }> {
-  const [port, peerPort] = [await freePort(), await freePort()];
+  const [port, peerPort] = [await findFreePort(), await findFreePort()];
   const [url, peerUrl] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${peerPort}`];
   const ready = async (): Promise<boolean> => (await fetch(`${url}/health`).catch(() => undefined))?.status === 200;
   const command = [
@@ -306,7 +306,7 @@ async function newEtcd(directory: string, runAs: RunAs): Promise<{ port: number;
 }
 
 async function newHaproxy(directory: string, members: Member[]): Promise<{ port: number; process: Process }> {
-  const port = await freePort();
+  const port = await findFreePort();
   let text = (await readFile(join(DEPLOY, "haproxy.cfg"), "utf8")).replace(
     "bind 127.0.0.1:5432",
     `bind 127.0.0.1:${port}`,

@@ -4,7 +4,7 @@
  * fault stopped.
  */
 
-import { until } from "../process.ts";
+import { waitUntil } from "../process.ts";
 import { eventually } from "../wait.ts";
 import type { PostgresServer } from "./postgres-server.ts";
 
@@ -54,11 +54,11 @@ export function newOperator(servers: { primary: PostgresServer; standby: Postgre
     const { primary } = servers;
     mode = "changing";
     await switchTo("ANY 1 (*)");
-    await until("the primary counts its standby", 10_000, async () => (await following(primary)) === "quorum");
+    await waitUntil("the primary counts its standby", 10_000, async () => (await following(primary)) === "quorum");
     await pause(HEARD_AFTER_MS);
     // From now on every commit waits for the standby; earlier commits must reach the standby too.
     const mark = await end(primary);
-    await until("the standby has everything", 10_000, () => hasUpTo(primary, mark));
+    await waitUntil("the standby has everything", 10_000, () => hasUpTo(primary, mark));
     mode = "together";
   };
   const makeAnew = async (): Promise<void> => {

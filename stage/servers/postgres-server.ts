@@ -10,7 +10,7 @@ import { type Binaries, binaryPath } from "../../gateway/src/db/embedded/binarie
 import { createCluster, SUPERUSER } from "../../gateway/src/db/embedded/cluster.ts";
 import { serverArguments } from "../../gateway/src/db/embedded/server.ts";
 import { type ProcessUser, runToCompletion, spawnOptions } from "../../gateway/src/db/embedded/user.ts";
-import { freePort, newProcess, type Process } from "../process.ts";
+import { findFreePort, newProcess, type Process } from "../process.ts";
 import { type Disk, openDisk } from "./disk.ts";
 
 export interface PostgresServer {
@@ -98,7 +98,7 @@ interface ServerOptions {
 export async function newPostgresServer(options: ServerOptions): Promise<PostgresServer> {
   const { name, directory, binaries, runAs, diskMb } = options;
   const disk = await openDisk(join(directory, name), { sizeMb: diskMb, owner: runAs });
-  const [cluster, port] = [join(disk.path, "cluster"), await freePort()];
+  const [cluster, port] = [join(disk.path, "cluster"), await findFreePort()];
   const sockets = join(directory, `${name}.socket`);
   await mkdir(sockets, { mode: 0o700 });
   if (runAs) await chown(sockets, runAs.uid, runAs.gid);

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
 import { findValkeyServer } from "../../gateway/src/limits/testing.ts";
-import { freePort, newProcess } from "../process.ts";
+import { findFreePort, newProcess } from "../process.ts";
 
 export interface Valkey {
   readonly url: string;
@@ -29,7 +29,7 @@ export async function startValkey(): Promise<Valkey> {
   const binary = findValkeyServer();
   if (binary === undefined) throw new Error("neither valkey-server nor redis-server is installed");
   const directory = await mkdtemp(join(tmpdir(), "tollgate-chaos-valkey-"));
-  const port = await freePort();
+  const port = await findFreePort();
   const server = newProcess({
     name: "valkey",
     command: [binary, "--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"],

@@ -1,6 +1,14 @@
 /** Prints records as a table with headers, or one record as a list of properties. */
 import type { Terminal } from "./terminal.ts";
-import { alignProperties, type Paint, PLAIN, table as rowsOf, sanitise, textWidth, truncate } from "./text.ts";
+import {
+  alignProperties,
+  alignRows,
+  type Paint,
+  PLAIN_PAINT,
+  sanitiseForTerminal,
+  textWidth,
+  truncate,
+} from "./text.ts";
 
 /** How cells are aligned. `money`: at the decimal point. */
 type Align = "left" | "right" | "money";
@@ -15,17 +23,17 @@ export interface Column<Row> {
 
 /** The table's maximum width and colors. Output to a pipe is not limited in width. */
 type Look = Pick<Terminal, "watched" | "columns" | "paint">;
-const ALL: Look = { watched: false, columns: 0, paint: PLAIN };
+const ALL: Look = { watched: false, columns: 0, paint: PLAIN_PAINT };
 const LAST_COLUMNS_MIN = 12;
 
 /**
  * Prints a line of headers and a line per row, with two spaces between columns. On a terminal, the last column is cut
  * where it would wrap.
  */
-export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[], look: Look = ALL): string {
+export function formatTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[], look: Look = ALL): string {
   const { paint } = look;
   const laid = columns.map(({ align, cell }) => {
-    const cells = rows.map((row) => sanitise(String(cell(row))));
+    const cells = rows.map((row) => sanitiseForTerminal(String(cell(row))));
     return align === "money" ? pointed(cells) : cells;
   });
   const widths = laid.map((cells, i) => Math.max(...[columns[i]?.title ?? "", ...cells].map(textWidth)));
@@ -33,7 +41,7 @@ export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]
   const last = columns.length - 1;
   const room = Math.max(LAST_COLUMNS_MIN, look.columns - before);
   const fit = (text: string, i: number): string => (look.watched && i === last ? truncate(text, room) : text);
-  const lines = rowsOf(
+  const lines = alignRows(
     [
       columns.map(({ title }) => paint.strong(title)),
       ...rows.map((row, at) =>
@@ -49,9 +57,9 @@ export function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]
 }
 
 /** Prints one record, with a line for each property that has a value. */
-export function propertyList(of: Record<string, string | number | undefined>, { paint }: Look = ALL): string {
+export function formatProperties(of: Record<string, string | number | undefined>, { paint }: Look = ALL): string {
   const rows = Object.entries(of).filter((row) => row[1] !== undefined && row[1] !== "");
-  return alignProperties(rows.map(([name, value]) => [paint.dim(name), sanitise(String(value))])).join("\n");
+  return alignProperties(rows.map(([name, value]) => [paint.dim(name), sanitiseForTerminal(String(value))])).join("\n");
 }
 
 function pointed(cells: string[]): string[] {

@@ -10,13 +10,13 @@ export interface BaseCommandContext {
   env: Record<string, string | undefined>;
 }
 
-export interface Command<Context = BaseCommandContext> extends CommandShape {
+export interface Command<Context = BaseCommandContext> extends CommandDeclaration {
   /** Returns the exit code. */
   run: (given: CommandInput, context: Context) => Promise<number>;
 }
 
 /** The arguments and flags that a command accepts. */
-export interface CommandShape {
+export interface CommandDeclaration {
   /** The command's purpose in one line. */
   help: string;
   /** The arguments after the command's name, in order: `{ ACCOUNT: { help: "the account's id" } }`. */
@@ -56,7 +56,7 @@ export const JSON_FLAG: Record<string, Flag> = { json: { help: "print JSON, for 
 /**
  * A table of commands without their functions. It is enough to parse a command line and to print help and completions.
  */
-export interface ShapeTable<C extends CommandShape = CommandShape> {
+export interface CommandDeclarations<C extends CommandDeclaration = CommandDeclaration> {
   program: string;
   version: string;
   help: string;
@@ -71,7 +71,7 @@ export interface ShapeTable<C extends CommandShape = CommandShape> {
   groups: Record<string, { help: string; more?: string[]; example?: string }>;
 }
 
-export type CommandTable<Context = BaseCommandContext> = ShapeTable<Command<Context>>;
+export type CommandTable<Context = BaseCommandContext> = CommandDeclarations<Command<Context>>;
 
 /** Formats the allowed values of a flag: `builder or host`, `one of a, b, c`. */
 export const formatChoices = (words: readonly string[]): string =>

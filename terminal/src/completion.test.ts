@@ -4,10 +4,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
-import type { ShapeTable } from "./command.ts";
+import type { CommandDeclarations } from "./command.ts";
 import { completionScript } from "./completion.ts";
 
-const LIBRARY: ShapeTable = {
+const LIBRARY: CommandDeclarations = {
   program: "lib-rary",
   version: "1.2.3",
   help: "books",

@@ -2,14 +2,14 @@
  * The command `completion bash|zsh|fish`: prints shell scripts that complete commands, flags and values from the table
  * of commands.
  */
-import type { BaseCommandContext, Command, Flag, ShapeTable } from "./command.ts";
-import { nextWords } from "./parse-command-line.ts";
+import type { BaseCommandContext, Command, CommandDeclarations, Flag } from "./command.ts";
+import { listNextWords } from "./parse-command-line.ts";
 
 const SHELLS = ["bash", "zsh", "fish"] as const;
 const HELP: Record<string, Flag> = { help: { help: "show help" } };
 
 /** The `completion` command. `table` is a function, because the table contains this command itself. */
-export function completion(program: string, table: () => ShapeTable): Command<BaseCommandContext> {
+export function completion(program: string, table: () => CommandDeclarations): Command<BaseCommandContext> {
   return {
     help: "print the completion script of a shell",
     args: { SHELL: { help: "which shell", oneOf: SHELLS } },
@@ -26,7 +26,7 @@ export function completion(program: string, table: () => ShapeTable): Command<Ba
   };
 }
 
-export function completionScript(table: ShapeTable, shell: (typeof SHELLS)[number]): string {
+export function completionScript(table: CommandDeclarations, shell: (typeof SHELLS)[number]): string {
   return { bash, zsh, fish }[shell](table.program, placesOf(table));
 }
 
@@ -40,7 +40,7 @@ interface Place {
   flags: [name: string, flag: Flag][];
 }
 
-function placesOf(table: ShapeTable): Place[] {
+function placesOf(table: CommandDeclarations): Place[] {
   const { commands, groups } = table;
   const paths = new Set(
     Object.keys(commands).flatMap((name) => {
@@ -56,7 +56,7 @@ function placesOf(table: ShapeTable): Place[] {
     };
     return {
       path,
-      words: nextWords(table, path).map((word) => [word, helpOf(word)]),
+      words: listNextWords(table, path).map((word) => [word, helpOf(word)]),
       values: Object.values(command?.args ?? {})[0]?.oneOf ?? [],
       flags: Object.entries({ ...command?.flags, ...HELP }),
     };

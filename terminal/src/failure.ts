@@ -1,8 +1,8 @@
 /** Prints a failed command's error: one line with the problem and the next step. The stack is printed only on request. */
 import { CommandError, UsageError } from "./errors.ts";
-import { sanitise } from "./text.ts";
+import { sanitiseForTerminal } from "./text.ts";
 
-export interface Failure {
+export interface CommandFailure {
   /** What happened, with the value concerned. */
   message: string;
   /** Where the command looked or what it tried, one line each. */
@@ -29,9 +29,9 @@ export function explainFailure(
   program: string,
   explain: ExplainError = () => undefined,
   usual = UNKNOWN,
-): Failure {
+): CommandFailure {
   const { message, next, code } = described(error, program, explain);
-  const line = (text: string): string => sanitise(text.split("\n")[0] ?? "").replaceAll(SECRET, "$1_…");
+  const line = (text: string): string => sanitiseForTerminal(text.split("\n")[0] ?? "").replaceAll(SECRET, "$1_…");
   const details = error instanceof CommandError ? error.details.map(line) : [];
   const exitCode = error instanceof UsageError ? 2 : 1;
   return { message: line(message), details, next: next ?? usual, code, exitCode };
@@ -44,7 +44,7 @@ function described(error: unknown, program: string, explain: ExplainError): Retu
   if (error instanceof CommandError) return { message: error.message, next: error.next };
   const known = explain(error);
   if (known !== undefined) return known;
-  const system = systemFailure(error);
+  const system = explainSystemError(error);
   const own = String((error as Error)?.message ?? error);
   // An error that wraps a system error is shown with its own message, which names what was tried.
   const saysMore = system !== undefined && (error as SystemError).code === undefined && !EMPTY.test(own);
@@ -119,7 +119,7 @@ const SYSTEM: Record<string, Words> = {
 };
 
 /** Finds the first operating-system error among an error, its causes and the errors it collects, and explains it. */
-export function systemFailure(error: unknown): { message: string; next: string } | undefined {
+export function explainSystemError(error: unknown): { message: string; next: string } | undefined {
   for (const one of chainOf(error)) {
     const words = SYSTEM[(one as SystemError).code ?? ""];
     if (words !== undefined) return words(one as SystemError);
@@ -135,7 +135,7 @@ function* chainOf(error: unknown): Generator<Error> {
 }
 
 /** Formats a failure as `what happened. Next: what to do`. */
-export function failureLine({ message, next }: Failure): string {
+export function formatFailureLine({ message, next }: CommandFailure): string {
   return `${message.replace(/\.$/, "")}${message.endsWith("?") ? "" : "."} Next: ${next}`;
 }
 
@@ -143,7 +143,7 @@ export function failureLine({ message, next }: Failure): string {
  * The stack traces of an error and its causes. Messages are left out, because they may quote a file that contains a
  * secret.
  */
-export function stackTraces(error: unknown): string[] {
+export function collectStackTraces(error: unknown): string[] {
   return [...chainOf(error)].flatMap(({ name, stack = "" }) => [
     `  ${name}`,
     ...stack.split("\n").filter((line) => line.startsWith("    at ")),

@@ -1,6 +1,6 @@
 /** Reads flags from the tokens of Node's `parseArgs`, and collects every mistake. */
 import { type ParseArgsConfig, parseArgs } from "node:util";
-import { nearestWord } from "./nearest-word.ts";
+import { findNearestWord } from "./nearest-word.ts";
 
 /** The definition of a flag. */
 interface KnownFlag {
@@ -46,7 +46,7 @@ function mistakeOf(
 ): string | undefined {
   const flag = Object.hasOwn(known, name) && rawName.startsWith("--") ? known[name] : undefined;
   if (flag === undefined) {
-    const meant = nearestWord(name, Object.keys(known));
+    const meant = findNearestWord(name, Object.keys(known));
     return `there is no flag ${rawName}${meant === undefined ? "" : `; did you mean --${meant}?`}`;
   }
   if (!flag.takesValue) return value === undefined ? undefined : `${rawName} takes no value`;

@@ -1,6 +1,6 @@
 /** Prints `--help` at every level, from the table of commands. */
-import { type CommandShape, type Flag, formatChoices, type ShapeTable } from "./command.ts";
-import { type Paint, PLAIN, padEnd, textWidth, wrap } from "./text.ts";
+import { type CommandDeclaration, type CommandDeclarations, type Flag, formatChoices } from "./command.ts";
+import { type Paint, PLAIN_PAINT, padEnd, textWidth, wrapText } from "./text.ts";
 
 /** Help is not wider than this, because longer lines are hard to read. */
 const COLUMNS_MAX = 100;
@@ -11,9 +11,9 @@ interface Page {
 }
 
 export function formatHelp(
-  table: ShapeTable,
+  table: CommandDeclarations,
   name: string,
-  page: Page = { columns: COLUMNS_MAX, paint: PLAIN },
+  page: Page = { columns: COLUMNS_MAX, paint: PLAIN_PAINT },
 ): string {
   const fitted = { ...page, columns: Math.min(page.columns, COLUMNS_MAX) };
   const command = Object.hasOwn(table.commands, name) ? table.commands[name] : undefined;
@@ -22,7 +22,7 @@ export function formatHelp(
   return [...commandHelp(`${table.program} ${name}`, command, fitted), ...section("Also", below, fitted)].join("\n");
 }
 
-function groupHelp(table: ShapeTable, name: string, below: [string, string][], page: Page): string {
+function groupHelp(table: CommandDeclarations, name: string, below: [string, string][], page: Page): string {
   const self = [table.program, name].filter((part) => part !== "").join(" ");
   const { help, more, example } = name === "" ? table : (table.groups[name] ?? firstExample(table, name));
   return [
@@ -36,13 +36,20 @@ function groupHelp(table: ShapeTable, name: string, below: [string, string][], p
 }
 
 /** Makes the help of a group that defines none: the example of the group's first command. */
-function firstExample({ commands }: ShapeTable, name: string): { help?: string; more?: string[]; example?: string } {
+function firstExample(
+  { commands }: CommandDeclarations,
+  name: string,
+): { help?: string; more?: string[]; example?: string } {
   const [first, command] = Object.entries(commands).find(([one]) => one.startsWith(`${name} `)) ?? [""];
   const words = [first.slice(name.length + 1), command?.example ?? ""];
   return { example: words.join(" ").trimEnd() };
 }
 
-function commandHelp(self: string, { help, args = {}, flags = {}, more, example }: CommandShape, page: Page): string[] {
+function commandHelp(
+  self: string,
+  { help, args = {}, flags = {}, more, example }: CommandDeclaration,
+  page: Page,
+): string[] {
   const all: [string, Flag][] = [...Object.entries(flags), ["help", { help: "show this text" }]];
   return [
     usage([self, ...Object.keys(args), ...Object.entries(flags).map(([flag, of]) => usageOf(flag, of))], page),
@@ -72,11 +79,11 @@ const described = ({ help, oneOf }: Flag): string => (oneOf === undefined ? help
 /** Formats the usage line. A flag and its value stay on one line. */
 function usage(parts: string[], { columns, paint }: Page): string {
   const unbroken = parts.map((part) => part.replaceAll(" ", "\u00a0")).join(" ");
-  return `${paint.strong("Usage:")} ${wrap(unbroken, columns - 7, 9).replaceAll("\u00a0", " ")}`;
+  return `${paint.strong("Usage:")} ${wrapText(unbroken, columns - 7, 9).replaceAll("\u00a0", " ")}`;
 }
 
 const paragraphs = (texts: string[] = [], { columns }: Page): string[] =>
-  texts.length === 0 ? [] : ["", ...texts.map((text) => wrap(text, columns))];
+  texts.length === 0 ? [] : ["", ...texts.map((text) => wrapText(text, columns))];
 
 const exampleOf = (self: string, example: string | undefined, { paint }: Page): string[] =>
   example === undefined ? [] : ["", paint.strong("Example:"), `  ${self} ${example}`.trimEnd()];
@@ -84,13 +91,14 @@ const exampleOf = (self: string, example: string | undefined, { paint }: Page): 
 function section(title: string, rows: [string, string][], { columns, paint }: Page): string[] {
   const left = Math.max(...rows.map(([name]) => textWidth(name))) + 4;
   const lines = rows.map(
-    ([name, text]) => padEnd(`  ${name}`, left) + wrap(text, columns - left).replaceAll("\n", `\n${" ".repeat(left)}`),
+    ([name, text]) =>
+      padEnd(`  ${name}`, left) + wrapText(text, columns - left).replaceAll("\n", `\n${" ".repeat(left)}`),
   );
   return rows.length === 0 ? [] : ["", paint.strong(`${title}:`), ...lines];
 }
 
 /** The commands whose names begin with these words. A group among them appears as one entry. */
-function entriesBelow({ commands, groups }: ShapeTable, name: string): [string, string][] {
+function entriesBelow({ commands, groups }: CommandDeclarations, name: string): [string, string][] {
   const before = name === "" ? "" : `${name} `;
   const entries = new Map<string, string>();
   for (const [one, { help }] of Object.entries(commands)) {

@@ -1,7 +1,7 @@
 /** Suggests the word that a user probably meant. */
 
 /** The known word with the fewest typing mistakes. Undefined if all words differ too much. */
-export function nearestWord(word: string, known: readonly string[]): string | undefined {
+export function findNearestWord(word: string, known: readonly string[]): string | undefined {
   const [first] = known
     .map((one) => ({ one, slips: one.startsWith(word) && word.length > 1 ? 1 : slipsBetween(word, one) }))
     .filter(({ one, slips }) => slips <= Math.max(1, Math.floor(Math.min(word.length, one.length) / 2)))

@@ -1,8 +1,8 @@
 /** Parses a command line: finds the command and its arguments. Reports all mistakes, not only the first. */
-import { type CommandInput, type CommandShape, formatChoices, type ShapeTable } from "./command.ts";
+import { type CommandDeclaration, type CommandDeclarations, type CommandInput, formatChoices } from "./command.ts";
 import { UsageError } from "./errors.ts";
 import { readFlagTokens } from "./flags.ts";
-import { nearestWord } from "./nearest-word.ts";
+import { findNearestWord } from "./nearest-word.ts";
 
 type Asked<C> =
   /** `name` is a command, the first words of several commands, or empty. */
@@ -10,11 +10,14 @@ type Asked<C> =
   | { kind: "version" }
   | { kind: "run"; name: string; command: C; given: CommandInput };
 
-export function readCommandLine<C extends CommandShape>(table: ShapeTable<C>, args: string[]): Asked<C> {
+export function parseCommandLine<C extends CommandDeclaration>(
+  table: CommandDeclarations<C>,
+  args: string[],
+): Asked<C> {
   const said = args[0] === "help" ? [...args.slice(1), "--help"] : args;
   const words: string[] = [];
   for (const word of said) {
-    if (nextWords(table, words.join(" ")).includes(word)) words.push(word);
+    if (listNextWords(table, words.join(" ")).includes(word)) words.push(word);
     else break;
   }
   const name = words.join(" ");
@@ -22,7 +25,7 @@ export function readCommandLine<C extends CommandShape>(table: ShapeTable<C>, ar
   const command = Object.hasOwn(table.commands, name) ? table.commands[name] : undefined;
   const [first] = rest;
   const isUnknown = first !== undefined && !first.startsWith("-") && !takesWords(command);
-  if (isUnknown && nextWords(table, name).length > 0) throw unknownCommand(table, name, first);
+  if (isUnknown && listNextWords(table, name).length > 0) throw unknownCommand(table, name, first);
   const flags = rest.includes("--") ? rest.slice(0, rest.indexOf("--")) : rest;
   if (flags.some((flag) => flag === "--help" || flag === "-h")) return { kind: "help", name, asked: true };
   if (flags.some((flag) => flag === "--version" || flag === "-V")) return { kind: "version" };
@@ -42,19 +45,19 @@ export function readCommandLine<C extends CommandShape>(table: ShapeTable<C>, ar
   return { kind: "help", name, asked: false };
 }
 
-const takesWords = (command: CommandShape | undefined): boolean => Object.keys(command?.args ?? {}).length > 0;
+const takesWords = (command: CommandDeclaration | undefined): boolean => Object.keys(command?.args ?? {}).length > 0;
 
 /** The words that can follow. For example, `account` and `key` can follow `admin`. */
-export function nextWords({ commands }: ShapeTable, name: string): string[] {
+export function listNextWords({ commands }: CommandDeclarations, name: string): string[] {
   const before = name === "" ? "" : `${name} `;
   const after = Object.keys(commands).filter((one) => one.startsWith(before) && one !== name);
   return [...new Set(after.map((one) => one.slice(before.length).split(" ")[0] ?? ""))];
 }
 
-function unknownCommand(table: ShapeTable, name: string, word: string): UsageError {
+function unknownCommand(table: CommandDeclarations, name: string, word: string): UsageError {
   const full = (last: string): string => [name, last].filter((part) => part !== "").join(" ");
-  const known = nextWords(table, name);
-  const near = nearestWord(word, known);
+  const known = listNextWords(table, name);
+  const near = findNearestWord(word, known);
   const elsewhere = Object.keys(table.commands).find((one) => ` ${one} `.includes(` ${full(word)} `));
   const meant = near === undefined ? elsewhere : full(near);
   const hint = meant === undefined ? `there are ${known.join(", ")}` : `did you mean '${meant}'?`;
@@ -64,7 +67,11 @@ function unknownCommand(table: ShapeTable, name: string, word: string): UsageErr
 }
 
 /** Parses the words after a command's name. */
-export function parseCommandInput(name: string, { args = {}, flags = {} }: CommandShape, said: string[]): CommandInput {
+export function parseCommandInput(
+  name: string,
+  { args = {}, flags = {} }: CommandDeclaration,
+  said: string[],
+): CommandInput {
   const known = Object.entries(flags).map(([flag, { value, oneOf }]) => [
     flag,
     {

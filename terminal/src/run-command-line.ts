@@ -1,15 +1,15 @@
 /** Runs the command of a command line, or prints its help. */
 import type { BaseCommandContext, CommandTable } from "./command.ts";
 import { UsageError } from "./errors.ts";
-import { type ExplainError, explainFailure, failureLine, stackTraces } from "./failure.ts";
+import { collectStackTraces, type ExplainError, explainFailure, formatFailureLine } from "./failure.ts";
 import { formatHelp } from "./help.ts";
-import { readCommandLine } from "./parse-command-line.ts";
+import { parseCommandLine } from "./parse-command-line.ts";
 
 /** A flag that every command accepts. */
 const NO_COLOR = "--no-color";
 
 /** The environment for `openTerminal`. --no-color on the command line turns colors off. */
-export function envOf(args: string[], env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+export function terminalEnvOf(args: string[], env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return args.includes(NO_COLOR) ? { ...env, NO_COLOR: "1" } : env;
 }
 
@@ -32,10 +32,10 @@ export async function runCommandLine<C extends BaseCommandContext>(
     if (args.includes("--json")) {
       terminal.remark(JSON.stringify({ error: { message, ...(details.length > 0 && { details }), code, next } }));
     } else {
-      terminal.remark(`${terminal.remarkPaint.bad("error:")} ${failureLine(failure)}`);
+      terminal.remark(`${terminal.remarkPaint.bad("error:")} ${formatFailureLine(failure)}`);
       for (const detail of details) terminal.remark(`  ${detail}`);
     }
-    if (env.TOLLGATE_TRACE) for (const line of stackTraces(error)) terminal.remark(line);
+    if (env.TOLLGATE_TRACE) for (const line of collectStackTraces(error)) terminal.remark(line);
     return exitCode;
   }
 }
@@ -47,7 +47,7 @@ export async function runCommand<C extends BaseCommandContext>(
   context: C,
 ): Promise<number> {
   const { terminal } = context;
-  const asked = readCommandLine(
+  const asked = parseCommandLine(
     table,
     args.filter((arg) => arg !== NO_COLOR),
   );

@@ -8,7 +8,7 @@ import { Writable } from "node:stream";
 import { text as wholeText } from "node:stream/consumers";
 import { CommandError } from "./errors.ts";
 import { openProgress, type Progress } from "./progress.ts";
-import { type Paint, paint, wantsColours } from "./text.ts";
+import { createPaint, type Paint, wantsColours } from "./text.ts";
 
 export interface Terminal {
   /** Prints a line of the result to standard output. */
@@ -25,14 +25,14 @@ export interface Terminal {
   /** Shows the current step of a slow command on standard error. */
   readonly progress: Progress;
   /** Asks the user and returns the trimmed answer. Undefined if there is no terminal to ask on. */
-  readonly ask: Ask | undefined;
+  readonly ask: AskUser | undefined;
   /** Reads all of standard input. */
   readInput(): Promise<string>;
   /** Draws a screen that replaces the previous one. */
   draw(lines: readonly string[]): void;
 }
 
-export type Ask = (question: string, options?: { hidden?: boolean }) => Promise<string>;
+export type AskUser = (question: string, options?: { hidden?: boolean }) => Promise<string>;
 
 export interface TerminalEnv {
   NO_COLOR?: string | undefined;
@@ -65,8 +65,8 @@ export function openTerminal({ stdin, stdout, stderr }: Streams, env: TerminalEn
     get rows() {
       return stdout.rows ?? ROWS_UNKNOWN;
     },
-    paint: paint(wantsColours(stdout.isTTY === true, env)),
-    remarkPaint: paint(wantsColours(stderr.isTTY === true, env)),
+    paint: createPaint(wantsColours(stdout.isTTY === true, env)),
+    remarkPaint: createPaint(wantsColours(stderr.isTTY === true, env)),
     progress,
     ask: stdin.isTTY && stderr.isTTY ? (question, options) => ask({ stdin, stderr }, question, options) : undefined,
     readInput: () => wholeText(stdin),

@@ -8,7 +8,7 @@ export interface Paint {
   strong(text: string): string;
 }
 
-export function paint(enabled: boolean): Paint {
+export function createPaint(enabled: boolean): Paint {
   const wrap =
     (code: number) =>
     (text: string): string =>
@@ -16,7 +16,7 @@ export function paint(enabled: boolean): Paint {
   return { good: wrap(32), warn: wrap(33), bad: wrap(31), dim: wrap(2), strong: wrap(1) };
 }
 
-export const PLAIN = paint(false);
+export const PLAIN_PAINT = createPaint(false);
 
 interface ColourEnv {
   NO_COLOR?: string | undefined;
@@ -57,7 +57,7 @@ export function truncate(text: string, columns: number): string {
  * Breaks text between words into lines of at most `columns`. Later lines begin with `indent` spaces. A word that is too
  * long is not broken.
  */
-export function wrap(text: string, columns: number, indent = 0): string {
+export function wrapText(text: string, columns: number, indent = 0): string {
   const lines: string[] = [];
   let line = "";
   for (const word of text.split(" ")) {
@@ -75,14 +75,14 @@ export function wrap(text: string, columns: number, indent = 0): string {
  * Makes external text (an engine's model names, an operator's reason) safe for a terminal. Control characters, which
  * could move the cursor or hide words, become spaces.
  */
-export function sanitise(text: string): string {
+export function sanitiseForTerminal(text: string): string {
   return text.replaceAll(/[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, " ");
 }
 
 type Align = "left" | "right";
 
 /** Formats one line per row, with two spaces between columns. The last column is not padded. */
-export function table(rows: readonly (readonly string[])[], align: readonly Align[] = []): string[] {
+export function alignRows(rows: readonly (readonly string[])[], align: readonly Align[] = []): string[] {
   const widths: number[] = [];
   for (const row of rows) for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, textWidth(cell));
   return rows.map((row) =>
@@ -98,5 +98,5 @@ export function table(rows: readonly (readonly string[])[], align: readonly Alig
 
 /** Formats lines of `name value` with aligned values. */
 export function alignProperties(rows: readonly (readonly [name: string, value: string])[]): string[] {
-  return table(rows);
+  return alignRows(rows);
 }

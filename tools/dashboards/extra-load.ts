@@ -3,9 +3,9 @@
  * requests, failing engines, and payment events. They give every panel data.
  */
 import type { PayingAccount } from "@tollgate/stage/load/load.ts";
-import { adminJson } from "../../chaos/stage/admin.ts";
+import { runAdminJson } from "../../chaos/stage/admin.ts";
 import type { Stage } from "../../chaos/stage/stage.ts";
-import { deliver, makeEvent } from "../../e2e/outside/stripe.ts";
+import { makeStripeEvent, sendStripeEvent } from "../../e2e/outside/stripe.ts";
 
 const CROWD = 120;
 
@@ -40,7 +40,7 @@ export async function startExtraLoad(stage: Stage): Promise<ExtraLoad> {
     [0.3, () => chat({ key: rich, maxTokens: -1 })],
     [0.2, () => chat({ key: rich, script: { text: "time people water", fail_after: 1 } })],
     [1, () => chat({ key: hasty, script: { text: "time people" } })],
-    [0.3, () => deliver(webhook, makeEvent("customer.created", {}))],
+    [0.3, () => sendStripeEvent(webhook, makeStripeEvent("customer.created", {}))],
     [0.1, () => send(webhook, "nobody", {})],
     [0.2, () => fetch(`${url}/nowhere`).then((answer) => answer.text())],
   ];
@@ -68,10 +68,10 @@ export async function startExtraLoad(stage: Stage): Promise<ExtraLoad> {
 
 /** Opens an account and returns its key, which is limited to fewer requests than the load sends. */
 async function openHasty({ admin }: Stage): Promise<string> {
-  const { id } = await adminJson<{ id: string }>(admin, ["account", "open", "builder", "a hasty builder"]);
-  await adminJson(admin, ["grant", id, "--usd", "10", "--reason", "to begin with"]);
-  const key = await adminJson<{ id: string; secret: string }>(admin, ["key", "create", id, "a key"]);
-  await adminJson(admin, ["key", "limits", key.id, "--requests-per-minute", "20"]);
+  const { id } = await runAdminJson<{ id: string }>(admin, ["account", "open", "builder", "a hasty builder"]);
+  await runAdminJson(admin, ["grant", id, "--usd", "10", "--reason", "to begin with"]);
+  const key = await runAdminJson<{ id: string; secret: string }>(admin, ["key", "create", id, "a key"]);
+  await runAdminJson(admin, ["key", "limits", key.id, "--requests-per-minute", "20"]);
   return key.secret;
 }
 

@@ -5,17 +5,17 @@
  */
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Chance } from "@tollgate/stage/chance.ts";
 import { ROOT } from "@tollgate/stage/gateway-process.ts";
 import { startLoad } from "@tollgate/stage/load/load.ts";
+import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import { FAULTS } from "../../chaos/faults.ts";
-import { releaseNodes } from "../../chaos/stage/release-nodes.ts";
+import { releaseQuarantinedNodes } from "../../chaos/stage/release-quarantined-nodes.ts";
 import { openStage, type Stage } from "../../chaos/stage/stage.ts";
 import { Prometheus } from "../../e2e/outside/prometheus.ts";
 import { STRIPE_SETTINGS } from "../../e2e/outside/stripe.ts";
 import { type ExtraLoad, startExtraLoad } from "./extra-load.ts";
 
-export const SCRAPE_S = 5;
+export const SCRAPE_INTERVAL_S = 5;
 const SEED = 17;
 const CALM_S = 25;
 
@@ -61,7 +61,7 @@ export async function recordPlatform(folder: string, say: (line: string) => void
     const targets = Object.fromEntries(
       stage.gateways.map(({ name, internalPort }) => [name, `127.0.0.1:${internalPort}`]),
     );
-    const prometheus = await Prometheus.open({ targets, everyS: SCRAPE_S, keepIn: join(folder, "scraped") });
+    const prometheus = await Prometheus.open({ targets, everyS: SCRAPE_INTERVAL_S, keepIn: join(folder, "scraped") });
     try {
       return await play(stage, folder, say);
     } finally {
@@ -76,7 +76,7 @@ async function play(stage: Stage, folder: string, say: (line: string) => void): 
   await stage.admin(["ledger", "check"]);
   const load = startLoad({
     customers: stage.customers,
-    chance: new Chance(String(SEED)),
+    chance: new SeededRandom(String(SEED)),
     now: () => performance.now(),
   });
   const trouble = await startExtraLoad(stage);
@@ -85,7 +85,7 @@ async function play(stage: Stage, folder: string, say: (line: string) => void): 
     say(name);
     await scene(stage, trouble);
     await sleep(CALM_S);
-    await releaseNodes(stage);
+    await releaseQuarantinedNodes(stage);
   }
   const recording = { from, to: Date.now() / 1000 };
   await Promise.all([trouble.stop(), load.stop()]);
@@ -97,7 +97,7 @@ async function play(stage: Stage, folder: string, say: (line: string) => void): 
 function fault(name: string): Scene {
   const { strike, lasts } = FAULTS.find((one) => one.name === name) ?? failOn(name);
   return async (stage) => {
-    const heal = await strike(stage, new Chance(String(SEED)));
+    const heal = await strike(stage, new SeededRandom(String(SEED)));
     await sleep(lasts);
     await heal();
   };

@@ -14,9 +14,9 @@ import { natsBuilder } from "../nats-servers.ts";
 import { ensureServers } from "../servers.ts";
 import { readDashboards } from "./dashboards.ts";
 import { drawDashboard } from "./draw.ts";
-import { buildPage } from "./install.ts";
+import { buildDrawingPage } from "./install.ts";
 import { queryDashboard } from "./query-dashboard.ts";
-import { type Recording, recordPlatform, SCRAPE_S } from "./record.ts";
+import { type Recording, recordPlatform, SCRAPE_INTERVAL_S } from "./record.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const CACHE = join(ROOT, ".cache/dashboards");
@@ -35,7 +35,7 @@ process.env.TZ = "UTC";
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, "node_modules/.cache/compiled");
 for (const line of [...ensureServers(), ...(await natsBuilder.newest())]) console.log(line);
 const installed = join(CACHE, "page");
-await buildPage(installed);
+await buildDrawingPage(installed);
 const recording = flags.again
   ? (JSON.parse(await readFile(join(RECORDED, "recording.json"), "utf8")) as Recording)
   : await recordPlatform(RECORDED, say);
@@ -50,7 +50,7 @@ async function drawAll({ from, to }: Recording): Promise<string[]> {
   try {
     if (flags.copies !== undefined) await mkdir(flags.copies, { recursive: true });
     for (const dashboard of readDashboards()) {
-      const drawing = await queryDashboard(prometheus, dashboard, { from, to, scrape: SCRAPE_S });
+      const drawing = await queryDashboard(prometheus, dashboard, { from, to, scrape: SCRAPE_INTERVAL_S });
       const { webp, png } = await drawDashboard(drawing, installed);
       await writeFile(join(PICTURES, `dashboard-${dashboard.name}.webp`), webp);
       if (flags.copies !== undefined) await writeFile(join(flags.copies, `${dashboard.name}.png`), png);

@@ -5,7 +5,7 @@
 import { type Html, html } from "../../gateway/src/site/reference/html.ts";
 import { GUIDE_URL } from "../../gateway/src/site/reference/page-frame.ts";
 import { type GuidePage, PAGES, SECTIONS } from "./pages.ts";
-import { internalApis, REFERENCE_URL } from "./reference/tabs.ts";
+import { REFERENCE_URL, renderInternalApiLinks } from "./reference/tabs.ts";
 import type { Heading } from "./render.ts";
 
 export const urlOf = ({ path }: Pick<GuidePage, "path">): string => (path === "" ? GUIDE_URL : `${GUIDE_URL}/${path}`);
@@ -31,7 +31,7 @@ export function tableOfContents(shown: GuidePage, headings: Heading[]): Html {
 <div id="contents">
 ${sections}<p>Reference</p>
 <ul><li><a href="${REFERENCE_URL}">API reference</a></li></ul>
-${internalApis()}</div>
+${renderInternalApiLinks()}</div>
 </nav>`;
 }
 

@@ -2,7 +2,12 @@
  * Renders a guide page from Markdown with the console's parser. Raw HTML becomes text, except pictures with a width;
  * comments are removed.
  */
-import { type Block, type BlockText, type Inline, markdownReader } from "../../console/src/ui/markdown/read.ts";
+import {
+  type Block,
+  type BlockText,
+  type Inline,
+  markdownReader,
+} from "../../console/src/ui/markdown/parse-markdown.ts";
 import { Html, html } from "../../gateway/src/site/reference/html.ts";
 import {
   ADDRESS_PLACEHOLDER,

@@ -23,9 +23,9 @@ import { pictureSize } from "./picture.ts";
 import { referencePage } from "./reference/page.ts";
 import { navigationTabs, REFERENCE_URL } from "./reference/tabs.ts";
 import { type Heading, type LinkTargets, renderPage } from "./render.ts";
+import { bundleSearchScript } from "./search/bundle-search-script.ts";
 import { indexApi, indexPage } from "./search/entries.ts";
-import type { Entry } from "./search/query.ts";
-import { searchScript } from "./search/script.ts";
+import type { SearchEntry } from "./search/query.ts";
 
 const PICTURES = "docs/pictures/";
 
@@ -33,7 +33,7 @@ type Files = Map<string, string | Buffer>;
 
 export async function buildSite(root: string): Promise<Files> {
   const files: Files = new Map();
-  const entries: Entry[] = [];
+  const entries: SearchEntry[] = [];
   const put = (page: GuidePage, title: string, shown: { headings: Heading[]; body: Html }): void => {
     const name = page.path === "" ? "index" : page.path;
     files.set(`guide/${name}.html`, guidePage(page, title, shown));
@@ -81,7 +81,7 @@ export async function buildSite(root: string): Promise<Files> {
   const index = JSON.stringify(entries);
   for (const [name, text] of [
     ["search.json", index],
-    ["search.js", await searchScript()],
+    ["search.js", await bundleSearchScript()],
   ] as const) {
     files.set(name, text).set(`${name}.gz`, gzipSync(text, { level: 9 }));
   }

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
-import { FILLED_IN, readCode } from "../words/code.ts";
+import { FILLED_IN_PLACEHOLDER, readCodeTexts } from "../words/code.ts";
 import { MUTATIONS } from "./mutations.ts";
 
 const sourceOf = (file: string): string => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
@@ -14,7 +14,7 @@ const sourceOf = (file: string): string => readFileSync(new URL(`../../${file}`,
 const patternOf = (title: string): RegExp =>
   new RegExp(
     `^${title
-      .split(FILLED_IN)
+      .split(FILLED_IN_PLACEHOLDER)
       .map((part) => RegExp.escape(part))
       .join(".*")}$`,
   );
@@ -24,7 +24,7 @@ describe("the text that a mutation replaces occurs exactly once in its file, and
     test(name, () => {
       assert.equal(sourceOf(file).split(find).length - 1, 1, `places in ${file}`);
       assert.notEqual(find, replace);
-      const { titles } = readCode(noticed, sourceOf(noticed));
+      const { titles } = readCodeTexts(noticed, sourceOf(noticed));
       assert.ok(
         titles.some(({ text }) => patternOf(text).test(title)),
         `${noticed} has a test "${title}"`,

@@ -242,7 +242,7 @@ export const MUTATIONS: Mutation[] = [
   {
     name: "the check of the ledger passes over the closed days of performance",
     file: `${SRC}ledger/check.ts`,
-    find: "    if (await hasDaysByModel(client)) checks.push(checkOfPerformanceDays(performance));\n",
+    find: "    if (await hasDaysByModel(client)) checks.push(performanceDayRollupCheck(performance));\n",
     replace: "",
     test: `${SRC}history/closing-days.test.ts`,
     title: "include performance_day: the ledger check finds a changed figure and names the day",

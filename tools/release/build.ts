@@ -7,8 +7,8 @@ import { createHash } from "node:crypto";
 import { copyFileSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { collectLicences, createBillOfMaterials } from "./bill-of-materials.ts";
-import { compile } from "./compile.ts";
-import { type Manifest, manifestOf, type Origin, PACKAGES, type PackageSpec } from "./packages.ts";
+import { compilePackage } from "./compile.ts";
+import { type Manifest, manifestOf, PACKAGES, type PackageSpec, type SourceRepository } from "./packages.ts";
 
 const DEMO_MODEL = "host/models/tollgate-demo.gguf";
 
@@ -17,7 +17,7 @@ interface Job {
   /** The output folder. It is emptied first. */
   out: string;
   version: string;
-  origin: Origin;
+  origin: SourceRepository;
 }
 
 /** Builds the files of a release and returns their names. */
@@ -53,7 +53,7 @@ export async function packPackage(spec: PackageSpec, { root, out, version, origi
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const workspace: Manifest = readJson(join(root, spec.workspace, "package.json"));
-  const { imported } = await compile(spec, root, folder);
+  const { imported } = await compilePackage(spec, root, folder);
   const { dependencies, optionalDependencies, peerDependencies } = workspace;
   const known = { ...optionalDependencies, ...peerDependencies, ...(spec.carriesDependencies ? {} : dependencies) };
   const unknown = imported.filter((name) => known[name] === undefined);

@@ -24,7 +24,7 @@ const OURS = ["@tollgate/", "@oxc-project/runtime/"];
 /** Packages that are never bundled. This one consists mostly of binaries, and a host decides whether to install it. */
 const APART = ["node-llama-cpp"];
 
-export async function compile(spec: PackageSpec, root: string, to: string): Promise<Compiled> {
+export async function compilePackage(spec: PackageSpec, root: string, to: string): Promise<Compiled> {
   const isOurs = (id: string): boolean => /^[./]/.test(id) || OURS.some((scope) => id.startsWith(scope));
   const isApart = (id: string): boolean => id.startsWith("node:") || APART.includes(packageOf(id));
   const { rolldown }: typeof import("rolldown") = await import(BUNDLER);

@@ -73,7 +73,7 @@ export interface Manifest {
 }
 
 /** The public repository of the sources, against which a package's provenance is checked. */
-export interface Origin {
+export interface SourceRepository {
   repository?: string | undefined;
 }
 
@@ -81,7 +81,7 @@ export interface Origin {
  * Creates the package.json of the npm package. Optional dependencies of the workspace become optional peers: users
  * install them as needed, and npm checks their versions.
  */
-export function manifestOf(spec: PackageSpec, workspace: Manifest, origin: Origin = {}): object {
+export function manifestOf(spec: PackageSpec, workspace: Manifest, origin: SourceRepository = {}): object {
   const node = `>=${spec.nodeMajor}`;
   // The npm package `node` contains Node, for machines whose own Node is older.
   const optional = { ...workspace.optionalDependencies, ...workspace.peerDependencies, node };

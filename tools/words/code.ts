@@ -34,13 +34,13 @@ interface Code {
 }
 
 /** Replaces a value that a loop inserts into a title. */
-export const FILLED_IN = "{…}";
+export const FILLED_IN_PLACEHOLDER = "{…}";
 const SUITES = /^(describe|suite)$/;
 const TESTS = /^(test|it|describe|suite)$/;
 /** Matches comments for tools, which readers need not understand. */
 const DIRECTIVE = /^(biome-ignore|@ts-|eslint|@vite|prettier|#__|v8 |c8 |\/ <reference)/;
 
-export function readCode(file: string, source: string): Code {
+export function readCodeTexts(file: string, source: string): Code {
   const { program, comments, errors } = parseSync(file, source);
   assert.deepEqual(errors, [], file);
   const lineStarts = [0, ...[...source.matchAll(/\n/g)].map(({ index }) => index + 1)];
@@ -122,7 +122,7 @@ function titleOf(call: SyntaxNode): string | undefined {
   const [title] = call.arguments as SyntaxNode[];
   if (title?.type === "Literal" && typeof title.value === "string") return title.value;
   if (title?.type !== "TemplateLiteral") return;
-  return (title.quasis as { value: { cooked: string } }[]).map(({ value }) => value.cooked).join(FILLED_IN);
+  return (title.quasis as { value: { cooked: string } }[]).map(({ value }) => value.cooked).join(FILLED_IN_PLACEHOLDER);
 }
 
 /** Returns the functions, classes, types and constants that a statement declares and exports. */

@@ -8,8 +8,8 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { guidePages } from "../doc-tests/pages.ts";
-import { readCode } from "./code.ts";
-import { messagesIn } from "./messages.ts";
+import { readCodeTexts } from "./code.ts";
+import { listMessages } from "./messages.ts";
 import { sentencesIn } from "./sentences.ts";
 
 const DRAWN = { sentences: 40, messages: 40, titles: 70, comments: 40, names: 40 };
@@ -35,7 +35,7 @@ const allMessages = (): string[] =>
   unique(
     SOURCES.flatMap((source) => globSync(source, { cwd: ROOT }))
       .filter((file) => !ELSEWHERE.test(file))
-      .flatMap((file) => messagesIn(file, read(file)).filter((text) => isShown(file, text))),
+      .flatMap((file) => listMessages(file, read(file)).filter((text) => isShown(file, text))),
   );
 
 const CODE =
@@ -51,7 +51,7 @@ function allCode(): { titles: string[]; comments: string[]; names: string[] } {
   const files = globSync(CODE, { cwd: ROOT, exclude: ["**/node_modules"] })
     .filter((file) => !NO_CODE.test(file))
     .sort();
-  const codes = files.map((file) => ({ file, ...readCode(file, read(file)) }));
+  const codes = files.map((file) => ({ file, ...readCodeTexts(file, read(file)) }));
   return {
     titles: codes.flatMap(({ file, titles }) =>
       titles.filter(({ isSuite }) => !isSuite).map(({ suites, text }) => [basename(file), ...suites, text].join(" › ")),

@@ -32,7 +32,7 @@ const WITHIN_SENTENCES = /^(a|b|em|strong|code|i|time|span|kbd|Link|\w*(Link|Cod
 /** Removes the spaces that elements within a sentence leave around them. */
 const tidy = (text: string): string => text.replaceAll(/\s+/g, " ").replaceAll(/([(“]) | ([.,;:)”])/g, "$1$2");
 
-export function messagesIn(file: string, source: string): string[] {
+export function listMessages(file: string, source: string): string[] {
   const { program, errors } = parseSync(file, source);
   assert.deepEqual(errors, [], file);
   return [...textsOf(program as unknown as SyntaxNode)].map((text) => tidy(text.trim())).filter(isMessage);

@@ -4,7 +4,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { readCode } from "./code.ts";
+import { readCodeTexts } from "./code.ts";
 import { findReplacements } from "./retired.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -17,7 +17,7 @@ const LEFT_OUT =
 const PLAIN = /^(api|gateway|host|protocol|sim)\//;
 
 function findingsIn(file: string, source: string): string[] {
-  const { titles, comments } = readCode(file, source);
+  const { titles, comments } = readCodeTexts(file, source);
   const wordsIn = (place: "titles" | "comments", text: string): string[] => [
     ...findReplacements(place, text),
     ...(PLAIN.test(file) ? findReplacements(`plain ${place}`, text) : []),

@@ -1,9 +1,9 @@
 /** Tests which texts are read from pages and sources, and that a seed repeats the draw. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readCode } from "./code.ts";
+import { readCodeTexts } from "./code.ts";
 import { drawTexts } from "./draw.ts";
-import { messagesIn } from "./messages.ts";
+import { listMessages } from "./messages.ts";
 import { sentencesIn } from "./sentences.ts";
 
 test("reads whole sentences of a page, with links marked, without headings, tables, code blocks and fragments", () => {
@@ -41,7 +41,7 @@ check(refine("must be a whole number"));
 await pool.query("select a from b where c");
 invariant(ok, "a sentence for the developers only");
 `;
-  assert.deepEqual(messagesIn("a.ts", source), [
+  assert.deepEqual(listMessages("a.ts", source), [
     "the database is unreachable now",
     'Model "{…}" does not exist on this gateway.',
     "plan: show what would be done",
@@ -55,7 +55,7 @@ test("joins a sentence in JSX with its links and values, and leaves class names 
   const source = `const Page = () => <p className="one two three four">
   The key <Code>{id}</Code> has <a href="/x">no limits</a> in {month}.
 </p>;`;
-  assert.deepEqual(messagesIn("page.tsx", source), ["The key {…} has no limits in {…}."]);
+  assert.deepEqual(listMessages("page.tsx", source), ["The key {…} has no limits in {…}."]);
 });
 
 test("reads test titles with their suites, and comments and exported names with the code beside them", () => {
@@ -74,7 +74,7 @@ describe("a suite", () => {
 });
 test.skip("alone", open);
 `;
-  assert.deepEqual(readCode("a.test.ts", source), {
+  assert.deepEqual(readCodeTexts("a.test.ts", source), {
     titles: [
       { line: 11, text: "a suite", suites: [], isSuite: true },
       { line: 12, text: "opens {…}", suites: ["a suite"], isSuite: false },

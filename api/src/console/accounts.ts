@@ -1,19 +1,19 @@
 /** Console routes for the signed-in person, their accounts, and their sessions. */
 import { z } from "zod";
-import { ACCOUNTS_MAX } from "../bounds.ts";
-import { codes, refusal } from "../faults.ts";
+import { ACCOUNTS_PER_IDENTITY_MAX } from "../bounds.ts";
+import { ACCOUNT_KINDS, SCRIPT_ACCESS } from "../enumerations.ts";
+import { refusal, refusalsOfCodes } from "../faults.ts";
 import { describeRequiredRole, PERMISSIONS, ROLES } from "../roles.ts";
-import { routes } from "../route.ts";
-import { ACCOUNT_KINDS, SCRIPT_ACCESS } from "../states.ts";
-import { AccountKind, Count, Id, listOf, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import { declareRoutes } from "../route.ts";
+import { AccountKind, Count, Id, makeListSchema, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
 import { LocaleField, TimeZoneField } from "./preference-fields.ts";
-import { Name } from "./sign-in-fields.ts";
+import { DisplayName } from "./sign-in-fields.ts";
 
 export const AccountFields = z.object({
   kind: z.enum(ACCOUNT_KINDS, 'must be "builder" or "host"'),
-  name: Name,
+  name: DisplayName,
 });
-export const RenameFields = z.object({ name: Name });
+export const RenameFields = z.object({ name: DisplayName });
 
 export const PreferenceFields = z.object({ locale: LocaleField.nullish(), time_zone: TimeZoneField.nullish() });
 
@@ -72,12 +72,12 @@ const Session = z.strictObject({
   expires_at: Time,
 });
 
-const SessionList = listOf(Session);
+const SessionList = makeListSchema(Session);
 const SessionsEnded = z.strictObject({ ended: Count.describe("How many sessions were ended.") });
 
-export const answers = { Identity, Account, AccountKind, Role, Me, Session, SessionList, SessionsEnded };
+export const accountAnswerSchemas = { Identity, Account, AccountKind, Role, Me, Session, SessionList, SessionsEnded };
 
-export const requests = {
+export const accountRequestSchemas = {
   OpenAccountRequest: {
     fields: AccountFields,
     words: { kind: "A builder calls models; a host serves them.", name: "Display name." },
@@ -121,7 +121,7 @@ const sampleSession = {
   expires_at: SAMPLE_TIME + 604_800,
 };
 
-export const accountRoutes = routes({
+export const accountRoutes = declareRoutes({
   getMe: {
     at: "GET /console/api/me",
     summary: "Get the signed-in person and their accounts",
@@ -152,8 +152,8 @@ export const accountRoutes = routes({
     body: { fields: AccountFields, example: { kind: "builder", name: "Work" } },
     answer: { status: 201, description: "The account.", json: Account, example: sampleAccount },
     faults: [
-      ...codes("account_suspended"),
-      refusal("limit_reached", `Limit reached: you already have ${ACCOUNTS_MAX} accounts.`),
+      ...refusalsOfCodes("account_suspended"),
+      refusal("limit_reached", `Limit reached: you already have ${ACCOUNTS_PER_IDENTITY_MAX} accounts.`),
     ],
   },
   renameAccount: {
@@ -167,7 +167,7 @@ export const accountRoutes = routes({
     faults: [
       refusal("not_found", "You have no account with this ID."),
       refusal("role_required", describeRequiredRole("own")),
-      ...codes("account_suspended"),
+      ...refusalsOfCodes("account_suspended"),
     ],
   },
   listSessions: {

@@ -4,27 +4,28 @@
  */
 import { z } from "zod";
 import { TOP_UP_INTERVAL_MIN_S } from "../bounds.ts";
-import { codes, refusal } from "../faults.ts";
-import { PageQuery } from "../lists.ts";
-import { MicroField, picoOfMicro } from "../micro.ts";
-import { routes } from "../route.ts";
-import { PAYMENT_KINDS, PAYMENT_STATES, TOP_UP_FAILURES, TRANSFER_KINDS } from "../states.ts";
-import { AsOf, Count, Id, listOf, Money, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
-import { PURCHASE_LIMITS, tooManyCheckouts } from "./money.ts";
+import { PAYMENT_KINDS, PAYMENT_STATES, TOP_UP_FAILURES, TRANSFER_KINDS } from "../enumerations.ts";
+import { refusal, refusalsOfCodes } from "../faults.ts";
+import { PageQuery } from "../list-query-fields.ts";
+import { MicrodollarsField, parseMicroToPico } from "../microdollars.ts";
+import { declareRoutes } from "../route.ts";
+import { AsOfField, Count, Id, Money, makeListSchema, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import { describeCheckoutLimit, PURCHASE_LIMITS } from "./money.ts";
 
 const MARK = { from: 1, to: 100_000_000 };
 
-export const AlertFields = z.object({ mark_micro: MicroField(MARK).optional() });
+export const CreditAlertFields = z.object({ mark_micro: MicrodollarsField(MARK).optional() });
 
 export const TopUpFields = z
   .object({
     enabled: z.boolean("must be true or false"),
-    amount_micro: MicroField(PURCHASE_LIMITS),
-    mark_micro: MicroField(MARK),
-    month_max_micro: MicroField({ from: PURCHASE_LIMITS.from, to: 100_000_000 }),
+    amount_micro: MicrodollarsField(PURCHASE_LIMITS),
+    mark_micro: MicrodollarsField(MARK),
+    month_max_micro: MicrodollarsField({ from: PURCHASE_LIMITS.from, to: 100_000_000 }),
   })
   .refine(
-    ({ amount_micro, month_max_micro }) => (picoOfMicro(month_max_micro) ?? 0n) >= (picoOfMicro(amount_micro) ?? 0n),
+    ({ amount_micro, month_max_micro }) =>
+      (parseMicroToPico(month_max_micro) ?? 0n) >= (parseMicroToPico(amount_micro) ?? 0n),
     { path: ["month_max_micro"], message: 'must be at least "amount_micro"' },
   );
 
@@ -72,7 +73,7 @@ const PaymentMethod = z.strictObject({
 
 export const Credits = z.strictObject({
   object: z.literal("credits"),
-  ...AsOf,
+  ...AsOfField,
   can_buy: z.boolean().describe("Whether credits can be bought on this deployment."),
   can_mail: z.boolean().describe("Whether this deployment can send email."),
   spending: Spending,
@@ -104,7 +105,7 @@ export const Payment = z.strictObject({
   has_receipt: z.boolean().describe("Whether a receipt can be requested."),
   at: Time,
 });
-const PaymentList = listOf(Payment);
+const PaymentList = makeListSchema(Payment);
 
 const PaymentReceipt = z.strictObject({
   object: z.literal("payment_receipt"),
@@ -128,9 +129,9 @@ export const StatementRow = z.strictObject({
   reason: z.string().nullable().describe("The reason for the transfer."),
   at: Time.nullable().describe("The time of the transfer; null for usage."),
 });
-const StatementRowList = listOf(StatementRow);
+const StatementRowList = makeListSchema(StatementRow);
 
-export const answers = {
+export const creditAnswerSchemas = {
   Credits,
   PaymentMethod,
   SetupPage,
@@ -141,9 +142,9 @@ export const answers = {
   StatementRowList,
 };
 
-export const requests = {
+export const creditRequestSchemas = {
   AlertRequest: {
-    fields: AlertFields,
+    fields: CreditAlertFields,
     words: { mark_micro: "Owners get an email when the balance drops below this amount. Absent or null: no alert." },
   },
   TopUpRequest: {
@@ -185,7 +186,7 @@ const STATEMENT_COLUMNS =
   "kind,day,at,requests,prompt_tokens,completion_tokens,amount_micro,balance_micro,transfer_id,reason";
 
 /** These routes work even if payments are not configured. */
-export const statementRoutes = routes({
+export const statementRoutes = declareRoutes({
   getCredits: {
     at: "GET /console/api/credits",
     summary: "Get spending, alert and top-up settings",
@@ -203,7 +204,7 @@ export const statementRoutes = routes({
       "Owners get one email when the balance drops below the threshold. The alert resets when the balance recovers. If the balance is already below a new threshold, the first email is sent after it recovers and drops again.",
     guard: "builder",
     needs: "pay",
-    body: { fields: AlertFields, example: { mark_micro: "2000000" } },
+    body: { fields: CreditAlertFields, example: { mark_micro: "2000000" } },
     answer: { description: "The same response as `GET /console/api/credits`.", json: Credits, example: sampleCredits },
   },
   listStatement: {
@@ -230,7 +231,7 @@ export const statementRoutes = routes({
         at: null,
       }),
     },
-    faults: codes("invalid_cursor"),
+    faults: refusalsOfCodes("invalid_cursor"),
   },
   exportStatement: {
     at: "GET /console/api/statement.csv",
@@ -248,16 +249,16 @@ export const statementRoutes = routes({
 });
 
 /** The error for an unreachable payment provider, on all routes except the checkout. */
-export const PROVIDER_UNREACHABLE = {
+export const PAYMENT_PROVIDER_UNREACHABLE = {
   setup: "The payment provider did not respond. Nothing was saved. Try again later.",
   removal: "The payment provider did not respond, so the card was not removed. Try again later.",
   receipt: "The payment provider did not respond. Try again later.",
 };
-const away = (what: keyof typeof PROVIDER_UNREACHABLE) =>
-  refusal("payment_provider_unavailable", PROVIDER_UNREACHABLE[what]);
+const away = (what: keyof typeof PAYMENT_PROVIDER_UNREACHABLE) =>
+  refusal("payment_provider_unavailable", PAYMENT_PROVIDER_UNREACHABLE[what]);
 
 /** If payments are not configured, all of these routes return `billing_disabled`. */
-export const paymentRoutes = routes({
+export const paymentRoutes = declareRoutes({
   setTopUp: {
     at: "PUT /console/api/credits/top-up",
     summary: "Configure automatic top-up",
@@ -269,7 +270,7 @@ export const paymentRoutes = routes({
       example: { enabled: false, amount_micro: "20000000", mark_micro: "5000000", month_max_micro: "100000000" },
     },
     answer: { description: "The same response as `GET /console/api/credits`.", json: Credits, example: sampleCredits },
-    faults: codes("billing_disabled", "no_payment_method"),
+    faults: refusalsOfCodes("billing_disabled", "no_payment_method"),
   },
   openSetup: {
     at: "POST /console/api/credits/method",
@@ -283,7 +284,11 @@ export const paymentRoutes = routes({
       json: SetupPage,
       example: { object: "setup_page", url: "https://checkout.stripe.com/c/pay/cs_…" },
     },
-    faults: [...codes("billing_disabled"), away("setup"), refusal("rate_limit_requests", tooManyCheckouts(60))],
+    faults: [
+      ...refusalsOfCodes("billing_disabled"),
+      away("setup"),
+      refusal("rate_limit_requests", describeCheckoutLimit(60)),
+    ],
   },
   removeMethod: {
     at: "DELETE /console/api/credits/method",
@@ -292,7 +297,7 @@ export const paymentRoutes = routes({
     guard: "buyer",
     needs: "pay",
     answer: { description: "The same response as `GET /console/api/credits`.", json: Credits, example: sampleCredits },
-    faults: [...codes("billing_disabled", "no_payment_method"), away("removal")],
+    faults: [...refusalsOfCodes("billing_disabled", "no_payment_method"), away("removal")],
   },
   listPayments: {
     at: "GET /console/api/payments",
@@ -315,7 +320,7 @@ export const paymentRoutes = routes({
         at: SAMPLE_TIME,
       }),
     },
-    faults: codes("billing_disabled", "invalid_cursor"),
+    faults: refusalsOfCodes("billing_disabled", "invalid_cursor"),
   },
   getPaymentReceipt: {
     at: "GET /console/api/payments/{id}/receipt",
@@ -327,6 +332,10 @@ export const paymentRoutes = routes({
       json: PaymentReceipt,
       example: { object: "payment_receipt", receipt_url: "https://pay.stripe.com/receipts/…", invoice_url: null },
     },
-    faults: [refusal("not_found", "You have no purchase with this ID."), ...codes("billing_disabled"), away("receipt")],
+    faults: [
+      refusal("not_found", "You have no purchase with this ID."),
+      ...refusalsOfCodes("billing_disabled"),
+      away("receipt"),
+    ],
   },
 });

@@ -2,13 +2,13 @@
 import { z } from "zod";
 import { refusal } from "../faults.ts";
 import { describeRequiredRole } from "../roles.ts";
-import { routes } from "../route.ts";
+import { declareRoutes } from "../route.ts";
 import { AccountKind, Count, Id, Money, sampleId } from "../values.ts";
 import { SIGN_IN_REFUSALS } from "./sign-in.ts";
-import { CodeFields } from "./sign-in-fields.ts";
+import { SecondFactorCodeFields } from "./sign-in-fields.ts";
 
 const Confirmation = z.string("must be a string").max(254, "must have at most 254 characters");
-const Code = CodeFields.shape.code.nullish();
+const Code = SecondFactorCodeFields.shape.code.nullish();
 export const DeleteAccountFields = z.object({ name: Confirmation, code: Code });
 export const DeletePersonFields = z.object({ email: Confirmation, code: Code });
 
@@ -31,10 +31,10 @@ const DeletionPlan = z.strictObject({
 const AccountDeleted = z.strictObject({ deleted: Id("acc") });
 const PersonDeleted = z.strictObject({ deleted: Id("usr") });
 
-export const answers = { DeletionPlan, AccountDeleted, PersonDeleted };
+export const deletionAnswerSchemas = { DeletionPlan, AccountDeleted, PersonDeleted };
 
 const CODE_WORDS = "Where the second factor is on: a code of the authenticator app or a backup code.";
-export const requests = {
+export const deletionRequestSchemas = {
   DeleteAccountRequest: {
     fields: DeleteAccountFields,
     words: { name: "The account's name, as confirmation.", code: CODE_WORDS },
@@ -52,7 +52,7 @@ const OWN = [
 ];
 const FACTOR = [SIGN_IN_REFUSALS.wrong_code, SIGN_IN_REFUSALS.too_many_attempts];
 
-export const deletionRoutes = routes({
+export const deletionRoutes = declareRoutes({
   exportAccount: {
     at: "GET /console/api/accounts/{id}/export.zip",
     summary: "Export everything that an account has",

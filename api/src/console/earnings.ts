@@ -1,23 +1,27 @@
 /** A host's earnings, and signed receipts for single requests. */
 import { z } from "zod";
-import { codes, NO_SUCH_REQUEST } from "../faults.ts";
-import { SpanFields } from "../lists.ts";
+import { NO_SUCH_REQUEST, refusalsOfCodes } from "../faults.ts";
+import { SpanFields } from "../list-query-fields.ts";
 import { EarningList, Receipt, WithheldList } from "../nodes/answers.ts";
 import { EarningsQuery, NodeField, WithheldQuery } from "../nodes/fields.ts";
-import { EARNINGS_WORDS, WITHHELD_ABOUT, WITHHELD_WORDS } from "../nodes/routes.ts";
+import {
+  EARNINGS_QUERY_DESCRIPTIONS,
+  WITHHELD_LIST_DESCRIPTION,
+  WITHHELD_QUERY_DESCRIPTIONS,
+} from "../nodes/routes.ts";
 import { sampleEarnings, sampleReceipt, sampleWithheld } from "../nodes/samples.ts";
-import { routes } from "../route.ts";
-import { Count, Id, listOf, Money, SAMPLE_TIME, sampleList, Time } from "../values.ts";
+import { declareRoutes } from "../route.ts";
+import { Count, Id, Money, makeListSchema, SAMPLE_TIME, sampleList, Time } from "../values.ts";
 
 /** The ways to group sums of earnings, and to split each sum further. */
-export const EARNINGS_BY = ["day", "hour", "node", "model"] as const;
-export const EARNINGS_SPLIT = ["node", "model"] as const;
+export const EARNINGS_GROUPINGS = ["day", "hour", "node", "model"] as const;
+export const EARNINGS_SPLIT_FIELDS = ["node", "model"] as const;
 
 export const EarningSumsFields = z.object({
   ...SpanFields,
   node: NodeField.optional(),
-  by: z.enum(EARNINGS_BY, `must be one of ${EARNINGS_BY.join(", ")}`).default("day"),
-  split: z.enum(EARNINGS_SPLIT, 'must be "node" or "model"').optional(),
+  by: z.enum(EARNINGS_GROUPINGS, `must be one of ${EARNINGS_GROUPINGS.join(", ")}`).default("day"),
+  split: z.enum(EARNINGS_SPLIT_FIELDS, 'must be "node" or "model"').optional(),
 });
 
 const EarningSum = z
@@ -36,33 +40,33 @@ const EarningSum = z
     "One sum. It has the field that `by` names (`day`, `hour`, `node` or `model`) and the one that `split` names.",
   );
 
-const EarningSumList = listOf(EarningSum, { by: z.enum(EARNINGS_BY), from: Time, to: Time }).refine(
+const EarningSumList = makeListSchema(EarningSum, { by: z.enum(EARNINGS_GROUPINGS), from: Time, to: Time }).refine(
   ({ by, data }) => data.every((row) => row[by] !== undefined),
   "every row must have the field whose name is the value of `by`",
 );
 
-export const answers = { EarningSum, EarningSumList };
+export const earningAnswerSchemas = { EarningSum, EarningSumList };
 
-export const earningRoutes = routes({
+export const earningRoutes = declareRoutes({
   listEarnings: {
     at: "GET /console/api/earnings",
     summary: "List earnings by request",
     description: "Newest first.",
     guard: "host",
     query: EarningsQuery,
-    words: EARNINGS_WORDS,
+    words: EARNINGS_QUERY_DESCRIPTIONS,
     answer: { description: "A page of earnings.", json: EarningList, example: sampleEarnings },
-    faults: codes("invalid_cursor"),
+    faults: refusalsOfCodes("invalid_cursor"),
   },
   listWithheld: {
     at: "GET /console/api/withheld",
     summary: "List withheld shares",
-    description: WITHHELD_ABOUT,
+    description: WITHHELD_LIST_DESCRIPTION,
     guard: "host",
     query: WithheldQuery,
-    words: WITHHELD_WORDS,
+    words: WITHHELD_QUERY_DESCRIPTIONS,
     answer: { description: "A page of withheld shares.", json: WithheldList, example: sampleList(sampleWithheld) },
-    faults: codes("invalid_cursor"),
+    faults: refusalsOfCodes("invalid_cursor"),
   },
   exportEarnings: {
     at: "GET /console/api/earnings.csv",
@@ -70,7 +74,7 @@ export const earningRoutes = routes({
     description: "Every request with earnings, newest first, in one CSV file.",
     guard: "host",
     query: EarningsQuery.omit({ cursor: true, limit: true }),
-    words: EARNINGS_WORDS,
+    words: EARNINGS_QUERY_DESCRIPTIONS,
     answer: {
       description: "The CSV file.",
       csv: {
@@ -87,7 +91,7 @@ export const earningRoutes = routes({
     guard: "host",
     query: EarningSumsFields,
     words: {
-      ...EARNINGS_WORDS,
+      ...EARNINGS_QUERY_DESCRIPTIONS,
       by: "How the sums are grouped.",
       split: "A second grouping within each sum.",
       from: "Start of the range, rounded down to the hour: `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds. Default: 30 days before `to`.",

@@ -1,6 +1,6 @@
 /** The state of the gateway's dependencies. A console page asks for it when its live updates have stopped. */
 import { z } from "zod";
-import { routes } from "../route.ts";
+import { declareRoutes } from "../route.ts";
 import { SAMPLE_TIME, Time } from "../values.ts";
 
 /** The services that a gateway depends on: PostgreSQL, the limits server (Valkey) and the dispatch plane. */
@@ -22,9 +22,9 @@ const Health = z.strictObject({
     .describe("What this gateway needs and cannot reach. Empty: everything is there."),
 });
 
-export const answers = { Health };
+export const healthAnswerSchemas = { Health };
 
-export const healthRoutes = routes({
+export const healthRoutes = declareRoutes({
   getHealth: {
     at: "GET /console/api/health",
     summary: "Get what the gateway cannot reach",

@@ -1,16 +1,16 @@
 /** The console routes for hosts: host tokens and nodes. */
 import { z } from "zod";
 import { ACTIVE_HOST_TOKENS_MAX } from "../bounds.ts";
-import { codes, refusal } from "../faults.ts";
-import { PageQuery } from "../lists.ts";
+import { refusal, refusalsOfCodes } from "../faults.ts";
+import { PageQuery } from "../list-query-fields.ts";
 import * as nodes from "../nodes/answers.ts";
-import { Elections, NodeRename } from "../nodes/fields.ts";
+import { ModelElectionFields, NodeRenameFields } from "../nodes/fields.ts";
 import * as insight from "../nodes/insight.ts";
-import { NODE_PATH, nodeRoutes } from "../nodes/routes.ts";
+import { NODE_PATH_PARAMETER, nodeRoutes } from "../nodes/routes.ts";
 import * as samples from "../nodes/samples.ts";
-import { type Route, routes } from "../route.ts";
-import { Id, listOf, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
-import { SecretName, tooManySecrets } from "./keys.ts";
+import { declareRoutes, type Route } from "../route.ts";
+import { Id, makeListSchema, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import { describeSecretLimit, SecretNameFields } from "./keys.ts";
 
 export const HostToken = z.strictObject({
   id: Id("hst"),
@@ -22,14 +22,14 @@ export const HostToken = z.strictObject({
   revoked_at: Time.nullable(),
 });
 
-const HostTokenList = listOf(HostToken);
+const HostTokenList = makeListSchema(HostToken);
 
 const NewHostToken = z.strictObject({
   ...HostToken.shape,
   secret: z.string().describe("The token, `tht_live_<reference>_<secret>`. Shown only once."),
 });
 
-export const answers = {
+export const hostAnswerSchemas = {
   HostToken,
   HostTokenList,
   NewHostToken,
@@ -43,7 +43,7 @@ export const answers = {
   NodeModelList: nodes.NodeModelList,
   Quarantine: nodes.Quarantine,
   Probation: nodes.Probation,
-  Withheld: nodes.Withheld,
+  Withheld: nodes.NodeWithheldReason,
   Earning: nodes.Earning,
   EarningList: nodes.EarningList,
   WithheldShare: nodes.WithheldShare,
@@ -61,12 +61,12 @@ export const answers = {
   Market: insight.Market,
 };
 
-export const requests = {
+export const hostRequestSchemas = {
   ElectModelsRequest: {
-    fields: Elections,
+    fields: ModelElectionFields,
     words: { models: "IDs of active models. The list of electable models has them." },
   },
-  RenameNodeRequest: { fields: NodeRename, words: { name: "Unique among the host's nodes." } },
+  RenameNodeRequest: { fields: NodeRenameFields, words: { name: "Unique among the host's nodes." } },
 };
 
 const sampleToken = {
@@ -79,14 +79,14 @@ const sampleToken = {
   revoked_at: null,
 };
 
-const tokens = routes({
+const tokens = declareRoutes({
   listHostTokens: {
     at: "GET /console/api/host-tokens",
     summary: "List host tokens",
     description: "Active tokens, then revoked ones, each newest first.",
     guard: "host",
     query: PageQuery,
-    faults: codes("invalid_cursor"),
+    faults: refusalsOfCodes("invalid_cursor"),
     answer: {
       description: "The tokens, without their secrets.",
       json: HostTokenList,
@@ -99,14 +99,14 @@ const tokens = routes({
     description: "An account has at most 100 active host tokens.",
     guard: "host",
     needs: "work",
-    body: { fields: SecretName, example: { name: "workshop" } },
+    body: { fields: SecretNameFields, example: { name: "workshop" } },
     answer: {
       status: 201,
       description: "The token with its secret. Store it now: it is not shown again.",
       json: NewHostToken,
       example: { ...sampleToken, secret: `tht_live_4fJ2kQ9sZ0aB_${"…".repeat(3)}` },
     },
-    faults: [refusal("limit_reached", tooManySecrets(ACTIVE_HOST_TOKENS_MAX, "host tokens"))],
+    faults: [refusal("limit_reached", describeSecretLimit(ACTIVE_HOST_TOKENS_MAX, "host tokens"))],
   },
   revokeHostToken: {
     at: "DELETE /console/api/host-tokens/{id}",
@@ -133,19 +133,19 @@ function forHost<Of extends Route, const At extends Route["at"]>(route: Of, at: 
   return { ...same, at, guard: "host" as const };
 }
 
-const fleet = routes({
+const fleet = declareRoutes({
   listNodes: forHost(nodeRoutes.listNodes, "GET /console/api/nodes"),
   getNode: {
     at: "GET /console/api/nodes/{id}",
     summary: "Get a node and its statistics",
     guard: "host",
-    path: NODE_PATH,
+    path: NODE_PATH_PARAMETER,
     answer: {
       description: "The node.",
       json: nodes.NodeDetail,
-      example: { ...samples.sampleNode, stats: samples.sampleStats },
+      example: { ...samples.sampleNode, stats: samples.sampleNodeStats },
     },
-    faults: codes("node_not_found"),
+    faults: refusalsOfCodes("node_not_found"),
   },
   electModels: { ...forHost(nodeRoutes.electModels, "PUT /console/api/nodes/{id}/elections"), needs: "work" },
   pauseNode: { ...forHost(nodeRoutes.pauseNode, "POST /console/api/nodes/{id}/pause"), needs: "work" },

@@ -1,6 +1,6 @@
 /** An account's monthly usage or earnings as a file to download. */
 import { z } from "zod";
-import { routes } from "../route.ts";
+import { declareRoutes } from "../route.ts";
 
 const MonthQuery = z.object({
   month: z.string("must be a string").regex(/^20\d\d-(0[1-9]|1[0-2])$/, "must be a month such as 2026-10"),
@@ -9,7 +9,7 @@ const words = { month: "The UTC month, such as `2026-10`. The current month so f
 const description =
   "One PDF file. Amounts have six decimals; the balance before and all amounts add up to the balance after.";
 
-export const invoiceRoutes = routes({
+export const invoiceRoutes = declareRoutes({
   getInvoice: {
     at: "GET /console/api/invoice.pdf",
     summary: "Get the invoice of a month",

@@ -1,22 +1,22 @@
 /** A builder's API keys. */
 import { z } from "zod";
 import { ACTIVE_KEYS_MAX } from "../bounds.ts";
-import { codes, refusal } from "../faults.ts";
-import { PageQuery } from "../lists.ts";
-import { isPlain, PLAIN_RULE } from "../plain-text.ts";
-import { routes } from "../route.ts";
-import { Count, Id, listOf, Money, MoneyField, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import { refusal, refusalsOfCodes } from "../faults.ts";
+import { PageQuery } from "../list-query-fields.ts";
+import { isPlainText, PLAIN_TEXT_RULE } from "../plain-text.ts";
+import { declareRoutes } from "../route.ts";
+import { Count, Id, Money, MoneyField, makeListSchema, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
 
-export const SecretName = z.object({
+export const SecretNameFields = z.object({
   name: z
     .string("must be a string")
     .trim()
     .min(1, "must not be empty")
     .max(200, "must have at most 200 characters")
-    .refine(isPlain, PLAIN_RULE),
+    .refine(isPlainText, PLAIN_TEXT_RULE),
 });
 
-export const tooManySecrets = (max: number, what: string): string =>
+export const describeSecretLimit = (max: number, what: string): string =>
   `Limit reached: this account already has ${max} ${what}. Revoke one first.`;
 
 const OwnLimit = z.int("must be a whole number or null").min(0, "must be 0 or more").nullable().optional();
@@ -45,7 +45,7 @@ const Settings = {
   reasoning_content: z.boolean("must be true or false"),
   limits: OwnLimits,
 };
-export const KeyFields = z.object({ ...SecretName.shape, ...z.object(Settings).partial().shape });
+export const KeyFields = z.object({ ...SecretNameFields.shape, ...z.object(Settings).partial().shape });
 const KeyChangeFields = KeyFields.partial();
 const KEEP_OLD_S_MAX = 30 * 24 * 60 * 60;
 const RotateFields = z.object({
@@ -56,7 +56,11 @@ const RotateFields = z.object({
     .default(0),
 });
 
-export const LimitsInForce = z.strictObject({ requests_per_minute: Count, tokens_per_minute: Count, in_flight: Count });
+export const EffectiveKeyLimits = z.strictObject({
+  requests_per_minute: Count,
+  tokens_per_minute: Count,
+  in_flight: Count,
+});
 
 const Spend = z.strictObject({ requests: Count, charge_micro: Money });
 
@@ -65,7 +69,9 @@ export const ApiKey = z.strictObject({
   object: z.literal("api_key"),
   name: z.string().describe("Usage is reported by this name."),
   start: z.string().describe("The first characters of the key, which identify it and are not secret."),
-  limits: LimitsInForce.describe("The limits in force: for each, the lower of the owner's limit and `limits_max`."),
+  limits: EffectiveKeyLimits.describe(
+    "The limits in force: for each, the lower of the owner's limit and `limits_max`.",
+  ),
   limits_set: z
     .strictObject({
       requests_per_minute: Count.nullable(),
@@ -73,7 +79,7 @@ export const ApiKey = z.strictObject({
       in_flight: Count.nullable(),
     })
     .describe("The limits that the owner set; null where none is set."),
-  limits_max: LimitsInForce.describe(
+  limits_max: EffectiveKeyLimits.describe(
     "The platform's limits, or those an operator set for this key. The owner can set lower ones.",
   ),
   budget_day_micro: Money.nullable().describe("Daily budget (UTC); null: no budget."),
@@ -101,14 +107,14 @@ export const ApiKey = z.strictObject({
   revoked_at: Time.nullable(),
 });
 
-export const ApiKeyList = listOf(ApiKey);
+export const ApiKeyList = makeListSchema(ApiKey);
 
 const NewApiKey = z.strictObject({
   ...ApiKey.shape,
   secret: z.string().describe("The key, `tsk_live_<reference>_<secret>`. Shown only once."),
 });
 
-export const answers = { ApiKey, ApiKeyList, NewApiKey };
+export const keyAnswerSchemas = { ApiKey, ApiKeyList, NewApiKey };
 
 const KEY_WORDS = {
   name: "Display name. Surrounding white space is removed.",
@@ -125,8 +131,8 @@ const KEY_WORDS = {
     "The owner's own limits, up to the key's `limits_max`. A limit that is absent stays as it is. null, for one limit or for all, removes them.",
 };
 
-export const requests = {
-  NameRequest: { fields: SecretName, words: { name: "Display name. Surrounding white space is removed." } },
+export const keyRequestSchemas = {
+  NameRequest: { fields: SecretNameFields, words: { name: "Display name. Surrounding white space is removed." } },
   KeyRequest: { fields: KeyFields, words: KEY_WORDS },
   KeyChangeRequest: { fields: KeyChangeFields, words: KEY_WORDS },
   RotateRequest: {
@@ -163,9 +169,9 @@ const SAMPLE_SECRET = `tsk_live_4fJ2kQ9sZ0aB_${"…".repeat(3)}`;
 
 const KEY_PATH = { id: "The key ID, `key_…`." };
 const NO_KEY = refusal("not_found", "No such key.");
-const TOO_MANY = refusal("limit_reached", tooManySecrets(ACTIVE_KEYS_MAX, "API keys"));
+const TOO_MANY = refusal("limit_reached", describeSecretLimit(ACTIVE_KEYS_MAX, "API keys"));
 
-export const keyRoutes = routes({
+export const keyRoutes = declareRoutes({
   listKeys: {
     at: "GET /console/api/keys",
     summary: "List API keys",
@@ -173,7 +179,7 @@ export const keyRoutes = routes({
     guard: "builder",
     query: PageQuery,
     answer: { description: "The keys, without their secrets.", json: ApiKeyList, example: sampleList(sampleKey) },
-    faults: codes("invalid_cursor"),
+    faults: refusalsOfCodes("invalid_cursor"),
   },
   createKey: {
     at: "POST /console/api/keys",

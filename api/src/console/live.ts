@@ -1,7 +1,7 @@
 /** A stream of events that keeps the figures on open console pages current. */
 import { z } from "zod";
-import { codes } from "../faults.ts";
-import { routes } from "../route.ts";
+import { refusalsOfCodes } from "../faults.ts";
+import { declareRoutes } from "../route.ts";
 import { Count, Id, Money, sampleId } from "../values.ts";
 import { Balance, sampleBalance } from "./money.ts";
 import { ModelCapacity, NodesByState } from "./operator-platform.ts";
@@ -26,7 +26,7 @@ const LiveLoad = z.strictObject({
 const LiveBalance = Balance.omit({ as_of: true });
 const { as_of: _, ...liveBalance } = sampleBalance;
 
-export const answers = { LiveBalance, LiveRequests, LiveLoad };
+export const liveAnswerSchemas = { LiveBalance, LiveRequests, LiveLoad };
 
 const STREAM =
   "Server-sent events. Each kind of event is sent once at the start and then whenever it changes, at most once a second. A comment line `: keep-alive` is sent every 15 seconds. The stream ends after five minutes; reconnect then.";
@@ -37,7 +37,7 @@ const transcript = (events: Record<string, unknown>): string =>
     ...Object.entries(events).map(([name, data]) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`),
   ].join("");
 
-export const liveRoutes = routes({
+export const liveRoutes = declareRoutes({
   watchAccount: {
     at: "GET /console/api/live",
     summary: "Watch a builder account",
@@ -50,7 +50,7 @@ export const liveRoutes = routes({
         example: transcript({ balance: liveBalance, requests: { in_flight: 1, latest: sampleId("req") } }),
       },
     },
-    faults: codes("too_many_viewers"),
+    faults: refusalsOfCodes("too_many_viewers"),
   },
   watchPlatform: {
     at: "GET /console/api/operator/live",
@@ -73,6 +73,6 @@ export const liveRoutes = routes({
         }),
       },
     },
-    faults: codes("too_many_viewers"),
+    faults: refusalsOfCodes("too_many_viewers"),
   },
 });

@@ -1,11 +1,11 @@
 /** The models for the console's pages: prices, performance, and a quote for a request. */
 import { z } from "zod";
-import { codes } from "../faults.ts";
-import { RANGE_END_WORDS, SpanFields } from "../lists.ts";
+import { MODEL_CLASSES, MODEL_KINDS, MODEL_STATUSES } from "../enumerations.ts";
+import { refusalsOfCodes } from "../faults.ts";
+import { RANGE_END_DESCRIPTION, SpanFields } from "../list-query-fields.ts";
 import { ChatRequest } from "../public/fields.ts";
-import { routes } from "../route.ts";
-import { MODEL_CLASSES, MODEL_KINDS, MODEL_STATUSES } from "../states.ts";
-import { AsOf, Count, listOf, Milliseconds, Money, SAMPLE_TIME, sampleList, Time } from "../values.ts";
+import { declareRoutes } from "../route.ts";
+import { AsOfField, Count, Milliseconds, Money, makeListSchema, SAMPLE_TIME, sampleList, Time } from "../values.ts";
 
 /** The request fields that affect the held amount. Other fields are ignored. */
 export const QuoteFields = ChatRequest.pick({
@@ -47,7 +47,7 @@ const LiveModel = z.strictObject({
     .describe("Whether a node that serves the model now supports a `response_format` other than text."),
 });
 
-const LiveModelList = listOf(LiveModel);
+const LiveModelList = makeListSchema(LiveModel);
 
 const Model = LiveModel.extend({
   listed: z.string().describe("The day on which the model was listed, such as `2026-09-01`."),
@@ -79,7 +79,7 @@ const Measured = {
 
 const ModelPerformance = z.strictObject({
   object: z.literal("model.performance"),
-  ...AsOf,
+  ...AsOfField,
   model: z.string(),
   range: z.enum(MODEL_RANGES),
   total: z.strictObject(Measured).describe("Figures for the whole range."),
@@ -97,7 +97,7 @@ const Quote = z.strictObject({
   hold_micro: Money.describe("The most that the request can cost. This amount is held while it runs."),
 });
 
-export const answers = { LiveModel, LiveModelList, Model, ModelPerformance, Quote };
+export const modelAnswerSchemas = { LiveModel, LiveModelList, Model, ModelPerformance, Quote };
 
 const sampleLive = {
   id: "small-8b",
@@ -125,9 +125,9 @@ const sampleMeasured = {
   tokens_per_second: 41.5,
 };
 
-export const requests = { QuoteRequest: { fields: QuoteFields, words: {} } };
+export const modelRequestSchemas = { QuoteRequest: { fields: QuoteFields, words: {} } };
 
-export const modelRoutes = routes({
+export const modelRoutes = declareRoutes({
   listLiveModels: {
     at: "GET /console/api/models",
     summary: "List models with live figures",
@@ -158,7 +158,7 @@ export const modelRoutes = routes({
         waiting: 0,
       },
     },
-    faults: codes("model_not_found"),
+    faults: refusalsOfCodes("model_not_found"),
   },
   readModelPerformance: {
     at: "GET /console/api/models/{id}/performance",
@@ -170,7 +170,7 @@ export const modelRoutes = routes({
     query: PerformanceFields,
     words: {
       range: "The time range. `24h` and `7d` have hourly points, `30d` and `90d` daily ones.",
-      to: RANGE_END_WORDS,
+      to: RANGE_END_DESCRIPTION,
     },
     answer: {
       description: "The measurements.",
@@ -185,7 +185,7 @@ export const modelRoutes = routes({
         points: [{ at: SAMPLE_TIME - (SAMPLE_TIME % 3_600), ...sampleMeasured }],
       },
     },
-    faults: codes("model_not_found"),
+    faults: refusalsOfCodes("model_not_found"),
   },
   quoteChat: {
     at: "POST /console/api/quote",
@@ -209,6 +209,6 @@ export const modelRoutes = routes({
         hold_micro: "18.250000",
       },
     },
-    faults: codes("model_not_found", "no_capacity"),
+    faults: refusalsOfCodes("model_not_found", "no_capacity"),
   },
 });

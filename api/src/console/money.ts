@@ -1,18 +1,18 @@
 /** A builder's money: credit, holds, spending, the statement, and purchases. */
 import { z } from "zod";
 import { OPEN_CHECKOUTS_MAX } from "../bounds.ts";
-import { codes, refusal } from "../faults.ts";
-import { PageQuery, SpanFields } from "../lists.ts";
-import { MicroField } from "../micro.ts";
-import { routes } from "../route.ts";
-import { BUILDER_ENTRY_KINDS } from "../states.ts";
+import { BUILDER_ENTRY_KINDS } from "../enumerations.ts";
+import { refusal, refusalsOfCodes } from "../faults.ts";
+import { PageQuery, SpanFields } from "../list-query-fields.ts";
+import { MicrodollarsField } from "../microdollars.ts";
+import { declareRoutes } from "../route.ts";
 import {
-  AsOf,
+  AsOfField,
   Count,
   Id,
   IdField,
-  listOf,
   Money,
+  makeListSchema,
   RequestOutcome,
   SAMPLE_TIME,
   sampleId,
@@ -21,11 +21,11 @@ import {
 } from "../values.ts";
 
 /** The ways to group usage. */
-export const USAGE_BY = ["key", "model", "day", "hour", "outcome", "label"] as const;
+export const USAGE_GROUPINGS = ["key", "model", "day", "hour", "outcome", "label"] as const;
 
 export const UsageQuery = z.object({
   ...SpanFields,
-  by: z.enum(USAGE_BY, `must be one of ${USAGE_BY.join(", ")}`).default("day"),
+  by: z.enum(USAGE_GROUPINGS, `must be one of ${USAGE_GROUPINGS.join(", ")}`).default("day"),
   split: z.enum(["key", "model"], 'must be "key" or "model"').optional(),
   key: IdField("key", "must be a key ID (key_…)").optional(),
 });
@@ -33,7 +33,10 @@ export const UsageQuery = z.object({
 export const PURCHASE_LIMITS = { from: 500, to: 500_000, whole: true };
 
 export const CheckoutFields = z
-  .object({ pack_id: z.string("must be a string").optional(), amount_micro: MicroField(PURCHASE_LIMITS).optional() })
+  .object({
+    pack_id: z.string("must be a string").optional(),
+    amount_micro: MicrodollarsField(PURCHASE_LIMITS).optional(),
+  })
   .refine(({ pack_id, amount_micro }) => pack_id !== undefined || amount_micro !== undefined, {
     path: ["pack_id"],
     message: 'must be the ID of a pack, unless "amount_micro" is given',
@@ -43,12 +46,12 @@ export const CheckoutFields = z
     message: 'must not be combined with "pack_id"',
   });
 
-export const tooManyCheckouts = (waitS: number): string =>
+export const describeCheckoutLimit = (waitS: number): string =>
   `Limit reached: ${OPEN_CHECKOUTS_MAX} checkouts of the last hour are still open. Pay one of them, or try again in ${waitS} seconds.`;
 
 export const Balance = z.strictObject({
   object: z.literal("balance"),
-  ...AsOf,
+  ...AsOfField,
   balance_micro: Money.describe("The total credit. Negative if a refund or dispute took more than was left."),
   held_micro: Money.describe("Held for requests in flight."),
   available_micro: Money.describe("Available for new requests."),
@@ -74,7 +77,7 @@ const UsageRow = z
   })
   .describe("One sum. Of the first six fields it has the one that `by` names and the one that `split` names.");
 
-const UsageList = listOf(UsageRow, { by: z.enum(USAGE_BY), from: Time, to: Time });
+const UsageList = makeListSchema(UsageRow, { by: z.enum(USAGE_GROUPINGS), from: Time, to: Time });
 
 export const LedgerEntry = z.strictObject({
   object: z.literal("ledger_entry"),
@@ -92,7 +95,7 @@ export const LedgerEntry = z.strictObject({
   at: Time,
 });
 
-const LedgerEntryList = listOf(LedgerEntry);
+const LedgerEntryList = makeListSchema(LedgerEntry);
 
 const Pack = z.strictObject({
   id: z.string(),
@@ -103,7 +106,7 @@ const Pack = z.strictObject({
   credit_micro: Money.describe("The credit that it adds."),
 });
 
-const PackList = listOf(Pack);
+const PackList = makeListSchema(Pack);
 
 const Checkout = z.strictObject({
   object: z.literal("checkout"),
@@ -113,7 +116,7 @@ const Checkout = z.strictObject({
   amount_micro: Money,
 });
 
-export const answers = {
+export const moneyAnswerSchemas = {
   Money,
   Balance,
   UsageRow,
@@ -125,7 +128,7 @@ export const answers = {
   Checkout,
 };
 
-export const requests = {
+export const moneyRequestSchemas = {
   CheckoutRequest: {
     fields: CheckoutFields,
     words: { pack_id: "The ID of a pack.", amount_micro: "Instead of a pack: the amount, in whole cents." },
@@ -157,7 +160,7 @@ const sampleUsage = {
   charge_micro: "5539.450000",
 };
 
-export const moneyRoutes = routes({
+export const moneyRoutes = declareRoutes({
   getBalance: {
     at: "GET /console/api/balance",
     summary: "Get the balance",
@@ -205,18 +208,18 @@ export const moneyRoutes = routes({
         at: SAMPLE_TIME,
       }),
     },
-    faults: codes("invalid_cursor"),
+    faults: refusalsOfCodes("invalid_cursor"),
   },
 });
 
 /** If payments are not configured, all of these routes return `billing_disabled`. */
-export const creditRoutes = routes({
+export const creditRoutes = declareRoutes({
   listPacks: {
     at: "GET /console/api/packs",
     summary: "List credit packs",
     guard: "signedIn",
     answer: { description: "The packs.", json: PackList, example: sampleList(samplePack) },
-    faults: codes("billing_disabled"),
+    faults: refusalsOfCodes("billing_disabled"),
   },
   createCheckout: {
     at: "POST /console/api/credits/checkout",
@@ -238,8 +241,8 @@ export const creditRoutes = routes({
       },
     },
     faults: [
-      ...codes("billing_disabled", "unknown_pack", "payment_provider_unavailable"),
-      refusal("rate_limit_requests", tooManyCheckouts(60)),
+      ...refusalsOfCodes("billing_disabled", "unknown_pack", "payment_provider_unavailable"),
+      refusal("rate_limit_requests", describeCheckoutLimit(60)),
     ],
   },
 });

@@ -1,9 +1,6 @@
 /** An account's notifications: the list, the channels for each kind of notification, and the deliveries. */
 import { z } from "zod";
 import { NOTIFICATION_TESTS_PER_HOUR } from "../bounds.ts";
-import { codes, refusal } from "../faults.ts";
-import { PageQuery } from "../lists.ts";
-import { routes } from "../route.ts";
 import {
   BUILDER_NOTIFICATIONS,
   DELIVERY_CHANNELS,
@@ -11,8 +8,11 @@ import {
   HOST_NOTIFICATIONS,
   type NOTIFICATION_CHANNELS,
   NOTIFICATION_KINDS,
-} from "../states.ts";
-import { Count, Id, IdField, listOf, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+} from "../enumerations.ts";
+import { refusal, refusalsOfCodes } from "../faults.ts";
+import { PageQuery } from "../list-query-fields.ts";
+import { declareRoutes } from "../route.ts";
+import { Count, Id, IdField, makeListSchema, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
 
 const KINDS = [...BUILDER_NOTIFICATIONS, ...HOST_NOTIFICATIONS] as const;
 const URL_CHARS_MAX = 2000;
@@ -87,7 +87,7 @@ export const Notification = z.strictObject({
   read: z.boolean().describe("Whether the caller has read it."),
   created_at: Time,
 });
-const NotificationList = listOf(Notification, {
+const NotificationList = makeListSchema(Notification, {
   unread: Count.describe("How many the caller has not read, at most 100."),
 });
 
@@ -108,11 +108,11 @@ export const Delivery = z.strictObject({
   created_at: Time,
   ended_at: Time.nullable(),
 });
-const DeliveryList = listOf(Delivery);
+const DeliveryList = makeListSchema(Delivery);
 
 const TestSent = z.strictObject({ sent: z.literal(true) });
 
-export const answers = {
+export const notificationAnswerSchemas = {
   NotificationSettings,
   Notification,
   NotificationList,
@@ -122,7 +122,7 @@ export const answers = {
   TestSent,
 };
 
-export const requests = {
+export const notificationRequestSchemas = {
   NotificationSettingsRequest: {
     fields: SettingsFields,
     words: {
@@ -158,7 +158,7 @@ const sampleNotification = {
 
 const NO_WEBHOOK = refusal("not_found", "This account has no webhook. Set webhook_url first.");
 
-export const notificationRoutes = routes({
+export const notificationRoutes = declareRoutes({
   getNotificationSettings: {
     at: "GET /console/api/notifications",
     summary: "Get where notifications are sent",
@@ -248,7 +248,7 @@ export const notificationRoutes = routes({
       json: NotificationList,
       example: { ...sampleList(sampleNotification), unread: 1 },
     },
-    faults: codes("invalid_cursor"),
+    faults: refusalsOfCodes("invalid_cursor"),
   },
   readNotifications: {
     at: "POST /console/api/notifications/read",

@@ -1,12 +1,23 @@
 /** An account's activity, statement and payouts, for operators. */
 import { z } from "zod";
-import { codes, refusal } from "../faults.ts";
-import { PageQuery, RANGE_END_WORDS, SpanFields } from "../lists.ts";
-import { routes } from "../route.ts";
-import { PAYOUT_STATES, TRANSFER_KINDS } from "../states.ts";
-import { AccountKind, AsOf, Count, Id, listOf, Money, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
-import { ACCOUNT_PATH, NO_ACCOUNT } from "./operator-keys.ts";
-import { COUNTS } from "./operator-performance.ts";
+import { PAYOUT_STATES, TRANSFER_KINDS } from "../enumerations.ts";
+import { refusal, refusalsOfCodes } from "../faults.ts";
+import { PageQuery, RANGE_END_DESCRIPTION, SpanFields } from "../list-query-fields.ts";
+import { declareRoutes } from "../route.ts";
+import {
+  AccountKind,
+  AsOfField,
+  Count,
+  Id,
+  Money,
+  makeListSchema,
+  SAMPLE_TIME,
+  sampleId,
+  sampleList,
+  Time,
+} from "../values.ts";
+import { ACCOUNT_NOT_FOUND, ACCOUNT_PATH_PARAMETER } from "./operator-keys.ts";
+import { REQUEST_COUNT_FIELDS } from "./operator-performance.ts";
 
 const RANGES = ["24h", "7d", "30d", "90d"] as const;
 
@@ -14,17 +25,19 @@ const AMOUNT = { amount_micro: Money.describe("Charged to the builder, or earned
 
 const AccountActivity = z.strictObject({
   object: z.literal("account_activity"),
-  ...AsOf,
+  ...AsOfField,
   kind: AccountKind,
   range: z.enum(RANGES),
   from: Time,
   to: Time.describe("The end of the current time slot."),
   slot_s: Count.describe("Length of a time slot, in seconds."),
-  total: z.strictObject({ ...COUNTS, ...AMOUNT }),
+  total: z.strictObject({ ...REQUEST_COUNT_FIELDS, ...AMOUNT }),
   series: z
-    .array(z.strictObject({ at: Time.describe("The start of the time slot."), ...COUNTS, ...AMOUNT }))
+    .array(z.strictObject({ at: Time.describe("The start of the time slot."), ...REQUEST_COUNT_FIELDS, ...AMOUNT }))
     .describe("Every time slot, oldest first."),
-  models: z.array(z.strictObject({ model: z.string(), ...COUNTS, ...AMOUNT })).describe("Largest amounts first."),
+  models: z
+    .array(z.strictObject({ model: z.string(), ...REQUEST_COUNT_FIELDS, ...AMOUNT }))
+    .describe("Largest amounts first."),
 });
 
 const AccountStatementRow = z
@@ -39,7 +52,7 @@ const AccountStatementRow = z
     at: Time.nullable().describe("The time of the transfer; null for usage."),
   })
   .describe("One day's usage, or one transfer.");
-const AccountStatement = listOf(AccountStatementRow);
+const AccountStatement = makeListSchema(AccountStatementRow);
 
 const AccountPayout = z.strictObject({
   object: z.literal("account_payout"),
@@ -57,7 +70,7 @@ const AccountPayout = z.strictObject({
     .nullable()
     .describe("The payout method when it was marked as paid, masked; null if it is open or there was none."),
 });
-const AccountPayouts = listOf(AccountPayout, {
+const AccountPayouts = makeListSchema(AccountPayout, {
   balance: z
     .strictObject({
       pending_micro: Money.describe("The amount still owed."),
@@ -72,25 +85,31 @@ const AccountPayouts = listOf(AccountPayout, {
     .describe("Null for a builder account."),
 });
 
-export const answers = { AccountActivity, AccountStatementRow, AccountStatement, AccountPayout, AccountPayouts };
+export const operatorAccountPageAnswerSchemas = {
+  AccountActivity,
+  AccountStatementRow,
+  AccountStatement,
+  AccountPayout,
+  AccountPayouts,
+};
 
 const sampleSums = { requests: 1204, failed: 8, error_share: 0.006_677, amount_micro: "5539.450000" };
 
-export const accountPageRoutes = routes({
+export const accountPageRoutes = declareRoutes({
   getAccountActivity: {
     at: "GET /console/api/operator/accounts/{id}/activity",
     summary: "Get an account's activity",
     description:
       "For a builder: its requests and charges. For a host: the requests that its nodes served and the earnings.",
     guard: "operator",
-    path: ACCOUNT_PATH,
+    path: ACCOUNT_PATH_PARAMETER,
     query: z.object({
       range: z.enum(RANGES, `must be one of ${RANGES.join(", ")}`).default("30d"),
       to: SpanFields.to,
     }),
     words: {
       range: "The time range: hours for `24h` and `7d`, UTC days for `30d` and `90d`, the current one included.",
-      to: RANGE_END_WORDS,
+      to: RANGE_END_DESCRIPTION,
     },
     answer: {
       description: "Counts and amounts.",
@@ -108,14 +127,14 @@ export const accountPageRoutes = routes({
         models: [{ model: "small-8b", ...sampleSums }],
       },
     },
-    faults: [NO_ACCOUNT],
+    faults: [ACCOUNT_NOT_FOUND],
   },
   listAccountStatement: {
     at: "GET /console/api/operator/accounts/{id}/statement",
     summary: "List a builder's statement",
     description: "One row for each day of usage and one for each transfer, newest first.",
     guard: "operator",
-    path: ACCOUNT_PATH,
+    path: ACCOUNT_PATH_PARAMETER,
     query: PageQuery,
     answer: {
       description: "A page of the statement.",
@@ -132,9 +151,9 @@ export const accountPageRoutes = routes({
       }),
     },
     faults: [
-      NO_ACCOUNT,
+      ACCOUNT_NOT_FOUND,
       refusal("not_a_builder", "Only builder accounts have a statement."),
-      ...codes("invalid_cursor"),
+      ...refusalsOfCodes("invalid_cursor"),
     ],
   },
   listAccountPayouts: {
@@ -142,7 +161,7 @@ export const accountPageRoutes = routes({
     summary: "List a host's payouts",
     description: "The host's lines of payout batches, newest first, and its balance.",
     guard: "operator",
-    path: ACCOUNT_PATH,
+    path: ACCOUNT_PATH_PARAMETER,
     query: PageQuery,
     answer: {
       description: "A page of payouts.",
@@ -170,6 +189,6 @@ export const accountPageRoutes = routes({
         },
       },
     },
-    faults: [NO_ACCOUNT, ...codes("invalid_cursor")],
+    faults: [ACCOUNT_NOT_FOUND, ...refusalsOfCodes("invalid_cursor")],
   },
 });

@@ -1,21 +1,21 @@
 /** Operators' routes for accounts and their keys. */
 import { z } from "zod";
-import { codes, refusal } from "../faults.ts";
-import { PageFields } from "../lists.ts";
-import { routes } from "../route.ts";
-import { ACCOUNT_KINDS } from "../states.ts";
-import { AccountKind, Id, listOf, Money, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import { ACCOUNT_KINDS } from "../enumerations.ts";
+import { refusal, refusalsOfCodes } from "../faults.ts";
+import { PageFields } from "../list-query-fields.ts";
+import { declareRoutes } from "../route.ts";
+import { AccountKind, Id, Money, makeListSchema, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
 import { Role } from "./accounts.ts";
 import { Reason, ReasonFields, SearchText } from "./operator-fields.ts";
 import * as keys from "./operator-keys.ts";
-import { ACCOUNT_PATH, NO_ACCOUNT } from "./operator-keys.ts";
+import { ACCOUNT_NOT_FOUND, ACCOUNT_PATH_PARAMETER } from "./operator-keys.ts";
 
-export const Search = z.object({
+export const AccountSearchFields = z.object({
   ...PageFields,
   q: SearchText.optional(),
   kind: z.enum(ACCOUNT_KINDS, "must be builder or host").optional(),
 });
-export const Grant = z.object({
+export const CreditGrantFields = z.object({
   amount_micro: z.union([z.string(), z.int()], "must be a whole number of microdollars"),
   reason: Reason,
 });
@@ -40,13 +40,17 @@ export const PlatformAccount = z
   })
   .describe("An account with operator details.");
 
-const PlatformAccountList = listOf(PlatformAccount);
+const PlatformAccountList = makeListSchema(PlatformAccount);
 
-export const answers = { PlatformAccount, PlatformAccountList, ...keys.answers };
+export const operatorAccountsAnswerSchemas = {
+  PlatformAccount,
+  PlatformAccountList,
+  ...keys.operatorKeysAnswerSchemas,
+};
 
-export const requests = {
+export const operatorAccountsRequestSchemas = {
   GrantRequest: {
-    fields: Grant,
+    fields: CreditGrantFields,
     words: {
       amount_micro:
         "A whole number of microdollars, as a number or a string of digits: 1 to 1000000000000. The resulting balance must not exceed 9000000000000.",
@@ -54,7 +58,7 @@ export const requests = {
     },
   },
   ReasonRequest: { fields: ReasonFields, words: { reason: "Shown in the audit log." } },
-  ...keys.requests,
+  ...keys.operatorKeysRequestSchemas,
 };
 
 const sampleAccount = {
@@ -71,39 +75,39 @@ const sampleAccount = {
   created_at: SAMPLE_TIME,
 };
 
-export const operatorAccountRoutes = routes({
+export const operatorAccountRoutes = declareRoutes({
   listAccounts: {
     at: "GET /console/api/operator/accounts",
     summary: "Search accounts",
     description: "Newest first.",
     guard: "operator",
-    query: Search,
+    query: AccountSearchFields,
     words: {
       q: "Part of the account's name, or of a team member's email address.",
       kind: "Only accounts of this kind.",
     },
     answer: { description: "A page of accounts.", json: PlatformAccountList, example: sampleList(sampleAccount) },
-    faults: codes("invalid_cursor"),
+    faults: refusalsOfCodes("invalid_cursor"),
   },
   getAccount: {
     at: "GET /console/api/operator/accounts/{id}",
     summary: "Get an account",
     guard: "operator",
-    path: ACCOUNT_PATH,
+    path: ACCOUNT_PATH_PARAMETER,
     answer: { description: "The account.", json: PlatformAccount, example: sampleAccount },
-    faults: [NO_ACCOUNT],
+    faults: [ACCOUNT_NOT_FOUND],
   },
   grantCredit: {
     at: "POST /console/api/operator/accounts/{id}/grant",
     summary: "Grant credit to a builder",
     guard: "operator",
-    path: ACCOUNT_PATH,
-    body: { fields: Grant, example: { amount_micro: "5000000", reason: "a welcome" } },
+    path: ACCOUNT_PATH_PARAMETER,
+    body: { fields: CreditGrantFields, example: { amount_micro: "5000000", reason: "a welcome" } },
     answer: { description: "The account.", json: PlatformAccount, example: sampleAccount },
     faults: [
-      NO_ACCOUNT,
+      ACCOUNT_NOT_FOUND,
       refusal("not_a_builder", "Credit can be granted to builder accounts only."),
-      ...codes("account_deleted"),
+      ...refusalsOfCodes("account_deleted"),
     ],
   },
   suspendAccount: {
@@ -112,23 +116,23 @@ export const operatorAccountRoutes = routes({
     description:
       "A builder's keys stop working, and a host's nodes get no more requests. Suspending a suspended account has no effect.",
     guard: "operator",
-    path: ACCOUNT_PATH,
+    path: ACCOUNT_PATH_PARAMETER,
     body: { fields: ReasonFields, example: { reason: "an unpaid dispute" } },
     answer: {
       description: "The account.",
       json: PlatformAccount,
       example: { ...sampleAccount, suspended_at: SAMPLE_TIME },
     },
-    faults: [NO_ACCOUNT, ...codes("account_deleted")],
+    faults: [ACCOUNT_NOT_FOUND, ...refusalsOfCodes("account_deleted")],
   },
   restoreAccount: {
     at: "POST /console/api/operator/accounts/{id}/restore",
     summary: "Restore a suspended account",
     guard: "operator",
-    path: ACCOUNT_PATH,
+    path: ACCOUNT_PATH_PARAMETER,
     body: { fields: ReasonFields, example: { reason: "settled" } },
     answer: { description: "The account.", json: PlatformAccount, example: sampleAccount },
-    faults: [NO_ACCOUNT, ...codes("account_deleted")],
+    faults: [ACCOUNT_NOT_FOUND, ...refusalsOfCodes("account_deleted")],
   },
   ...keys.operatorKeyRoutes,
 });

@@ -1,9 +1,9 @@
 /** The audit log of operators' actions. */
 import { z } from "zod";
-import { codes } from "../faults.ts";
-import { PageFields, SpanFields } from "../lists.ts";
-import { routes } from "../route.ts";
-import { Id, IdField, listOf, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import { refusalsOfCodes } from "../faults.ts";
+import { PageFields, SpanFields } from "../list-query-fields.ts";
+import { declareRoutes } from "../route.ts";
+import { Id, IdField, makeListSchema, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
 import { SearchText } from "./operator-fields.ts";
 
 export const AUDIT_OUTCOMES = ["done", "refused", "failed", "running"] as const;
@@ -44,11 +44,11 @@ const OperatorAction = z.strictObject({
     .nullable()
     .describe("`done`, `failed`, or the code of the error that refused the action; null while it runs."),
 });
-const OperatorActionList = listOf(OperatorAction);
+const OperatorActionList = makeListSchema(OperatorAction);
 
-export const answers = { OperatorAction, OperatorActionList };
+export const operatorAuditAnswerSchemas = { OperatorAction, OperatorActionList };
 
-export const auditRoutes = routes({
+export const auditRoutes = declareRoutes({
   listOperatorActions: {
     at: "GET /console/api/operator/audit",
     summary: "List operator actions",
@@ -71,7 +71,7 @@ export const auditRoutes = routes({
         outcome: "done",
       }),
     },
-    faults: codes("invalid_cursor"),
+    faults: refusalsOfCodes("invalid_cursor"),
   },
   exportOperatorActions: {
     at: "GET /console/api/operator/audit.csv",

@@ -1,8 +1,8 @@
 /** Spot checks of all nodes: results and costs. */
 import { z } from "zod";
 import { NodeField } from "../nodes/fields.ts";
-import { routes } from "../route.ts";
-import { Count, Id, listOf, Money, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import { declareRoutes } from "../route.ts";
+import { Count, Id, Money, makeListSchema, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
 
 export const PlatformChecksQuery = z.object({ node: NodeField.optional() });
 
@@ -32,18 +32,18 @@ const ModelChecks = z.strictObject({
   ...Found,
   charged_micro: Money.describe("What builders were charged for the model in the same time."),
 });
-const PlatformChecks = listOf(NodeChecks, {
+const PlatformChecks = makeListSchema(NodeChecks, {
   from: Time.describe("Checks since then are counted: 30 days."),
   models: z
     .array(ModelChecks)
     .describe("The same by model, regardless of filters, with the cost of tests of verifiers."),
 });
 
-export const answers = { NodeChecks, ModelChecks, PlatformChecks };
+export const operatorChecksAnswerSchemas = { NodeChecks, ModelChecks, PlatformChecks };
 
 const sample = { model: "small-8b", checks: 412, bad: 0, cost_micro: "380.120000" };
 
-export const operatorCheckRoutes = routes({
+export const operatorCheckRoutes = declareRoutes({
   listPlatformChecks: {
     at: "GET /console/api/operator/checks",
     summary: "Sum spot checks by node and model",

@@ -1,25 +1,25 @@
 /** Incidents for operators, and the public updates that they write. */
 import { z } from "zod";
+import { INCIDENT_CAUSES, PLATFORM_STATES } from "../enumerations.ts";
 import { refusal } from "../faults.ts";
-import { isPlain, PLAIN_RULE } from "../plain-text.ts";
-import { routes } from "../route.ts";
-import { INCIDENT_CAUSES, VERDICTS } from "../states.ts";
+import { isPlainText, PLAIN_TEXT_RULE } from "../plain-text.ts";
+import { declareRoutes } from "../route.ts";
 import { Id, SAMPLE_TIME, sampleId, Time } from "../values.ts";
 
-export const NewUpdate = z.strictObject({
+export const NewIncidentUpdate = z.strictObject({
   text: z
     .string("must be a string")
     .trim()
     .min(1, "must not be empty")
     .max(500, "must have at most 500 characters")
-    .refine(isPlain, PLAIN_RULE),
+    .refine(isPlainText, PLAIN_TEXT_RULE),
 });
 
 const Incident = z.strictObject({
   id: Id("inc"),
   object: z.literal("incident"),
   model: z.string().nullable().describe("Null: the whole platform."),
-  state: z.enum(VERDICTS).exclude(["serving"]).describe("The worst that it was."),
+  state: z.enum(PLATFORM_STATES).exclude(["serving"]).describe("The worst that it was."),
   cause: z
     .enum(INCIDENT_CAUSES)
     .describe(
@@ -37,11 +37,11 @@ const Incidents = z.strictObject({
   data: z.array(Incident),
 });
 
-export const answers = { Incident, Incidents };
+export const operatorIncidentsAnswerSchemas = { Incident, Incidents };
 
-export const requests = {
+export const operatorIncidentsRequestSchemas = {
   PostIncidentUpdateRequest: {
-    fields: NewUpdate,
+    fields: NewIncidentUpdate,
     words: {
       text: "The text that the status page shows to everybody. Plain text; it cannot be changed or removed afterwards.",
     },
@@ -59,7 +59,7 @@ const sampleIncident = {
   updates: [{ at: SAMPLE_TIME - 300, text: "We are looking into it." }],
 };
 
-export const operatorIncidentRoutes = routes({
+export const operatorIncidentRoutes = declareRoutes({
   listIncidents: {
     at: "GET /console/api/operator/incidents",
     summary: "List incidents",
@@ -77,7 +77,7 @@ export const operatorIncidentRoutes = routes({
     description: "The status page shows it to everybody within seconds.",
     guard: "operator",
     path: { id: "The incident's ID, `inc_…`." },
-    body: { fields: NewUpdate, example: { text: "We are looking into it." } },
+    body: { fields: NewIncidentUpdate, example: { text: "We are looking into it." } },
     answer: { status: 201, description: "The incident.", json: Incident, example: sampleIncident },
     faults: [refusal("not_found", "No such incident.")],
   },

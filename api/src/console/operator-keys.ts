@@ -1,13 +1,13 @@
 /** Operators' routes for single API keys. */
 import { z } from "zod";
-import { codes, refusal } from "../faults.ts";
-import { PageQuery } from "../lists.ts";
-import { routes } from "../route.ts";
-import { Count, Id, listOf, sampleId, sampleList } from "../values.ts";
-import { ApiKey, LimitsInForce, sampleKey } from "./keys.ts";
+import { refusal, refusalsOfCodes } from "../faults.ts";
+import { PageQuery } from "../list-query-fields.ts";
+import { declareRoutes } from "../route.ts";
+import { Count, Id, makeListSchema, sampleId, sampleList } from "../values.ts";
+import { ApiKey, EffectiveKeyLimits, sampleKey } from "./keys.ts";
 
-export const ACCOUNT_PATH = { id: "The account ID, `acc_…`." };
-export const NO_ACCOUNT = refusal("not_found", "No such account.");
+export const ACCOUNT_PATH_PARAMETER = { id: "The account ID, `acc_…`." };
+export const ACCOUNT_NOT_FOUND = refusal("not_found", "No such account.");
 
 /** Higher than any key needs, and within the range of the database's integer column. */
 const LIMIT_MAX = 999_999_999;
@@ -17,29 +17,29 @@ const Limit = z
   .refine((limit) => limit <= LIMIT_MAX, `must be ${LIMIT_MAX} or less`)
   .nullable()
   .default(null);
-export const Limits = z.object({ requests_per_minute: Limit, tokens_per_minute: Limit, in_flight: Limit });
+export const KeyLimitsFields = z.object({ requests_per_minute: Limit, tokens_per_minute: Limit, in_flight: Limit });
 
 const OwnLimit = Count.nullable();
 const ownAndDefault = {
   own_limits: z
     .strictObject({ requests_per_minute: OwnLimit, tokens_per_minute: OwnLimit, in_flight: OwnLimit })
     .describe("Limits that an operator set for this key; null where the platform's limit applies."),
-  default_limits: LimitsInForce.describe("The platform's default limits."),
+  default_limits: EffectiveKeyLimits.describe("The platform's default limits."),
 };
 const PlatformKey = z.strictObject({ ...ApiKey.shape, ...ownAndDefault }).describe("A key with operator details.");
-const PlatformKeyList = listOf(PlatformKey);
+const PlatformKeyList = makeListSchema(PlatformKey);
 const KeyLimits = z.strictObject({
   object: z.literal("key_limits"),
   id: Id("key"),
-  limits: LimitsInForce.describe("The limits in force."),
+  limits: EffectiveKeyLimits.describe("The limits in force."),
   ...ownAndDefault,
 });
 
-export const answers = { PlatformKey, PlatformKeyList, KeyLimits };
+export const operatorKeysAnswerSchemas = { PlatformKey, PlatformKeyList, KeyLimits };
 
-export const requests = {
+export const operatorKeysRequestSchemas = {
   KeyLimitsRequest: {
-    fields: Limits,
+    fields: KeyLimitsFields,
     words: {
       requests_per_minute:
         "null or absent: the platform's limit. At most 999999999. The same applies to the other two limits.",
@@ -55,20 +55,20 @@ const sampleLimits = {
   default_limits: sampleKey.limits,
 };
 
-export const operatorKeyRoutes = routes({
+export const operatorKeyRoutes = declareRoutes({
   listAccountKeys: {
     at: "GET /console/api/operator/accounts/{id}/keys",
     summary: "List an account's API keys",
     description: "Active keys, then revoked ones, each newest first, with the limits that operators set.",
     guard: "operator",
-    path: ACCOUNT_PATH,
+    path: ACCOUNT_PATH_PARAMETER,
     query: PageQuery,
     answer: {
       description: "The keys, without their secrets.",
       json: PlatformKeyList,
       example: sampleList({ ...sampleKey, ...sampleLimits }),
     },
-    faults: [NO_ACCOUNT, ...codes("invalid_cursor")],
+    faults: [ACCOUNT_NOT_FOUND, ...refusalsOfCodes("invalid_cursor")],
   },
   setKeyLimits: {
     at: "PUT /console/api/operator/keys/{id}/limits",
@@ -76,7 +76,7 @@ export const operatorKeyRoutes = routes({
     description: "Sets all three limits. A limit that is null or absent returns to the platform's.",
     guard: "operator",
     path: { id: "The key ID, `key_…`." },
-    body: { fields: Limits, example: { requests_per_minute: 6000 } },
+    body: { fields: KeyLimitsFields, example: { requests_per_minute: 6000 } },
     answer: {
       description: "The operator's limits and the limits in force.",
       json: KeyLimits,

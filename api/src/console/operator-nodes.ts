@@ -1,12 +1,12 @@
 /** Operators' routes for the nodes of all hosts. */
 import { z } from "zod";
-import { codes, refusal } from "../faults.ts";
-import { PageFields } from "../lists.ts";
+import { NODE_STATES } from "../enumerations.ts";
+import { refusal, refusalsOfCodes } from "../faults.ts";
+import { PageFields } from "../list-query-fields.ts";
 import { ListedNode, Node, NodeStats } from "../nodes/answers.ts";
-import { sampleListedNode, sampleNode, sampleStats } from "../nodes/samples.ts";
-import { routes } from "../route.ts";
-import { NODE_STATES } from "../states.ts";
-import { Id, IdField, listOf, SAMPLE_TIME, sampleId, sampleList } from "../values.ts";
+import { sampleListedNode, sampleNode, sampleNodeStats } from "../nodes/samples.ts";
+import { declareRoutes } from "../route.ts";
+import { Id, IdField, makeListSchema, SAMPLE_TIME, sampleId, sampleList } from "../values.ts";
 import { ReasonFields, SearchText } from "./operator-fields.ts";
 
 export const NodesQuery = z.object({
@@ -22,17 +22,17 @@ const owner = {
 };
 const PlatformNode = z.strictObject({ ...Node.shape, ...owner });
 const ListedPlatformNode = z.strictObject({ ...ListedNode.shape, ...owner });
-const PlatformNodeList = listOf(ListedPlatformNode);
+const PlatformNodeList = makeListSchema(ListedPlatformNode);
 const PlatformNodeDetail = z.strictObject({ ...PlatformNode.shape, stats: NodeStats });
 
-export const answers = { PlatformNode, ListedPlatformNode, PlatformNodeList, PlatformNodeDetail };
+export const operatorNodesAnswerSchemas = { PlatformNode, ListedPlatformNode, PlatformNodeList, PlatformNodeDetail };
 
 const sampleOwner = { account: sampleId("acc"), account_name: "Barn" };
 const samplePlatformNode = { ...sampleNode, ...sampleOwner };
 const sampleListed = { ...sampleListedNode, ...sampleOwner };
 const NODE_PATH = { id: "The node ID, `node_…`." };
 
-export const operatorNodeRoutes = routes({
+export const operatorNodeRoutes = declareRoutes({
   listPlatformNodes: {
     at: "GET /console/api/operator/nodes",
     summary: "Search all nodes",
@@ -45,7 +45,7 @@ export const operatorNodeRoutes = routes({
       host: "Only nodes of this host account, `acc_…`.",
     },
     answer: { description: "A page of nodes.", json: PlatformNodeList, example: sampleList(sampleListed) },
-    faults: codes("invalid_cursor"),
+    faults: refusalsOfCodes("invalid_cursor"),
   },
   getPlatformNode: {
     at: "GET /console/api/operator/nodes/{id}",
@@ -55,9 +55,9 @@ export const operatorNodeRoutes = routes({
     answer: {
       description: "The node.",
       json: PlatformNodeDetail,
-      example: { ...samplePlatformNode, stats: sampleStats },
+      example: { ...samplePlatformNode, stats: sampleNodeStats },
     },
-    faults: codes("node_not_found"),
+    faults: refusalsOfCodes("node_not_found"),
   },
   quarantineNode: {
     at: "POST /console/api/operator/nodes/{id}/quarantine",
@@ -76,7 +76,7 @@ export const operatorNodeRoutes = routes({
         quarantine: { reason: "answers that its model would not give", evidence: {}, at: SAMPLE_TIME },
       },
     },
-    faults: codes("node_not_found", "node_state_conflict"),
+    faults: refusalsOfCodes("node_not_found", "node_state_conflict"),
   },
   releaseNode: {
     at: "POST /console/api/operator/nodes/{id}/release",
@@ -85,7 +85,7 @@ export const operatorNodeRoutes = routes({
     guard: "operator",
     path: NODE_PATH,
     answer: { description: "The node.", json: PlatformNode, example: { ...samplePlatformNode, state: "paused" } },
-    faults: codes("node_not_found", "node_state_conflict"),
+    faults: refusalsOfCodes("node_not_found", "node_state_conflict"),
   },
   clearNode: {
     at: "POST /console/api/operator/nodes/{id}/clear",
@@ -96,7 +96,7 @@ export const operatorNodeRoutes = routes({
     path: NODE_PATH,
     answer: { description: "The node.", json: PlatformNode, example: samplePlatformNode },
     faults: [
-      ...codes("node_not_found"),
+      ...refusalsOfCodes("node_not_found"),
       refusal("node_state_conflict", "This node is not blocked by a quarantine of its host."),
     ],
   },

@@ -1,17 +1,17 @@
 /** Operators' routes for payouts to hosts, which are paid in batches. */
 import { z } from "zod";
-import { codes, refusal } from "../faults.ts";
-import { PageQuery } from "../lists.ts";
-import { isPlain, PLAIN_RULE } from "../plain-text.ts";
-import { routes } from "../route.ts";
-import { PAYOUT_METHODS, PAYOUT_STATES } from "../states.ts";
-import { Count, Id, listOf, Money, NextCursor, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import { PAYOUT_METHODS, PAYOUT_STATES } from "../enumerations.ts";
+import { refusal, refusalsOfCodes } from "../faults.ts";
+import { PageQuery } from "../list-query-fields.ts";
+import { isPlainText, PLAIN_TEXT_RULE } from "../plain-text.ts";
+import { declareRoutes } from "../route.ts";
+import { Count, Id, Money, makeListSchema, NextCursor, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
 
-export const NewBatch = z.strictObject({
+export const NewPayoutBatch = z.strictObject({
   note: z
     .string("must be a string")
     .max(200, "must have at most 200 characters")
-    .refine(isPlain, PLAIN_RULE)
+    .refine(isPlainText, PLAIN_TEXT_RULE)
     .default(""),
   minimum_micro: z.union([z.string(), z.int()], "must be a whole number of microdollars").optional(),
 });
@@ -59,14 +59,14 @@ const PayoutLine = z.strictObject({
     .describe("Where the host wants the money now; null if it has set nothing."),
 });
 
-const PayoutList = listOf(Payout);
+const PayoutList = makeListSchema(Payout);
 const PayoutDetail = z.strictObject({ ...Payout.shape, lines: z.array(PayoutLine), next_cursor: NextCursor });
 
-export const answers = { Payout, PayoutLine, PayoutList, PayoutDetail };
+export const operatorPayoutsAnswerSchemas = { Payout, PayoutLine, PayoutList, PayoutDetail };
 
-export const requests = {
+export const operatorPayoutsRequestSchemas = {
   CreatePayoutRequest: {
-    fields: NewBatch,
+    fields: NewPayoutBatch,
     words: {
       note: "A note for operators.",
       minimum_micro: "Hosts that are owed less are left out of this batch. A whole number of microdollars.",
@@ -119,7 +119,7 @@ const sampleRow = {
 const PAYOUT_PATH = { id: "The batch ID, `pay_…`." };
 const NO_PAYOUT = refusal("not_found", "No such payout batch.");
 
-export const payoutRoutes = routes({
+export const payoutRoutes = declareRoutes({
   listPayouts: {
     at: "GET /console/api/operator/payouts",
     summary: "List payout batches",
@@ -127,7 +127,7 @@ export const payoutRoutes = routes({
     guard: "operator",
     query: PageQuery,
     answer: { description: "A page of batches.", json: PayoutList, example: sampleList(samplePayout) },
-    faults: codes("invalid_cursor"),
+    faults: refusalsOfCodes("invalid_cursor"),
   },
   createPayout: {
     at: "POST /console/api/operator/payouts",
@@ -135,9 +135,9 @@ export const payoutRoutes = routes({
     description:
       "Debts of a host's owners on their builder accounts, after refunds or disputes, are deducted first. Earnings younger than the hold-back stay for a later batch.",
     guard: "operator",
-    body: { fields: NewBatch, example: { note: "November", minimum_micro: "1000000" } },
+    body: { fields: NewPayoutBatch, example: { note: "November", minimum_micro: "1000000" } },
     answer: { status: 201, description: "The batch.", json: Payout, example: samplePayout },
-    faults: codes("nothing_owed"),
+    faults: refusalsOfCodes("nothing_owed"),
   },
   getPayout: {
     at: "GET /console/api/operator/payouts/{id}",
@@ -151,7 +151,7 @@ export const payoutRoutes = routes({
       json: PayoutDetail,
       example: { ...samplePayout, lines: [{ ...sampleLine, method: sampleMethod }], next_cursor: null },
     },
-    faults: [NO_PAYOUT, ...codes("invalid_cursor")],
+    faults: [NO_PAYOUT, ...refusalsOfCodes("invalid_cursor")],
   },
   exportPayout: {
     at: "GET /console/api/operator/payouts/{id}/csv",
@@ -180,6 +180,6 @@ export const payoutRoutes = routes({
       json: Payout,
       example: { ...samplePayout, state: "paid", paid_at: SAMPLE_TIME, paid_by: "olga@example.com" },
     },
-    faults: [NO_PAYOUT, ...codes("payout_exceeds_balance")],
+    faults: [NO_PAYOUT, ...refusalsOfCodes("payout_exceeds_balance")],
   },
 });

@@ -1,41 +1,47 @@
 /** The platform's performance over a period: load, errors, top spenders, nodes with problems, and money. */
 import { z } from "zod";
-import { RANGE_END_WORDS, SpanFields } from "../lists.ts";
-import { routes } from "../route.ts";
-import { AsOf, Count, Id, Milliseconds, Money, SAMPLE_TIME, sampleId, Time } from "../values.ts";
-import { HistoryLoss, LastVerdict, MoneyTotals, sampleMoney, sampleVerdict } from "./operator-platform.ts";
+import { RANGE_END_DESCRIPTION, SpanFields } from "../list-query-fields.ts";
+import { declareRoutes } from "../route.ts";
+import { AsOfField, Count, Id, Milliseconds, Money, SAMPLE_TIME, sampleId, Time } from "../values.ts";
+import {
+  DatabaseHistoryLoss,
+  LastLedgerVerdict,
+  MoneyTotals,
+  sampleLedgerVerdict,
+  sampleMoneyTotals,
+} from "./operator-platform.ts";
 
 const RANGES = ["1h", "6h", "24h", "7d", "30d", "90d"] as const;
 export const ATTENTION_REASONS = ["failing", "offline", "quarantined", "withheld", "old_agent", "probation"] as const;
 
-export const Share = z.number().min(0).max(1).nullable();
+export const FractionOrNull = z.number().min(0).max(1).nullable();
 const Rate = z.number().min(0).nullable();
 const Mean = z.number().min(0).nullable();
 
 const Percentiles = z.strictObject({ p50: Milliseconds, p95: Milliseconds });
 
-export const COUNTS = {
+export const REQUEST_COUNT_FIELDS = {
   requests: Count.describe("Finished requests, excluding those refused by a rate limit."),
   failed: Count,
-  error_share: Share.describe(
+  error_share: FractionOrNull.describe(
     "Failed requests as a share of all requests that the client did not cancel. Null if there were none.",
   ),
 };
 const LOAD = {
-  ...COUNTS,
+  ...REQUEST_COUNT_FIELDS,
   rate_per_s: Rate.describe("Requests per second. Null for a slot that began less than a minute ago."),
   ttft_p95_ms: Milliseconds.describe("95th percentile of the time to first token, of successful requests."),
   nodes: Mean.describe(
     "Average number of connected nodes. Null if not sampled; the same applies to the next two fields.",
   ),
   slots: Mean.describe("Average number of requests that the connected nodes can serve at a time."),
-  busy_share: Share.describe("Share of slots in use."),
+  busy_share: FractionOrNull.describe("Share of slots in use."),
 };
 
 const PlatformSlot = z.strictObject({ at: Time.describe("The start of the time slot."), ...LOAD });
 const PlatformModel = z.strictObject({
   model: z.string(),
-  ...COUNTS,
+  ...REQUEST_COUNT_FIELDS,
   ttft_ms: Percentiles.describe("For successful requests."),
   duration_ms: Percentiles,
   tokens_per_second: z.number().nullable().describe("Output speed after the first token. Null if there was no output."),
@@ -66,7 +72,7 @@ const NodeToLookAt = z.strictObject({
 
 const PlatformPerformance = z.strictObject({
   object: z.literal("platform_performance"),
-  ...AsOf,
+  ...AsOfField,
   range: z.enum(RANGES),
   from: Time,
   to: Time.describe("The end of the current time slot."),
@@ -81,14 +87,20 @@ const PlatformPerformance = z.strictObject({
   }),
   money: MoneyTotals,
   accounts: z.strictObject({ builders: Count, hosts: Count, suspended: Count }),
-  books: LastVerdict.nullable().describe("The result of the last ledger check; null if none has run."),
+  books: LastLedgerVerdict.nullable().describe("The result of the last ledger check; null if none has run."),
   history_losses: z
-    .array(HistoryLoss)
+    .array(DatabaseHistoryLoss)
     .optional()
     .describe("Failovers of the last 30 days that lost data. Absent: none did."),
 });
 
-export const answers = { PlatformPerformance, PlatformSlot, PlatformModel, Spender, NodeToLookAt };
+export const operatorPerformanceAnswerSchemas = {
+  PlatformPerformance,
+  PlatformSlot,
+  PlatformModel,
+  Spender,
+  NodeToLookAt,
+};
 
 const sampleCounts = { requests: 1204, failed: 8, error_share: 0.006_677 };
 const sampleLoad = {
@@ -100,7 +112,7 @@ const sampleLoad = {
   busy_share: 0.31,
 };
 
-export const platformPerformanceRoutes = routes({
+export const platformPerformanceRoutes = declareRoutes({
   getPlatformPerformance: {
     at: "GET /console/api/operator/performance",
     summary: "Get the platform's performance",
@@ -114,7 +126,7 @@ export const platformPerformanceRoutes = routes({
     words: {
       range:
         "The time range: slots of 5 minutes for `1h` and `6h`, an hour for `24h` and `7d`, a UTC day for `30d` and `90d`, the current one included.",
-      to: RANGE_END_WORDS,
+      to: RANGE_END_DESCRIPTION,
     },
     answer: {
       description: "The figures.",
@@ -159,9 +171,9 @@ export const platformPerformanceRoutes = routes({
             },
           ],
         },
-        money: sampleMoney,
+        money: sampleMoneyTotals,
         accounts: { builders: 2, hosts: 1, suspended: 0 },
-        books: sampleVerdict,
+        books: sampleLedgerVerdict,
         history_losses: [{ at: SAMPLE_TIME, lost_s: 6, entered: 247, missing: 0 }],
       },
     },

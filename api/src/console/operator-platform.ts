@@ -1,8 +1,8 @@
 /** The overview of the platform, and its ledger check. */
 import { z } from "zod";
-import { SpanFields } from "../lists.ts";
-import { routes } from "../route.ts";
-import { AsOf, Count, Money, RequestOutcome, SAMPLE_TIME, Time } from "../values.ts";
+import { SpanFields } from "../list-query-fields.ts";
+import { declareRoutes } from "../route.ts";
+import { AsOfField, Count, Money, RequestOutcome, SAMPLE_TIME, Time } from "../values.ts";
 
 export const ModelCapacity = z
   .strictObject({
@@ -27,7 +27,7 @@ export const MoneyTotals = z.strictObject({
 
 const Overview = z.strictObject({
   object: z.literal("overview"),
-  ...AsOf,
+  ...AsOfField,
   from: Time,
   to: Time,
   money: MoneyTotals,
@@ -54,13 +54,13 @@ const VERDICT = {
   asked_by: z.string().describe("An operator's email address, `command line`, or `by itself` for the scheduled check."),
   took_ms: Count,
 };
-export const LastVerdict = z.strictObject({
+export const LastLedgerVerdict = z.strictObject({
   ...VERDICT,
   balanced: z.boolean(),
   failed_checks: z.array(z.string()).describe("The names of the checks that found a difference."),
 });
 
-export const HistoryLoss = z.strictObject({
+export const DatabaseHistoryLoss = z.strictObject({
   at: Time,
   lost_s: Count.describe("About how many seconds of the database's history the failover lost."),
   entered: Count.describe("Charges and changes that gateways entered again from their journals."),
@@ -80,17 +80,17 @@ const BooksCheck = z.strictObject({
   ),
 });
 
-export const answers = {
+export const operatorPlatformAnswerSchemas = {
   ModelCapacity,
   NodesByState,
   Overview,
   MoneyTotals,
   BooksCheck,
-  LastVerdict,
-  HistoryLoss,
+  LastVerdict: LastLedgerVerdict,
+  HistoryLoss: DatabaseHistoryLoss,
 };
 
-export const sampleMoney = {
+export const sampleMoneyTotals = {
   builder_credit_micro: "5000000.000000",
   held_micro: "9830.400000",
   hosts_owed_micro: "735000.000000",
@@ -98,14 +98,14 @@ export const sampleMoney = {
   platform_revenue_micro: "315000.000000",
 };
 const sampleAsked = { at: SAMPLE_TIME, asked_by: "olga@example.com", took_ms: 840 };
-export const sampleVerdict = { ...sampleAsked, balanced: true, failed_checks: [] };
+export const sampleLedgerVerdict = { ...sampleAsked, balanced: true, failed_checks: [] };
 
 const sampleOverview = {
   object: "overview",
   as_of: SAMPLE_TIME,
   from: SAMPLE_TIME,
   to: SAMPLE_TIME + 86_400,
-  money: sampleMoney,
+  money: sampleMoneyTotals,
   accounts: { builders: 2, hosts: 1, suspended: 0 },
   holds: 1,
   nodes: { online: 2, paused: 1 },
@@ -121,7 +121,7 @@ const sampleOverview = {
     },
   ],
 };
-export const platformRoutes = routes({
+export const platformRoutes = declareRoutes({
   getOverview: {
     at: "GET /console/api/operator/overview",
     summary: "Get the platform overview",

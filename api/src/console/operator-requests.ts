@@ -1,10 +1,10 @@
 /** The operators' route that finds any request by its ID. */
 import { z } from "zod";
+import { WITHHELD_REASONS } from "../enumerations.ts";
 import { NO_SUCH_REQUEST } from "../faults.ts";
 import { Receipt } from "../nodes/answers.ts";
 import { sampleReceipt } from "../nodes/samples.ts";
-import { routes } from "../route.ts";
-import { WITHHELD_REASONS } from "../states.ts";
+import { declareRoutes } from "../route.ts";
 import { Id, Money, SAMPLE_TIME, sampleId } from "../values.ts";
 import { Request, sampleRequest } from "./requests.ts";
 
@@ -36,9 +36,9 @@ const PlatformRequest = z
   })
   .describe("A request of any builder. Prompts and outputs are never stored; of the attempts, only their number is.");
 
-export const answers = { PlatformRequest };
+export const operatorRequestsAnswerSchemas = { PlatformRequest };
 
-export const platformRequestRoutes = routes({
+export const platformRequestRoutes = declareRoutes({
   getPlatformRequest: {
     at: "GET /console/api/operator/requests/{id}",
     summary: "Look up any request",

@@ -3,7 +3,7 @@
  * whether the step is done.
  */
 import { z } from "zod";
-import { routes } from "../route.ts";
+import { declareRoutes } from "../route.ts";
 import { SAMPLE_TIME, Time } from "../values.ts";
 
 export const SETUP_STEPS = ["tls", "email", "payments", "second_operator"] as const;
@@ -23,9 +23,9 @@ const Setup = z.strictObject({
   ),
 });
 
-export const answers = { Setup };
+export const operatorSetupAnswerSchemas = { Setup };
 
-export const setupRoutes = routes({
+export const setupRoutes = declareRoutes({
   getSetup: {
     at: "GET /console/api/operator/setup",
     summary: "Get the set-up of the platform",

@@ -1,16 +1,16 @@
 /** The platform's status and the decisions that wait for an operator. */
 import { z } from "zod";
+import { PLATFORM_STATES } from "../enumerations.ts";
 import { Quarantine } from "../nodes/answers.ts";
-import { routes } from "../route.ts";
-import { VERDICTS } from "../states.ts";
+import { declareRoutes } from "../route.ts";
 import { Count, Id, Money, SAMPLE_TIME, sampleId, Time } from "../values.ts";
 import { HEALTH_DEPENDENCIES } from "./health.ts";
 
-export const CAUSES = ["unreachable", "no_capacity", "errors"] as const;
+export const PLATFORM_TROUBLE_CAUSES = ["unreachable", "no_capacity", "errors"] as const;
 
 const Cause = z.strictObject({
   code: z
-    .enum(CAUSES)
+    .enum(PLATFORM_TROUBLE_CAUSES)
     .describe(
       "`unreachable`: the gateway cannot reach `part`. `no_capacity`: no connected node serves `models`. `errors`: a fifth or more of the requests for `models` fail.",
     ),
@@ -23,7 +23,7 @@ const Triage = z.strictObject({
   object: z.literal("triage"),
   as_of: Time,
   state: z
-    .enum(VERDICTS)
+    .enum(PLATFORM_STATES)
     .describe("`down`: no request can be served. `degraded`: some cannot. As seen by the gateway that answers."),
   causes: z.array(Cause).describe("Why, the most pressing first. Empty while the platform serves."),
   models: Count.describe("Number of models that are served, or were in the last 30 days."),
@@ -57,9 +57,9 @@ const Triage = z.strictObject({
     .describe("What waits for a decision: at most 20 of each, quarantines and disputes of the longest standing first."),
 });
 
-export const answers = { Triage };
+export const operatorTriageAnswerSchemas = { Triage };
 
-export const triageRoutes = routes({
+export const triageRoutes = declareRoutes({
   getTriage: {
     at: "GET /console/api/operator/triage",
     summary: "Get the platform's verdict and open decisions",

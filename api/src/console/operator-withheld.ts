@@ -3,13 +3,13 @@
  * release.
  */
 import { z } from "zod";
-import { codes } from "../faults.ts";
-import { PageFields } from "../lists.ts";
+import { refusalsOfCodes } from "../faults.ts";
+import { PageFields } from "../list-query-fields.ts";
 import { WithheldShare } from "../nodes/answers.ts";
 import { NodeField } from "../nodes/fields.ts";
 import { sampleWithheld } from "../nodes/samples.ts";
-import { routes } from "../route.ts";
-import { Count, Id, IdField, listOf, Money, sampleId, sampleList } from "../values.ts";
+import { declareRoutes } from "../route.ts";
+import { Count, Id, IdField, Money, makeListSchema, sampleId, sampleList } from "../values.ts";
 import { Reason } from "./operator-fields.ts";
 
 const REQUESTS_MAX = 1000;
@@ -21,7 +21,7 @@ export const PlatformWithheldQuery = z.object({
   open: z.enum(["true", "false"], "must be true or false").optional(),
 });
 
-export const ReleaseFields = z
+export const ReleaseSharesFields = z
   .object({
     requests: z
       .array(IdField("req", "must be a request ID (req_…)"), "must be a list of request IDs")
@@ -43,13 +43,13 @@ const PlatformWithheldShare = z.strictObject({
   node_name: z.string().nullable(),
   released_by: z.string().nullable(),
 });
-const PlatformWithheldList = listOf(PlatformWithheldShare);
+const PlatformWithheldList = makeListSchema(PlatformWithheldShare);
 const Released = z.strictObject({ shares: Count, amount_micro: Money }).describe("What was released by this call.");
 
-export const answers = { PlatformWithheldShare, PlatformWithheldList, Released };
-export const requests = {
+export const operatorWithheldAnswerSchemas = { PlatformWithheldShare, PlatformWithheldList, Released };
+export const operatorWithheldRequestSchemas = {
   ReleaseWithheldRequest: {
-    fields: ReleaseFields,
+    fields: ReleaseSharesFields,
     words: {
       requests: "The requests whose shares are released.",
       node: "Releases every withheld share of this node instead, `node_…`.",
@@ -66,7 +66,7 @@ const sample = {
   released_by: null,
 };
 
-export const operatorWithheldRoutes = routes({
+export const operatorWithheldRoutes = declareRoutes({
   listPlatformWithheld: {
     at: "GET /console/api/operator/withheld",
     summary: "List withheld shares of all hosts",
@@ -79,7 +79,7 @@ export const operatorWithheldRoutes = routes({
       open: "`true` leaves out released shares.",
     },
     answer: { description: "A page of withheld shares.", json: PlatformWithheldList, example: sampleList(sample) },
-    faults: codes("invalid_cursor"),
+    faults: refusalsOfCodes("invalid_cursor"),
   },
   releaseWithheld: {
     at: "POST /console/api/operator/withheld/release",
@@ -87,7 +87,7 @@ export const operatorWithheldRoutes = routes({
     description:
       "Pays the shares to their hosts from the reserve. Shares that were released before, and requests without a withheld share, are passed over, so repeating the call has no effect.",
     guard: "operator",
-    body: { fields: ReleaseFields, example: { node: sampleId("node"), note: "The failures were ours." } },
+    body: { fields: ReleaseSharesFields, example: { node: sampleId("node"), note: "The failures were ours." } },
     answer: { description: "The sum.", json: Released, example: { shares: 3, amount_micro: "1.470000" } },
   },
 });

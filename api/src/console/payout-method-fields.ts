@@ -2,8 +2,8 @@
  * The fields of a payout method (bank account or PayPal). Check digits reveal a mistyped number before money is sent.
  */
 import { z } from "zod";
-import { isPlain, PLAIN_RULE } from "../plain-text.ts";
-import { PAYOUT_METHODS, type PayoutMethodKind } from "../states.ts";
+import { PAYOUT_METHODS, type PayoutMethodKind } from "../enumerations.ts";
+import { isPlainText, PLAIN_TEXT_RULE } from "../plain-text.ts";
 
 const HOLDER_CHARS_MAX = 100;
 const NUMBER_CHARS_MAX = 254;
@@ -42,7 +42,7 @@ export function removeSeparators(kind: PayoutMethodKind, text: string): string {
 }
 
 const Text = (max: number) =>
-  z.string("must be a string").max(max, `must have at most ${max} characters`).refine(isPlain, PLAIN_RULE);
+  z.string("must be a string").max(max, `must have at most ${max} characters`).refine(isPlainText, PLAIN_TEXT_RULE);
 
 export const PayoutMethodFields = z
   .object({

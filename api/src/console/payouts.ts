@@ -3,20 +3,20 @@
  * (operator-payouts.ts).
  */
 import { z } from "zod";
-import { codes } from "../faults.ts";
-import { PageQuery } from "../lists.ts";
-import { routes } from "../route.ts";
-import { PAYOUT_METHODS, PAYOUT_STATES } from "../states.ts";
-import { Id, listOf, Money, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import { PAYOUT_METHODS, PAYOUT_STATES } from "../enumerations.ts";
+import { refusalsOfCodes } from "../faults.ts";
+import { PageQuery } from "../list-query-fields.ts";
+import { declareRoutes } from "../route.ts";
+import { Id, Money, makeListSchema, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
 import { PayoutMethodFields } from "./payout-method-fields.ts";
 import { SIGN_IN_REFUSALS } from "./sign-in.ts";
-import { CodeFields } from "./sign-in-fields.ts";
+import { SecondFactorCodeFields } from "./sign-in-fields.ts";
 
 const KIND_WORDS =
   "`iban`: a bank account with an IBAN. `us_bank`: a bank account in the United States. `paypal`: a PayPal account.";
 const LABEL_WORDS = "Its kind and the end of its number, such as `IBAN DE… 3000`.";
 
-const SetFields = PayoutMethodFields.safeExtend({ code: CodeFields.shape.code.nullish() });
+const SetFields = PayoutMethodFields.safeExtend({ code: SecondFactorCodeFields.shape.code.nullish() });
 
 const Method = z.strictObject({
   kind: z.enum(PAYOUT_METHODS).describe(KIND_WORDS),
@@ -48,11 +48,11 @@ export const HostPayout = z.strictObject({
     .nullable()
     .describe("The payout method when it was marked as paid, masked; null if it is open or there was none."),
 });
-const HostPayoutList = listOf(HostPayout);
+const HostPayoutList = makeListSchema(HostPayout);
 
-export const answers = { PayoutMethod, HostPayout, HostPayoutList };
+export const hostPayoutAnswerSchemas = { PayoutMethod, HostPayout, HostPayoutList };
 
-export const requests = {
+export const hostPayoutRequestSchemas = {
   PayoutMethodRequest: {
     fields: SetFields,
     words: {
@@ -65,7 +65,7 @@ export const requests = {
   },
 };
 
-export const METHOD_CODE_RULE =
+export const PAYOUT_METHOD_CODE_RULE =
   "must be a code of your authenticator app or a backup code, because your second factor is on";
 
 const sampleMethod = {
@@ -79,7 +79,7 @@ const sampleMethod = {
   },
 };
 
-export const hostPayoutRoutes = routes({
+export const hostPayoutRoutes = declareRoutes({
   getPayoutMethod: {
     at: "GET /console/api/payout-method",
     summary: "Get the payout method",
@@ -99,7 +99,7 @@ export const hostPayoutRoutes = routes({
       example: { kind: "iban", holder: "Henry Host", number: "DE89 3704 0044 0532 0130 00" },
     },
     answer: { description: "The payout method, masked.", json: PayoutMethod, example: sampleMethod },
-    faults: [...codes("browser_required"), SIGN_IN_REFUSALS.wrong_code, SIGN_IN_REFUSALS.too_many_attempts],
+    faults: [...refusalsOfCodes("browser_required"), SIGN_IN_REFUSALS.wrong_code, SIGN_IN_REFUSALS.too_many_attempts],
   },
   removePayoutMethod: {
     at: "DELETE /console/api/payout-method",
@@ -112,7 +112,7 @@ export const hostPayoutRoutes = routes({
       json: PayoutMethod,
       example: { object: "payout_method", method: null },
     },
-    faults: codes("browser_required"),
+    faults: refusalsOfCodes("browser_required"),
   },
   listHostPayouts: {
     at: "GET /console/api/payouts",
@@ -136,6 +136,6 @@ export const hostPayoutRoutes = routes({
         paid_to: "IBAN DE… 3000",
       }),
     },
-    faults: codes("invalid_cursor"),
+    faults: refusalsOfCodes("invalid_cursor"),
   },
 });

@@ -1,10 +1,10 @@
 /** The speed and error rate of a builder's requests. */
 import { z } from "zod";
-import { codes } from "../faults.ts";
-import { RANGE_END_WORDS, SpanFields } from "../lists.ts";
-import { routes } from "../route.ts";
-import { AsOf, Count, Id, Milliseconds, SAMPLE_TIME, Time } from "../values.ts";
-import { KeyOrPlayground, PLAYGROUND } from "./playground.ts";
+import { refusalsOfCodes } from "../faults.ts";
+import { RANGE_END_DESCRIPTION, SpanFields } from "../list-query-fields.ts";
+import { declareRoutes } from "../route.ts";
+import { AsOfField, Count, Id, Milliseconds, SAMPLE_TIME, Time } from "../values.ts";
+import { KeyOrPlayground, PLAYGROUND_KEY_FILTER } from "./playground.ts";
 
 const RANGES = ["1h", "6h", "24h", "7d", "30d", "90d"] as const;
 const PERFORMANCE_BY = ["model", "key"] as const;
@@ -38,13 +38,17 @@ const FIGURES = {
 };
 
 const PerformanceRow = z
-  .strictObject({ model: z.string().optional(), key: Id("key").or(z.literal(PLAYGROUND)).optional(), ...FIGURES })
+  .strictObject({
+    model: z.string().optional(),
+    key: Id("key").or(z.literal(PLAYGROUND_KEY_FILTER)).optional(),
+    ...FIGURES,
+  })
   .describe("Figures of one model or key, depending on `by`. All playground keys share one row, `playground`.");
 const PerformancePoint = z.strictObject({ at: Time.describe("Start of the time interval."), ...FIGURES });
 
 const Performance = z.strictObject({
   object: z.literal("performance"),
-  ...AsOf,
+  ...AsOfField,
   range: z.enum(RANGES),
   by: z.enum(PERFORMANCE_BY),
   from: Time,
@@ -55,7 +59,7 @@ const Performance = z.strictObject({
   series: z.array(PerformancePoint).describe("Oldest first. Slots without requests are omitted."),
 });
 
-export const answers = { Performance, PerformanceRow, PerformancePoint };
+export const performanceAnswerSchemas = { Performance, PerformanceRow, PerformancePoint };
 
 const sampleFigures = {
   requests: 1204,
@@ -68,7 +72,7 @@ const sampleFigures = {
   tokens_per_second: 41.5,
 };
 
-export const performanceRoutes = routes({
+export const performanceRoutes = declareRoutes({
   getPerformance: {
     at: "GET /console/api/performance",
     summary: "Get request performance",
@@ -82,7 +86,7 @@ export const performanceRoutes = routes({
       by: "How the rows of `data` are grouped.",
       model: "Only requests for this model.",
       key: "Only requests with this key, `key_…`, or `playground` for requests from the console's playground.",
-      to: RANGE_END_WORDS,
+      to: RANGE_END_DESCRIPTION,
     },
     answer: {
       description: "The figures.",
@@ -100,6 +104,6 @@ export const performanceRoutes = routes({
         series: [{ at: SAMPLE_TIME, ...sampleFigures }],
       },
     },
-    faults: codes("unknown_model"),
+    faults: refusalsOfCodes("unknown_model"),
   },
 });

@@ -1,18 +1,18 @@
 /** The API key that the console's playground (a page to try models) uses for the public API. */
 import { z } from "zod";
-import { codes } from "../faults.ts";
-import { routes } from "../route.ts";
+import { refusalsOfCodes } from "../faults.ts";
+import { declareRoutes } from "../route.ts";
 import { Id, IdField, SAMPLE_TIME, sampleId, Time } from "../values.ts";
 
 /** Stands for all playground keys together in queries. No list of keys contains these keys. */
-export const PLAYGROUND = "playground";
+export const PLAYGROUND_KEY_FILTER = "playground";
 
-export const KEY_RULE = `must be a key ID (key_…) or ${PLAYGROUND}`;
-const KeyField = IdField("key", KEY_RULE);
+export const KEY_OR_PLAYGROUND_RULE = `must be a key ID (key_…) or ${PLAYGROUND_KEY_FILTER}`;
+const KeyField = IdField("key", KEY_OR_PLAYGROUND_RULE);
 /** A query parameter that accepts a key ID or `playground`. */
 export const KeyOrPlayground = z
   .string()
-  .refine((text) => text === PLAYGROUND || KeyField.safeParse(text).success, KEY_RULE);
+  .refine((text) => text === PLAYGROUND_KEY_FILTER || KeyField.safeParse(text).success, KEY_OR_PLAYGROUND_RULE);
 
 const PlaygroundKey = z.strictObject({
   id: Id("key"),
@@ -21,9 +21,9 @@ const PlaygroundKey = z.strictObject({
   expires_at: Time.describe("When the key expires. It also ends with the session."),
 });
 
-export const answers = { PlaygroundKey };
+export const playgroundAnswerSchemas = { PlaygroundKey };
 
-export const playgroundRoutes = routes({
+export const playgroundRoutes = declareRoutes({
   issuePlaygroundKey: {
     at: "POST /console/api/playground/key",
     summary: "Create this session's playground key",
@@ -43,6 +43,6 @@ export const playgroundRoutes = routes({
       },
     },
     // The session may end while the gateway creates the key.
-    faults: codes("not_authenticated"),
+    faults: refusalsOfCodes("not_authenticated"),
   },
 });

@@ -1,8 +1,8 @@
 /** A builder's API calls that the gateway refused. */
 import { z } from "zod";
-import { SpanFields } from "../lists.ts";
-import { routes } from "../route.ts";
-import { Count, Id, listOf, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import { SpanFields } from "../list-query-fields.ts";
+import { declareRoutes } from "../route.ts";
+import { Count, Id, makeListSchema, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
 
 const RefusalsQuery = z.object(SpanFields);
 
@@ -28,11 +28,11 @@ const Refusals = z
   })
   .describe("Refused calls with one error code.");
 
-const RefusalsList = listOf(Refusals, { from: Time, to: Time, as_of: Time });
+const RefusalsList = makeListSchema(Refusals, { from: Time, to: Time, as_of: Time });
 
-export const answers = { Refusals, RefusalsList };
+export const refusalAnswerSchemas = { Refusals, RefusalsList };
 
-export const refusalRoutes = routes({
+export const refusalRoutes = declareRoutes({
   listRefusals: {
     at: "GET /console/api/refusals",
     summary: "Count refused calls",

@@ -1,26 +1,26 @@
 /** A builder's request history. */
 import { z } from "zod";
-import { codes, NO_SUCH_REQUEST } from "../faults.ts";
-import { PageFields, SpanFields } from "../lists.ts";
+import { ENDPOINTS, FINISH_REASONS, UNFUNDED_REASONS } from "../enumerations.ts";
+import { NO_SUCH_REQUEST, refusalsOfCodes } from "../faults.ts";
+import { PageFields, SpanFields } from "../list-query-fields.ts";
 import { Receipt } from "../nodes/answers.ts";
 import { sampleReceipt } from "../nodes/samples.ts";
-import { routes } from "../route.ts";
-import { ENDPOINTS, FINISH_REASONS, UNFUNDED_REASONS } from "../states.ts";
+import { declareRoutes } from "../route.ts";
 import {
-  AsOf,
+  AsOfField,
   Count,
   Id,
-  listOf,
   Milliseconds,
   Money,
   MoneyField,
+  makeListSchema,
   RequestOutcome,
   SAMPLE_TIME,
   sampleId,
   sampleList,
   Time,
 } from "../values.ts";
-import { KEY_RULE, KeyOrPlayground } from "./playground.ts";
+import { KEY_OR_PLAYGROUND_RULE, KeyOrPlayground } from "./playground.ts";
 
 export const REQUEST_SORTS = ["newest", "oldest", "cost", "tokens", "duration"] as const;
 
@@ -32,7 +32,7 @@ const Names = z
   .transform((text) => text.split(","));
 const Keys = z
   .string()
-  .refine((text) => text.split(",").every((key) => KeyOrPlayground.safeParse(key).success), KEY_RULE)
+  .refine((text) => text.split(",").every((key) => KeyOrPlayground.safeParse(key).success), KEY_OR_PLAYGROUND_RULE)
   .refine((text) => text.split(",").length <= NAMES_MAX, NAMES_RULE)
   .transform((text) => text.split(","));
 const LabelField = z.string().min(1, "must not be empty").max(64, "must have at most 64 characters");
@@ -111,7 +111,7 @@ export const Request = z
   })
   .describe("A request and its cost. Prompts and outputs are never stored.");
 
-const RequestList = listOf(Request, {
+const RequestList = makeListSchema(Request, {
   kept_from: Time.nullable().describe(
     "Records of older requests have been deleted; their sums remain. null: all records are kept.",
   ),
@@ -123,7 +123,7 @@ const RequestList = listOf(Request, {
 const RequestTotals = z
   .strictObject({
     object: z.literal("request_totals"),
-    ...AsOf,
+    ...AsOfField,
     requests: Count,
     prompt_tokens: Count,
     completion_tokens: Count,
@@ -155,9 +155,9 @@ const Unfunded = z.strictObject({
   requests: Count,
 });
 
-const UnfundedList = listOf(Unfunded, { from: Time, to: Time });
+const UnfundedList = makeListSchema(Unfunded, { from: Time, to: Time });
 
-export const answers = {
+export const requestAnswerSchemas = {
   Request,
   RequestList,
   RequestTotals,
@@ -226,7 +226,7 @@ const SPAN_WORDS = {
   to: "End of the range, in the same formats as `from`. Default: now.",
 };
 
-export const requestRoutes = routes({
+export const requestRoutes = declareRoutes({
   listRequests: {
     at: "GET /console/api/requests",
     summary: "List requests",
@@ -242,7 +242,7 @@ export const requestRoutes = routes({
       json: RequestList,
       example: { ...sampleList(sampleRequest), kept_from: null },
     },
-    faults: codes("invalid_cursor", "unknown_model", "unknown_outcome"),
+    faults: refusalsOfCodes("invalid_cursor", "unknown_model", "unknown_outcome"),
   },
   exportRequests: {
     at: "GET /console/api/requests.csv",
@@ -259,7 +259,7 @@ export const requestRoutes = routes({
       },
       headers: ["content-disposition"],
     },
-    faults: codes("unknown_model", "unknown_outcome"),
+    faults: refusalsOfCodes("unknown_model", "unknown_outcome"),
   },
   getRequestTotals: {
     at: "GET /console/api/requests/totals",
@@ -280,7 +280,7 @@ export const requestRoutes = routes({
         charge_micro: "5539.450000",
       },
     },
-    faults: codes("unknown_model", "unknown_outcome"),
+    faults: refusalsOfCodes("unknown_model", "unknown_outcome"),
   },
   getRequestHistogram: {
     at: "GET /console/api/requests/histogram",
@@ -305,7 +305,7 @@ export const requestRoutes = routes({
         data: [{ at: SAMPLE_TIME, outcome: "ok", requests: 12 }],
       },
     },
-    faults: codes("unknown_model", "unknown_outcome"),
+    faults: refusalsOfCodes("unknown_model", "unknown_outcome"),
   },
   listUnfunded: {
     at: "GET /console/api/unfunded",

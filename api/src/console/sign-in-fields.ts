@@ -1,7 +1,7 @@
 /** Request fields of the sign-in routes. */
 import { z } from "zod";
 import { PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN } from "../bounds.ts";
-import { isPlain, PLAIN_RULE } from "../plain-text.ts";
+import { isPlainText, PLAIN_TEXT_RULE } from "../plain-text.ts";
 
 const Email = z.email("must be an email address").max(254, "must have at most 254 characters");
 /** An existing password. It may be older than today's rules for new passwords. */
@@ -16,30 +16,30 @@ const Token = z
   .string("must be a string")
   .min(1, "must not be empty")
   .max(2_000, "must have at most 2000 characters")
-  .refine(isPlain, PLAIN_RULE);
+  .refine(isPlainText, PLAIN_TEXT_RULE);
 const Remember = z.boolean("must be true or false").default(true);
 
-export const Name = z
+export const DisplayName = z
   .string("must be a string")
   .trim()
   .regex(/^[^\p{Cc}\p{Cs}]+$/u, "must not be empty or contain control characters or unpaired surrogates")
   .max(200, "must have at most 200 characters");
 
 export const SignInFields = z.object({ email: Email, password: Password, remember_me: Remember });
-export const SignUpFields = z.object({ email: Email, password: NewPassword, name: Name, remember_me: Remember });
-export const CodeFields = z.object({
+export const SignUpFields = z.object({ email: Email, password: NewPassword, name: DisplayName, remember_me: Remember });
+export const SecondFactorCodeFields = z.object({
   code: z
     .string("must be a string")
     .regex(/^[0-9A-Za-z-]{6,16}$/, "must be a code from your authenticator app or a backup code"),
 });
-export const AppCodeFields = z.object({
+export const AuthenticatorCodeFields = z.object({
   code: z.string("must be a string").regex(/^\d{6}$/, "must have six digits"),
 });
 export const EmailFields = z.object({ email: Email });
-export const ResetFields = z.object({ token: Token, password: NewPassword });
-export const VerifyFields = z.object({ token: Token });
-export const ChangeFields = z.object({ password: Password, new_password: NewPassword });
-export const PasswordFields = z.object({ password: Password });
-export const ProviderFields = z.object({
+export const PasswordResetFields = z.object({ token: Token, password: NewPassword });
+export const EmailVerificationFields = z.object({ token: Token });
+export const PasswordChangeFields = z.object({ password: Password, new_password: NewPassword });
+export const PasswordConfirmationFields = z.object({ password: Password });
+export const SignInProviderFields = z.object({
   provider: z.string("must be a string").max(64, "must have at most 64 characters"),
 });

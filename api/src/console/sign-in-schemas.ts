@@ -39,7 +39,7 @@ const TwoFactorSetup = z.strictObject({
 });
 const NewBackupCodes = z.strictObject({ backup_codes: BackupCodes });
 
-export const answers = {
+export const signInAnswerSchemas = {
   SignInMethods,
   SignInStep,
   SignedOut,
@@ -58,24 +58,24 @@ const REMEMBER = "Whether the session outlasts the browser session.";
 const PRESENT = "The current password.";
 const CHOSEN = "The new password.";
 
-export const requests = {
+export const signInRequestSchemas = {
   SignUpRequest: { fields: fields.SignUpFields, words: { password: CHOSEN, remember_me: REMEMBER } },
   SignInRequest: { fields: fields.SignInFields, words: { remember_me: REMEMBER } },
   SignInCodeRequest: {
-    fields: fields.CodeFields,
+    fields: fields.SecondFactorCodeFields,
     words: { code: "A code from the authenticator app, or a backup code." },
   },
-  OpenIdSignInRequest: { fields: fields.ProviderFields, words: { provider: "The ID of a configured provider." } },
+  OpenIdSignInRequest: { fields: fields.SignInProviderFields, words: { provider: "The ID of a configured provider." } },
   EmailRequest: { fields: fields.EmailFields, words: {} },
   ResetPasswordRequest: {
-    fields: fields.ResetFields,
+    fields: fields.PasswordResetFields,
     words: { token: "The token from the emailed link.", password: CHOSEN },
   },
-  VerifyEmailRequest: { fields: fields.VerifyFields, words: { token: "The token from the emailed link." } },
-  ChangePasswordRequest: { fields: fields.ChangeFields, words: { password: PRESENT, new_password: CHOSEN } },
-  PasswordRequest: { fields: fields.PasswordFields, words: { password: PRESENT } },
+  VerifyEmailRequest: { fields: fields.EmailVerificationFields, words: { token: "The token from the emailed link." } },
+  ChangePasswordRequest: { fields: fields.PasswordChangeFields, words: { password: PRESENT, new_password: CHOSEN } },
+  PasswordRequest: { fields: fields.PasswordConfirmationFields, words: { password: PRESENT } },
   TwoFactorCodeRequest: {
-    fields: fields.AppCodeFields,
+    fields: fields.AuthenticatorCodeFields,
     words: { code: "The six-digit code from the authenticator app." },
   },
 };

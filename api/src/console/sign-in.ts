@@ -1,18 +1,18 @@
 /** Routes for signing up, in and out, and for passwords and the second factor. */
 import { brokenRuleError, invalidFieldError, type Refusal, refusal, unknownPathError } from "../faults.ts";
-import { routes } from "../route.ts";
+import { declareRoutes } from "../route.ts";
 import { sampleAccount, sampleIdentity } from "./accounts.ts";
 import { OPENID_REFUSALS } from "./openid.ts";
 import * as fields from "./sign-in-fields.ts";
-import { answers } from "./sign-in-schemas.ts";
+import { signInAnswerSchemas } from "./sign-in-schemas.ts";
 
-export { answers, requests } from "./sign-in-schemas.ts";
+export { signInAnswerSchemas, signInRequestSchemas } from "./sign-in-schemas.ts";
 
 const AUTH = "/console/api/auth";
 /** Clients wait and retry by themselves if the wait is at most this long. Longer waits are shown to the person. */
-export const CLIENT_WAIT_MAX_S = 60;
+export const CLIENT_AUTO_RETRY_MAX_S = 60;
 
-export const tooManyAttempts = (waitS: number): string => `Too many attempts. Try again in ${waitS} seconds.`;
+export const describeAttemptLimit = (waitS: number): string => `Too many attempts. Try again in ${waitS} seconds.`;
 
 /** The reasons for which a sign-in is refused, with their codes and messages. */
 export const SIGN_IN_REFUSALS = {
@@ -32,7 +32,7 @@ export const SIGN_IN_REFUSALS = {
   unknown_provider: brokenRuleError("provider", "must be a provider that GET /console/api/auth/methods lists"),
   provider_away: refusal("sign_in_provider_unavailable"),
   mail_off: unknownPathError("This platform cannot send email. Ask its operator."),
-  too_many_attempts: refusal("rate_limit_requests", tooManyAttempts(CLIENT_WAIT_MAX_S)),
+  too_many_attempts: refusal("rate_limit_requests", describeAttemptLimit(CLIENT_AUTO_RETRY_MAX_S)),
 } as const;
 
 const refusals = (...reasons: (keyof typeof SIGN_IN_REFUSALS)[]): Refusal[] =>
@@ -45,14 +45,14 @@ const LISTED = Object.entries(OPENID_REFUSALS)
 const EMAIL = "ada@example.com";
 const PASSWORD = "correct horse battery staple";
 
-const open = routes({
+const open = declareRoutes({
   getSignInMethods: {
     at: `GET ${AUTH}/methods`,
     summary: "List sign-in methods",
     guard: "anyone",
     answer: {
       description: "The available sign-in methods.",
-      json: answers.SignInMethods,
+      json: signInAnswerSchemas.SignInMethods,
       example: {
         password: true,
         password_reset: true,
@@ -68,7 +68,7 @@ const open = routes({
     body: { fields: fields.SignUpFields, example: { email: EMAIL, password: PASSWORD, name: "Ada" } },
     answer: {
       description: "The next sign-in step.",
-      json: answers.SignInStep,
+      json: signInAnswerSchemas.SignInStep,
       example: { status: "signed_in" },
       headers: ["set-cookie"],
     },
@@ -81,7 +81,7 @@ const open = routes({
     body: { fields: fields.SignInFields, example: { email: EMAIL, password: PASSWORD } },
     answer: {
       description: "The next sign-in step. The session is only in the cookie.",
-      json: answers.SignInStep,
+      json: signInAnswerSchemas.SignInStep,
       example: { status: "signed_in" },
       headers: ["set-cookie"],
     },
@@ -92,10 +92,10 @@ const open = routes({
     summary: "Sign in: second factor",
     description: "After a sign-in that returned `two_factor_required`.",
     guard: "anyone",
-    body: { fields: fields.CodeFields, example: { code: "123456" } },
+    body: { fields: fields.SecondFactorCodeFields, example: { code: "123456" } },
     answer: {
       description: "Signed in.",
-      json: answers.SignInStep,
+      json: signInAnswerSchemas.SignInStep,
       example: { status: "signed_in" },
       headers: ["set-cookie"],
     },
@@ -107,7 +107,7 @@ const open = routes({
     guard: "anyone",
     answer: {
       description: "Also succeeds if nobody was signed in. Ends the session of the cookie, or of a script's token.",
-      json: answers.SignedOut,
+      json: signInAnswerSchemas.SignedOut,
       headers: ["set-cookie"],
     },
   },
@@ -118,7 +118,7 @@ const open = routes({
     guard: "anyone",
     answer: {
       description: "The signed-in person, if any.",
-      json: answers.CurrentSession,
+      json: signInAnswerSchemas.CurrentSession,
       example: { identity: sampleIdentity, accounts: [sampleAccount] },
       headers: ["set-cookie"],
     },
@@ -127,8 +127,8 @@ const open = routes({
     at: `POST ${AUTH}/sign-in/openid`,
     summary: "Start a sign-in with an OpenID provider",
     guard: "anyone",
-    body: { fields: fields.ProviderFields, example: { provider: "acme" } },
-    answer: { description: "The provider's URL.", json: answers.OpenIdStart, headers: ["set-cookie"] },
+    body: { fields: fields.SignInProviderFields, example: { provider: "acme" } },
+    answer: { description: "The provider's URL.", json: signInAnswerSchemas.OpenIdStart, headers: ["set-cookie"] },
     faults: refusals("unknown_provider", "provider_away"),
   },
   finishOpenId: {
@@ -144,7 +144,7 @@ const open = routes({
     summary: "Request a password reset email",
     guard: "anyone",
     body: { fields: fields.EmailFields, example: { email: EMAIL } },
-    answer: { description: "The email is sent if the address is known.", json: answers.LetterSent },
+    answer: { description: "The email is sent if the address is known.", json: signInAnswerSchemas.LetterSent },
     faults: refusals("mail_off"),
   },
   resetPassword: {
@@ -152,8 +152,8 @@ const open = routes({
     summary: "Set a new password with an emailed link",
     description: "Ends all sessions of this person.",
     guard: "anyone",
-    body: { fields: fields.ResetFields, example: { token: "the link's token", password: PASSWORD } },
-    answer: { description: "The password is changed.", json: answers.PasswordChanged },
+    body: { fields: fields.PasswordResetFields, example: { token: "the link's token", password: PASSWORD } },
+    answer: { description: "The password is changed.", json: signInAnswerSchemas.PasswordChanged },
     faults: refusals("bad_token"),
   },
   requestEmailVerification: {
@@ -161,27 +161,31 @@ const open = routes({
     summary: "Request a confirmation email",
     guard: "anyone",
     body: { fields: fields.EmailFields, example: { email: EMAIL } },
-    answer: { description: "The email is sent if the address is known.", json: answers.LetterSent },
+    answer: { description: "The email is sent if the address is known.", json: signInAnswerSchemas.LetterSent },
     faults: refusals("mail_off"),
   },
   verifyEmail: {
     at: `POST ${AUTH}/verify-email`,
     summary: "Confirm an email address",
     guard: "anyone",
-    body: { fields: fields.VerifyFields, example: { token: "the link's token" } },
-    answer: { description: "The address is confirmed.", json: answers.EmailVerified },
+    body: { fields: fields.EmailVerificationFields, example: { token: "the link's token" } },
+    answer: { description: "The address is confirmed.", json: signInAnswerSchemas.EmailVerified },
     faults: refusals("bad_token"),
   },
 });
 
-const own = routes({
+const own = declareRoutes({
   changePassword: {
     at: `POST ${AUTH}/change-password`,
     summary: "Change your password",
     description: "Ends all other sessions.",
     guard: "signedIn",
-    body: { fields: fields.ChangeFields, example: { password: PASSWORD, new_password: "another long one" } },
-    answer: { description: "The password is changed.", json: answers.PasswordChanged, headers: ["set-cookie"] },
+    body: { fields: fields.PasswordChangeFields, example: { password: PASSWORD, new_password: "another long one" } },
+    answer: {
+      description: "The password is changed.",
+      json: signInAnswerSchemas.PasswordChanged,
+      headers: ["set-cookie"],
+    },
     faults: refusals("wrong_password"),
   },
   enableTwoFactor: {
@@ -189,18 +193,18 @@ const own = routes({
     summary: "Set up two-factor authentication",
     description: "The second factor is required at sign-in after the first code confirms it.",
     guard: "signedIn",
-    body: { fields: fields.PasswordFields, example: { password: PASSWORD } },
-    answer: { description: "The secret, shown only once.", json: answers.TwoFactorSetup },
+    body: { fields: fields.PasswordConfirmationFields, example: { password: PASSWORD } },
+    answer: { description: "The secret, shown only once.", json: signInAnswerSchemas.TwoFactorSetup },
     faults: refusals("two_factor_on", "wrong_password"),
   },
   confirmTwoFactor: {
     at: `POST ${AUTH}/two-factor/confirm`,
     summary: "Turn on two-factor authentication",
     guard: "signedIn",
-    body: { fields: fields.AppCodeFields, example: { code: "123456" } },
+    body: { fields: fields.AuthenticatorCodeFields, example: { code: "123456" } },
     answer: {
       description: "The second factor is required from now on.",
-      json: answers.TwoFactorEnabled,
+      json: signInAnswerSchemas.TwoFactorEnabled,
       headers: ["set-cookie"],
     },
     faults: refusals("two_factor_off", "wrong_code"),
@@ -210,18 +214,18 @@ const own = routes({
     summary: "Get new backup codes",
     description: "The old codes stop working.",
     guard: "signedIn",
-    body: { fields: fields.PasswordFields, example: { password: PASSWORD } },
-    answer: { description: "The codes, shown only once.", json: answers.NewBackupCodes },
+    body: { fields: fields.PasswordConfirmationFields, example: { password: PASSWORD } },
+    answer: { description: "The codes, shown only once.", json: signInAnswerSchemas.NewBackupCodes },
     faults: refusals("two_factor_off", "wrong_password"),
   },
   disableTwoFactor: {
     at: `POST ${AUTH}/two-factor/disable`,
     summary: "Turn off two-factor authentication",
     guard: "signedIn",
-    body: { fields: fields.PasswordFields, example: { password: PASSWORD } },
+    body: { fields: fields.PasswordConfirmationFields, example: { password: PASSWORD } },
     answer: {
       description: "Sign-in only needs the password again. Also succeeds if two-factor authentication was off.",
-      json: answers.TwoFactorDisabled,
+      json: signInAnswerSchemas.TwoFactorDisabled,
       headers: ["set-cookie"],
     },
     faults: refusals("wrong_password"),

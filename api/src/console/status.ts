@@ -1,10 +1,10 @@
 /** The public status at a path of the console API. It returns the same document as `/status.json`. */
 import { Status, sampleStatus } from "../public/status.ts";
-import { routes } from "../route.ts";
+import { declareRoutes } from "../route.ts";
 
-export const answers = { Status };
+export const statusAnswerSchemas = { Status };
 
-export const statusRoutes = routes({
+export const statusRoutes = declareRoutes({
   getStatus: {
     at: "GET /console/api/status",
     summary: "Get the platform's status",

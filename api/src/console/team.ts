@@ -1,14 +1,14 @@
 /** An account's members, roles, invitations, and history. */
 import { z } from "zod";
-import { INVITATION_DAYS, MEMBERSHIPS_MAX, OPEN_INVITATIONS_MAX, TEAM_MAX } from "../bounds.ts";
-import { codes, refusal } from "../faults.ts";
+import { INVITATION_VALID_DAYS, JOINED_ACCOUNTS_MAX, OPEN_INVITATIONS_MAX, TEAM_MEMBERS_MAX } from "../bounds.ts";
+import { TEAM_ACTIONS } from "../enumerations.ts";
+import { refusal, refusalsOfCodes } from "../faults.ts";
 import { describeRequiredRole, ROLES } from "../roles.ts";
-import { routes } from "../route.ts";
-import { TEAM_ACTIONS } from "../states.ts";
+import { declareRoutes } from "../route.ts";
 import { AccountKind, Id, SAMPLE_TIME, sampleId, Time } from "../values.ts";
 import { Account, Role, sampleAccount } from "./accounts.ts";
-import { CLIENT_WAIT_MAX_S, tooManyAttempts } from "./sign-in.ts";
-import { EmailFields, VerifyFields } from "./sign-in-fields.ts";
+import { CLIENT_AUTO_RETRY_MAX_S, describeAttemptLimit } from "./sign-in.ts";
+import { EmailFields, EmailVerificationFields } from "./sign-in-fields.ts";
 
 export const InvitationFields = z.object({
   ...EmailFields.shape,
@@ -20,7 +20,7 @@ export const RoleFields = z.object({
     "must be member, billing or viewer. To add an owner, invite them as one: an owner has to accept",
   ),
 });
-export const TokenFields = z.object(VerifyFields.shape);
+export const InvitationTokenFields = z.object(EmailVerificationFields.shape);
 
 const TeamMember = z.strictObject({
   id: Id("usr"),
@@ -76,17 +76,17 @@ const InvitedTo = z.strictObject({
 
 const Removed = z.strictObject({ removed: z.literal(true) });
 
-export const answers = { Team, TeamMember, TeamEvent, Invitation, NewInvitation, InvitedTo, Removed };
+export const teamAnswerSchemas = { Team, TeamMember, TeamEvent, Invitation, NewInvitation, InvitedTo, Removed };
 
 const TOKEN = "The token from the invitation link.";
 
-export const requests = {
+export const teamRequestSchemas = {
   InviteRequest: {
     fields: InvitationFields,
     words: { email: "The email address to invite.", role: "The role to offer." },
   },
   RoleRequest: { fields: RoleFields, words: { role: "The new role." } },
-  InvitationTokenRequest: { fields: TokenFields, words: { token: TOKEN } },
+  InvitationTokenRequest: { fields: InvitationTokenFields, words: { token: TOKEN } },
 };
 
 const sampleMember = {
@@ -103,7 +103,7 @@ const sampleInvitation = {
   role: "viewer",
   invited_by: "ada@example.com",
   created_at: SAMPLE_TIME,
-  expires_at: SAMPLE_TIME + INVITATION_DAYS * 86_400,
+  expires_at: SAMPLE_TIME + INVITATION_VALID_DAYS * 86_400,
 };
 const sampleEvent = {
   at: SAMPLE_TIME,
@@ -115,14 +115,14 @@ const sampleEvent = {
 
 const MEMBER_PATH = { id: "The person's ID, `usr_…`." };
 const NOBODY = refusal("not_found", "No team member has this ID.");
-const TOO_OFTEN = refusal("rate_limit_requests", tooManyAttempts(CLIENT_WAIT_MAX_S));
+const TOO_OFTEN = refusal("rate_limit_requests", describeAttemptLimit(CLIENT_AUTO_RETRY_MAX_S));
 const NO_INVITATION = refusal(
   "not_found",
-  `This invitation was already used or withdrawn, or is older than ${INVITATION_DAYS} days. Ask an owner of the account for a new one.`,
+  `This invitation was already used or withdrawn, or is older than ${INVITATION_VALID_DAYS} days. Ask an owner of the account for a new one.`,
 );
 const SAMPLE_TOKEN = { token: "the link's token" };
 
-const team = routes({
+const team = declareRoutes({
   getTeam: {
     at: "GET /console/api/team",
     summary: "Get the account's team",
@@ -142,7 +142,7 @@ const team = routes({
   inviteToTeam: {
     at: "POST /console/api/team/invitations",
     summary: "Invite a person",
-    description: `Emails a link that works once, for ${INVITATION_DAYS} days, and only for a person who signs in with that email address. It replaces an open invitation to the same address. The response does not reveal whether the address is known.`,
+    description: `Emails a link that works once, for ${INVITATION_VALID_DAYS} days, and only for a person who signs in with that email address. It replaces an open invitation to the same address. The response does not reveal whether the address is known.`,
     guard: "account",
     needs: "own",
     body: { fields: InvitationFields, example: { email: "grace@example.com", role: "viewer" } },
@@ -155,9 +155,9 @@ const team = routes({
     faults: [
       refusal(
         "limit_reached",
-        `Limit reached: an account has at most ${TEAM_MAX} members and ${OPEN_INVITATIONS_MAX} open invitations.`,
+        `Limit reached: an account has at most ${TEAM_MEMBERS_MAX} members and ${OPEN_INVITATIONS_MAX} open invitations.`,
       ),
-      ...codes("already_in_team"),
+      ...refusalsOfCodes("already_in_team"),
       TOO_OFTEN,
     ],
   },
@@ -181,7 +181,7 @@ const team = routes({
     path: MEMBER_PATH,
     body: { fields: RoleFields, example: { role: "member" } },
     answer: { description: "The member.", json: TeamMember, example: { ...sampleMember, role: "member", you: false } },
-    faults: [NOBODY, ...codes("last_owner", "account_owes"), TOO_OFTEN],
+    faults: [NOBODY, ...refusalsOfCodes("last_owner", "account_owes"), TOO_OFTEN],
   },
   removeFromTeam: {
     at: "DELETE /console/api/team/members/{id}",
@@ -192,17 +192,21 @@ const team = routes({
     needs: "read",
     path: MEMBER_PATH,
     answer: { description: "The person is removed immediately.", json: Removed, example: { removed: true } },
-    faults: [NOBODY, refusal("role_required", describeRequiredRole("own")), ...codes("last_owner", "account_owes")],
+    faults: [
+      NOBODY,
+      refusal("role_required", describeRequiredRole("own")),
+      ...refusalsOfCodes("last_owner", "account_owes"),
+    ],
   },
 });
 
-const joining = routes({
+const joining = declareRoutes({
   readInvitation: {
     at: "POST /console/api/team/invitation",
     summary: "Get an invitation",
     description: "For a person who is signed in with the invited email address.",
     guard: "signedIn",
-    body: { fields: TokenFields, example: SAMPLE_TOKEN },
+    body: { fields: InvitationTokenFields, example: SAMPLE_TOKEN },
     answer: {
       description: "The account and the offered role.",
       json: InvitedTo,
@@ -213,14 +217,18 @@ const joining = routes({
         expires_at: sampleInvitation.expires_at,
       },
     },
-    faults: [NO_INVITATION, ...codes("invitation_not_yours", "email_not_verified", "account_suspended"), TOO_OFTEN],
+    faults: [
+      NO_INVITATION,
+      ...refusalsOfCodes("invitation_not_yours", "email_not_verified", "account_suspended"),
+      TOO_OFTEN,
+    ],
   },
   acceptInvitation: {
     at: "POST /console/api/team/accept",
     summary: "Accept an invitation",
     description: "Works once. An existing member gets the offered role; an owner stays an owner.",
     guard: "signedIn",
-    body: { fields: TokenFields, example: SAMPLE_TOKEN },
+    body: { fields: InvitationTokenFields, example: SAMPLE_TOKEN },
     answer: {
       description: "The account that the person now belongs to.",
       json: Account,
@@ -228,10 +236,10 @@ const joining = routes({
     },
     faults: [
       NO_INVITATION,
-      ...codes("invitation_not_yours", "email_not_verified", "account_suspended"),
+      ...refusalsOfCodes("invitation_not_yours", "email_not_verified", "account_suspended"),
       refusal(
         "limit_reached",
-        `Limit reached: the team already has ${TEAM_MAX} members, or you already belong to ${MEMBERSHIPS_MAX} teams or own 20 accounts.`,
+        `Limit reached: the team already has ${TEAM_MEMBERS_MAX} members, or you already belong to ${JOINED_ACCOUNTS_MAX} teams or own 20 accounts.`,
       ),
       TOO_OFTEN,
     ],

@@ -8,8 +8,8 @@ import {
   MODEL_KINDS,
   NODE_STATES,
   WITHHELD_REASONS,
-} from "../states.ts";
-import { Count, Id, listOf, Money, RequestOutcome, Time } from "../values.ts";
+} from "../enumerations.ts";
+import { Count, Id, Money, makeListSchema, RequestOutcome, Time } from "../values.ts";
 
 const Facts = z.record(z.string(), z.unknown());
 
@@ -34,7 +34,7 @@ export const Probation = z
   })
   .describe("A new node gets one request at a time during its probation.");
 
-export const Withheld = z
+export const NodeWithheldReason = z
   .enum(["host_quarantine"])
   .describe(
     "Why a node in good standing gets no requests. `host_quarantine`: it was registered while another node of its host was in quarantine. It gets requests when that node is released or an operator clears this one.",
@@ -50,7 +50,7 @@ const listed = {
   agent: z.string().describe("The agent's name and version at its latest registration."),
   quarantine: Quarantine.nullable(),
   probation: Probation.nullable().describe("Null after the probation."),
-  withheld: Withheld.nullable(),
+  withheld: NodeWithheldReason.nullable(),
   created_at: Time,
 };
 
@@ -60,7 +60,7 @@ export const ListedNode = z
 
 export const Node = z.strictObject({ ...listed, hardware: Facts.describe("The machine, as described by the agent.") });
 
-export const NodeList = listOf(ListedNode);
+export const NodeList = makeListSchema(ListedNode);
 
 const Speed = z.number().nullable();
 
@@ -111,7 +111,7 @@ export const NodeStats = z.strictObject({
     ),
   quarantine: Quarantine.nullable(),
   probation: Probation.nullable(),
-  withheld: Withheld.nullable(),
+  withheld: NodeWithheldReason.nullable(),
 });
 
 export const NodeDetail = z.strictObject({ ...Node.shape, stats: NodeStats });
@@ -127,7 +127,7 @@ export const NodeModel = z.strictObject({
   price_out_micro_1m: Count.nullable().describe("Microdollars per million output tokens."),
 });
 
-export const NodeModelList = listOf(NodeModel);
+export const NodeModelList = makeListSchema(NodeModel);
 
 export const Earning = z.strictObject({
   request_id: Id("req"),
@@ -141,7 +141,7 @@ export const Earning = z.strictObject({
   own: z.boolean().describe("Whether the request came from a builder account of the host's own owners."),
 });
 
-export const EarningList = listOf(Earning, {
+export const EarningList = makeListSchema(Earning, {
   balance: z
     .strictObject({
       earned_micro: Money.describe("Total earnings."),
@@ -175,7 +175,7 @@ export const WithheldShare = z
   .describe(
     "A host's share of one request that was not paid out to it. Model and outcome are null once the request's record is deleted.",
   );
-export const WithheldList = listOf(WithheldShare);
+export const WithheldList = makeListSchema(WithheldShare);
 
 export const CheckMethod = z
   .enum(CHECK_METHODS)
@@ -199,7 +199,7 @@ export const SpotCheck = z
     explanation: z.string().describe("The verdict in words."),
   })
   .describe("One answer that another host's node checked.");
-export const SpotCheckList = listOf(SpotCheck);
+export const SpotCheckList = makeListSchema(SpotCheck);
 
 export const Receipt = z
   .strictObject({
@@ -226,7 +226,7 @@ export const Receipt = z
   })
   .describe("A signed record of a request's token counts and charge. It can be verified offline.");
 
-export const NodeTry = z
+export const NodeTryResult = z
   .strictObject({
     object: z.literal("node_try"),
     model: z.string(),

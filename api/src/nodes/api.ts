@@ -3,7 +3,7 @@ import { NO_SUCH_REQUEST } from "../faults.ts";
 import type { Api } from "../openapi/api.ts";
 import { Money, RequestOutcome } from "../values.ts";
 import * as answers from "./answers.ts";
-import { Elections, NodeRename, Registration, Try } from "./fields.ts";
+import { ModelElectionFields, NodeRegistrationFields, NodeRenameFields, NodeTryFields } from "./fields.ts";
 import * as insight from "./insight.ts";
 import { nodeRoutes } from "./routes.ts";
 
@@ -42,11 +42,11 @@ export const nodeApi: Api = {
     },
   },
   requests: {
-    RegisterNodeRequest: { fields: Registration, words: REQUEST_WORDS.registration },
-    ElectModelsRequest: { fields: Elections, words: REQUEST_WORDS.elections },
-    RenameNodeRequest: { fields: NodeRename, words: { name: REQUEST_WORDS.registration.name } },
+    RegisterNodeRequest: { fields: NodeRegistrationFields, words: REQUEST_WORDS.registration },
+    ElectModelsRequest: { fields: ModelElectionFields, words: REQUEST_WORDS.elections },
+    RenameNodeRequest: { fields: NodeRenameFields, words: { name: REQUEST_WORDS.registration.name } },
     TryNodeRequest: {
-      fields: Try,
+      fields: NodeTryFields,
       words: {
         model: "An active model that the node serves.",
         prompt: "The prompt or, for an embedding model, the text to embed.",
@@ -64,7 +64,7 @@ export const nodeApi: Api = {
     NodeStats: answers.NodeStats,
     NodeModel: answers.NodeModel,
     NodeModelList: answers.NodeModelList,
-    NodeTry: answers.NodeTry,
+    NodeTry: answers.NodeTryResult,
     NodeCredentials: answers.NodeCredentials,
     Earning: answers.Earning,
     WithheldShare: answers.WithheldShare,

@@ -1,8 +1,8 @@
 /** Request fields of hosts, for the node API and the console. */
 import { z } from "zod";
-import { isWithinDepth, jsonBytes } from "../json-bounds.ts";
-import { PageFields, SpanFields } from "../lists.ts";
-import { isPlain, isStorable, PLAIN_RULE, STORABLE_RULE } from "../plain-text.ts";
+import { PageFields, SpanFields } from "../list-query-fields.ts";
+import { countJsonBytes, isWithinDepth } from "../measure-json.ts";
+import { isPlainText, isStorable, PLAIN_TEXT_RULE, STORABLE_RULE } from "../plain-text.ts";
 import { IdField } from "../values.ts";
 
 /** The size limit for a machine's description, as JSON. */
@@ -13,11 +13,11 @@ const NodeName = z
   .string("must be a string")
   .min(1, "must not be empty")
   .max(200, "must have at most 200 characters")
-  .refine(isPlain, PLAIN_RULE);
+  .refine(isPlainText, PLAIN_TEXT_RULE);
 
-export const NodeRename = z.object({ name: NodeName });
+export const NodeRenameFields = z.object({ name: NodeName });
 
-export const Registration = z.object({
+export const NodeRegistrationFields = z.object({
   name: NodeName,
   hardware: z
     .record(z.string(), z.unknown(), "must be an object")
@@ -26,7 +26,7 @@ export const Registration = z.object({
       error: `must be at most ${HARDWARE_DEPTH_MAX} levels deep`,
       abort: true,
     })
-    .refine((facts) => jsonBytes(facts) <= HARDWARE_BYTES_MAX, {
+    .refine((facts) => countJsonBytes(facts) <= HARDWARE_BYTES_MAX, {
       error: "must have at most 8 KiB (8192 bytes) as JSON",
       abort: true,
     })
@@ -35,10 +35,10 @@ export const Registration = z.object({
   agent: z
     .string("must be a string")
     .max(64, "must have at most 64 characters")
-    .refine(isPlain, PLAIN_RULE)
+    .refine(isPlainText, PLAIN_TEXT_RULE)
     .default(""),
 });
-export const Elections = z.object({
+export const ModelElectionFields = z.object({
   models: z
     .array(z.string("must be a model ID"), "must be an array of model IDs")
     .max(256, "must have at most 256 model IDs"),
@@ -50,7 +50,7 @@ export const WithheldQuery = z.object({ ...PageFields, node: NodeField.optional(
 export const EarningsQuery = z.object({ ...PageFields, ...SpanFields, node: NodeField.optional() });
 
 const TRY_TOKENS_MAX = 512;
-export const Try = z.object({
+export const NodeTryFields = z.object({
   model: z.string("must be a model ID"),
   prompt: z
     .string("must be a string")

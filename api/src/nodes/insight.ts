@@ -1,14 +1,14 @@
 /** A host's figures over time, the log of jobs and the market, for the node API and the console API. */
 import { z } from "zod";
-import { PageFields, RANGE_END_WORDS, SpanFields } from "../lists.ts";
-import { MODEL_KINDS, REQUEST_OUTCOMES } from "../states.ts";
+import { MODEL_KINDS, REQUEST_OUTCOMES } from "../enumerations.ts";
+import { PageFields, RANGE_END_DESCRIPTION, SpanFields } from "../list-query-fields.ts";
 import {
-  AsOf,
+  AsOfField,
   Count,
   Id,
-  listOf,
   Milliseconds,
   Money,
+  makeListSchema,
   RequestOutcome,
   SAMPLE_TIME,
   sampleId,
@@ -22,9 +22,9 @@ export const InsightQuery = z.object({
   range: z.enum(INSIGHT_RANGES, `must be one of ${INSIGHT_RANGES.join(", ")}`).default("24h"),
   to: SpanFields.to,
 });
-export const INSIGHT_WORDS = {
+export const INSIGHT_QUERY_DESCRIPTIONS = {
   range: "The time range: slots of 5 minutes up to `6h`, then an hour, then a day.",
-  to: RANGE_END_WORDS,
+  to: RANGE_END_DESCRIPTION,
 };
 
 const Share = z.number().min(0).max(1).nullable();
@@ -66,11 +66,16 @@ const insight = {
   earnings: z.array(InsightEarning).describe("Every slot, oldest first. The slots add up to the total."),
 };
 
-export const NodeInsight = z.strictObject({ object: z.literal("node_insight"), ...AsOf, node: Id("node"), ...insight });
+export const NodeInsight = z.strictObject({
+  object: z.literal("node_insight"),
+  ...AsOfField,
+  node: Id("node"),
+  ...insight,
+});
 
 export const HostInsight = z.strictObject({
   object: z.literal("host_insight"),
-  ...AsOf,
+  ...AsOfField,
   ...insight,
   nodes: z
     .array(
@@ -94,7 +99,7 @@ export const JobsQuery = z.object({
     .optional(),
   outcome: z.enum(JOB_OUTCOMES, `must be one of ${JOB_OUTCOMES.join(", ")}`).optional(),
 });
-export const JOBS_WORDS = {
+export const JOBS_QUERY_DESCRIPTIONS = {
   model: "Only jobs of this model.",
   outcome: "Only jobs with this outcome.",
   from: "Start of the time range: `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds.",
@@ -127,10 +132,12 @@ export const Job = z
     own: z.boolean().describe("Whether the request came from a builder account of the host's own owners."),
   })
   .describe("A request that this node served. Prompt, output and builder are not included.");
-export const JobList = listOf(Job);
+export const JobList = makeListSchema(Job);
 
 export const MarketQuery = z.object({ node: NodeField.optional() });
-export const MARKET_WORDS = { node: "Base the estimates on this node's measured speed and number of slots." };
+export const MARKET_QUERY_DESCRIPTIONS = {
+  node: "Base the estimates on this node's measured speed and number of slots.",
+};
 
 const Rounded = z.number().min(0);
 
@@ -172,7 +179,7 @@ export const MarketModel = z.strictObject({
     "Average hourly earnings from this model per connected node that elected it, over the last 24 hours. null if fewer than three hosts serve it, so that no host's earnings are revealed.",
   ),
 });
-export const Market = listOf(MarketModel, {
+export const Market = makeListSchema(MarketModel, {
   share_percent: Count.describe("The host's share of a charge, in percent."),
   slots: Count.nullable().describe("Number of requests that the node can serve at a time. null if not connected."),
 });

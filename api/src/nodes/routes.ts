@@ -1,20 +1,27 @@
 /** The node API, used by a host's agent and command line. */
-import { codes, NO_SUCH_REQUEST, refusal } from "../faults.ts";
-import { PageQuery } from "../lists.ts";
-import { routes } from "../route.ts";
+import { NO_SUCH_REQUEST, refusal, refusalsOfCodes } from "../faults.ts";
+import { PageQuery } from "../list-query-fields.ts";
+import { declareRoutes } from "../route.ts";
 import { SAMPLE_TIME, sampleId, sampleList } from "../values.ts";
 import * as answers from "./answers.ts";
-import { EarningsQuery, Elections, NodeRename, Registration, Try, WithheldQuery } from "./fields.ts";
+import {
+  EarningsQuery,
+  ModelElectionFields,
+  NodeRegistrationFields,
+  NodeRenameFields,
+  NodeTryFields,
+  WithheldQuery,
+} from "./fields.ts";
 import * as insight from "./insight.ts";
 import * as samples from "./samples.ts";
 
-export const NODE_PATH = { id: "The node ID, `node_…`." };
+export const NODE_PATH_PARAMETER = { id: "The node ID, `node_…`." };
 
-export const EARNINGS_WORDS = { node: "Only earnings of this node, `node_…`." };
-export const WITHHELD_WORDS = { node: "Only withheld earnings of this node (`node_…`)." };
-export const WITHHELD_ABOUT =
+export const EARNINGS_QUERY_DESCRIPTIONS = { node: "Only earnings of this node, `node_…`." };
+export const WITHHELD_QUERY_DESCRIPTIONS = { node: "Only withheld earnings of this node (`node_…`)." };
+export const WITHHELD_LIST_DESCRIPTION =
   "Shares of requests that were not paid because the node failed, stopped sending output, had no first token in a plausible time, or failed a spot check. Newest request first, released ones included.";
-const NODE_MOVE_FAULTS = codes("node_not_found", "node_quarantined", "node_state_conflict");
+const NODE_MOVE_FAULTS = refusalsOfCodes("node_not_found", "node_quarantined", "node_state_conflict");
 const NODE_RETIRE_WORDS =
   "Permanent. The node gets no new requests and no new credentials. It finishes its requests and is then disconnected. Its earnings remain. An open quarantine still counts for its host.";
 const JOBS_ABOUT =
@@ -24,7 +31,7 @@ const CHECKS_ABOUT =
 const MARKET_ABOUT =
   "For every active model: demand, supply, and an estimate of a slot's earnings. Demand is summed over all builders and rounded. Estimates assume that a slot is always busy and are not guaranteed.";
 
-export const nodeRoutes = routes({
+export const nodeRoutes = declareRoutes({
   registerNode: {
     at: "POST /node/v1/nodes",
     summary: "Register a node",
@@ -32,7 +39,7 @@ export const nodeRoutes = routes({
       "Registering a name that the host already uses updates that node's hardware facts and agent version; everything else stays. The hardware facts are limited to 8 KiB of JSON.",
     guard: "hostToken",
     body: {
-      fields: Registration,
+      fields: NodeRegistrationFields,
       example: { name: "workshop-1", hardware: { gpu: "RTX 4090", memory_gib: 64 }, agent: "tollgate-host/0.1.0" },
     },
     answer: {
@@ -40,7 +47,7 @@ export const nodeRoutes = routes({
       json: answers.Node,
       example: { ...samples.sampleNode, state: "registered", models: [], probation: { answers: 0, needed: 20 } },
     },
-    faults: codes("too_many_nodes"),
+    faults: refusalsOfCodes("too_many_nodes"),
   },
   listNodes: {
     at: "GET /node/v1/nodes",
@@ -49,36 +56,36 @@ export const nodeRoutes = routes({
     guard: "hostToken",
     query: PageQuery,
     answer: { description: "A page of nodes.", json: answers.NodeList, example: sampleList(samples.sampleListedNode) },
-    faults: codes("invalid_cursor"),
+    faults: refusalsOfCodes("invalid_cursor"),
   },
   getNode: {
     at: "GET /node/v1/nodes/{id}",
     summary: "Get a node",
     guard: "hostToken",
-    path: NODE_PATH,
+    path: NODE_PATH_PARAMETER,
     answer: { description: "The node.", json: answers.Node, example: samples.sampleNode },
-    faults: codes("node_not_found"),
+    faults: refusalsOfCodes("node_not_found"),
   },
   electModels: {
     at: "PUT /node/v1/nodes/{id}/elections",
     summary: "Elect (choose) the models that a node serves",
     description: "Replaces the previous list. An empty list elects no models.",
     guard: "hostToken",
-    path: NODE_PATH,
-    body: { fields: Elections, example: { models: ["small-8b"] } },
+    path: NODE_PATH_PARAMETER,
+    body: { fields: ModelElectionFields, example: { models: ["small-8b"] } },
     answer: {
       description: "The node.",
       json: answers.Node,
       example: { ...samples.sampleNode, state: "ready" },
     },
-    faults: codes("node_not_found", "node_state_conflict"),
+    faults: refusalsOfCodes("node_not_found", "node_state_conflict"),
   },
   pauseNode: {
     at: "POST /node/v1/nodes/{id}/pause",
     summary: "Pause a node",
     description: "The node finishes its requests and gets no new ones.",
     guard: "hostToken",
-    path: NODE_PATH,
+    path: NODE_PATH_PARAMETER,
     answer: { description: "The node.", json: answers.Node, example: { ...samples.sampleNode, state: "paused" } },
     faults: NODE_MOVE_FAULTS,
   },
@@ -86,7 +93,7 @@ export const nodeRoutes = routes({
     at: "POST /node/v1/nodes/{id}/resume",
     summary: "Resume a node",
     guard: "hostToken",
-    path: NODE_PATH,
+    path: NODE_PATH_PARAMETER,
     answer: { description: "The node.", json: answers.Node, example: samples.sampleNode },
     faults: NODE_MOVE_FAULTS,
   },
@@ -94,32 +101,32 @@ export const nodeRoutes = routes({
     at: "PATCH /node/v1/nodes/{id}",
     summary: "Rename a node",
     guard: "hostToken",
-    path: NODE_PATH,
-    body: { fields: NodeRename, example: { name: "workshop-2" } },
+    path: NODE_PATH_PARAMETER,
+    body: { fields: NodeRenameFields, example: { name: "workshop-2" } },
     answer: { description: "The node.", json: answers.Node, example: { ...samples.sampleNode, name: "workshop-2" } },
-    faults: codes("node_not_found", "node_name_taken"),
+    faults: refusalsOfCodes("node_not_found", "node_name_taken"),
   },
   retireNode: {
     at: "POST /node/v1/nodes/{id}/retire",
     summary: "Retire a node",
     description: NODE_RETIRE_WORDS,
     guard: "hostToken",
-    path: NODE_PATH,
+    path: NODE_PATH_PARAMETER,
     answer: { description: "The node.", json: answers.Node, example: { ...samples.sampleNode, state: "retired" } },
-    faults: codes("node_not_found", "node_state_conflict"),
+    faults: refusalsOfCodes("node_not_found", "node_state_conflict"),
   },
   getNodeStats: {
     at: "GET /node/v1/nodes/{id}/stats",
     tag: "Work",
     summary: "Get a node's statistics",
     guard: "hostToken",
-    path: NODE_PATH,
+    path: NODE_PATH_PARAMETER,
     answer: {
       description: "The node's load, speed, failures and earnings.",
       json: answers.NodeStats,
-      example: samples.sampleStats,
+      example: samples.sampleNodeStats,
     },
-    faults: codes("node_not_found"),
+    faults: refusalsOfCodes("node_not_found"),
   },
   getInsight: {
     at: "GET /node/v1/insight",
@@ -129,7 +136,7 @@ export const nodeRoutes = routes({
       "Figures for all nodes of the account together and for each. Requests appear a few seconds after they end.",
     guard: "hostToken",
     query: insight.InsightQuery,
-    words: insight.INSIGHT_WORDS,
+    words: insight.INSIGHT_QUERY_DESCRIPTIONS,
     answer: { description: "The figures.", json: insight.HostInsight, example: insight.sampleHostInsight },
   },
   getNodeInsight: {
@@ -138,11 +145,11 @@ export const nodeRoutes = routes({
     summary: "Get a node's figures over time",
     description: "Utilisation, throughput, failures, speed and earnings. Requests appear a few seconds after they end.",
     guard: "hostToken",
-    path: NODE_PATH,
+    path: NODE_PATH_PARAMETER,
     query: insight.InsightQuery,
-    words: insight.INSIGHT_WORDS,
+    words: insight.INSIGHT_QUERY_DESCRIPTIONS,
     answer: { description: "The figures.", json: insight.NodeInsight, example: insight.sampleNodeInsight },
-    faults: codes("node_not_found"),
+    faults: refusalsOfCodes("node_not_found"),
   },
   listJobs: {
     at: "GET /node/v1/nodes/{id}/jobs",
@@ -150,11 +157,11 @@ export const nodeRoutes = routes({
     summary: "List a node's jobs",
     description: JOBS_ABOUT,
     guard: "hostToken",
-    path: NODE_PATH,
+    path: NODE_PATH_PARAMETER,
     query: insight.JobsQuery,
-    words: insight.JOBS_WORDS,
+    words: insight.JOBS_QUERY_DESCRIPTIONS,
     answer: { description: "A page of jobs.", json: insight.JobList, example: sampleList(insight.sampleJob) },
-    faults: codes("node_not_found", "invalid_cursor"),
+    faults: refusalsOfCodes("node_not_found", "invalid_cursor"),
   },
   listChecks: {
     at: "GET /node/v1/nodes/{id}/checks",
@@ -162,14 +169,14 @@ export const nodeRoutes = routes({
     summary: "List a node's spot checks",
     description: CHECKS_ABOUT,
     guard: "hostToken",
-    path: NODE_PATH,
+    path: NODE_PATH_PARAMETER,
     query: PageQuery,
     answer: {
       description: "A page of spot checks.",
       json: answers.SpotCheckList,
       example: sampleList(samples.sampleCheck),
     },
-    faults: codes("node_not_found", "invalid_cursor"),
+    faults: refusalsOfCodes("node_not_found", "invalid_cursor"),
   },
   getMarket: {
     at: "GET /node/v1/market",
@@ -178,9 +185,9 @@ export const nodeRoutes = routes({
     description: MARKET_ABOUT,
     guard: "hostToken",
     query: insight.MarketQuery,
-    words: insight.MARKET_WORDS,
+    words: insight.MARKET_QUERY_DESCRIPTIONS,
     answer: { description: "Every active model.", json: insight.Market, example: insight.sampleMarket },
-    faults: codes("node_not_found"),
+    faults: refusalsOfCodes("node_not_found"),
   },
   tryNode: {
     at: "POST /node/v1/nodes/{id}/try",
@@ -188,11 +195,14 @@ export const nodeRoutes = routes({
     summary: "Test a node",
     description: "Sends a private request to your own node. It is free, earns nothing and leaves no record.",
     guard: "hostToken",
-    path: NODE_PATH,
-    body: { fields: Try, example: { model: "small-8b", prompt: "Name three rivers of Europe.", max_tokens: 64 } },
+    path: NODE_PATH_PARAMETER,
+    body: {
+      fields: NodeTryFields,
+      example: { model: "small-8b", prompt: "Name three rivers of Europe.", max_tokens: 64 },
+    },
     answer: {
       description: "What the node answered.",
-      json: answers.NodeTry,
+      json: answers.NodeTryResult,
       example: {
         object: "node_try",
         model: "small-8b",
@@ -205,7 +215,7 @@ export const nodeRoutes = routes({
       },
     },
     faults: [
-      ...codes("node_not_found"),
+      ...refusalsOfCodes("node_not_found"),
       refusal("node_state_conflict", "The node is busy and declined the request. Try again later."),
       refusal("upstream_failed", "The node reported a failure. Check the node's log."),
       refusal("upstream_stall", "The node sent nothing for 2 seconds. Check the node's log."),
@@ -217,7 +227,7 @@ export const nodeRoutes = routes({
     description:
       "The credentials that an agent connects with. They are valid for an hour; the agent renews them before that.",
     guard: "hostToken",
-    path: NODE_PATH,
+    path: NODE_PATH_PARAMETER,
     answer: {
       description: "The credentials. Keep them secret.",
       json: answers.NodeCredentials,
@@ -230,7 +240,7 @@ export const nodeRoutes = routes({
         builds: [{ model: "small-8b", build: "small-8b-q4-1", tokenizer: "llama3" }],
       },
     },
-    faults: codes(
+    faults: refusalsOfCodes(
       "node_not_found",
       "node_quarantined",
       "node_state_conflict",
@@ -247,7 +257,7 @@ export const nodeRoutes = routes({
     answer: {
       description: "Every active model.",
       json: answers.NodeModelList,
-      example: sampleList(samples.sampleModel),
+      example: sampleList(samples.sampleNodeModel),
     },
   },
   listEarnings: {
@@ -257,24 +267,24 @@ export const nodeRoutes = routes({
     description: "Newest first.",
     guard: "hostToken",
     query: EarningsQuery,
-    words: EARNINGS_WORDS,
+    words: EARNINGS_QUERY_DESCRIPTIONS,
     answer: { description: "A page of earnings.", json: answers.EarningList, example: samples.sampleEarnings },
-    faults: codes("invalid_cursor"),
+    faults: refusalsOfCodes("invalid_cursor"),
   },
   listWithheld: {
     at: "GET /node/v1/withheld",
     tag: "Money",
     summary: "List withheld shares",
-    description: WITHHELD_ABOUT,
+    description: WITHHELD_LIST_DESCRIPTION,
     guard: "hostToken",
     query: WithheldQuery,
-    words: WITHHELD_WORDS,
+    words: WITHHELD_QUERY_DESCRIPTIONS,
     answer: {
       description: "A page of withheld shares.",
       json: answers.WithheldList,
       example: sampleList(samples.sampleWithheld),
     },
-    faults: codes("invalid_cursor"),
+    faults: refusalsOfCodes("invalid_cursor"),
   },
   getReceipt: {
     at: "GET /node/v1/requests/{id}/receipt",

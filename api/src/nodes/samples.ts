@@ -16,7 +16,7 @@ export const sampleListedNode = {
 
 export const sampleNode = { ...sampleListedNode, hardware: { gpu: "RTX 4090", memory_gib: 64 } };
 
-export const sampleStats = {
+export const sampleNodeStats = {
   object: "node_stats",
   node: sampleId("node"),
   state: "online",
@@ -35,7 +35,7 @@ export const sampleStats = {
   withheld: null,
 };
 
-export const sampleModel = {
+export const sampleNodeModel = {
   model: "small-8b",
   kind: "generation",
   class: "small",

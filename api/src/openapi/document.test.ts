@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { checkFields } from "../check-fields.ts";
 import { consoleApi } from "../console/api.ts";
 import { requestRoutes } from "../console/requests.ts";
 import { type FaultCode, faults } from "../faults.ts";
-import { checkFields } from "../fields.ts";
-import { PageFields } from "../lists.ts";
+import { PageFields } from "../list-query-fields.ts";
 import { nodeApi } from "../nodes/api.ts";
 import { publicApi } from "../public/api.ts";
 import type { Route } from "../route.ts";
@@ -21,7 +21,7 @@ import {
   resolveRef,
   type Schema,
 } from "./openapi.ts";
-import { describeFields, queryParameters } from "./schemas.ts";
+import { convertQueryParameters, describeFields } from "./schemas.ts";
 
 const APIS: [string, Api][] = [
   ["public", publicApi],
@@ -198,6 +198,6 @@ describe("mistakes in a document", () => {
 
   test("a description of an unknown field or parameter, and a missing description, are detected", () => {
     assert.throws(() => describeFields({ properties: { a: {} } }, { b: "x" }), /no field b/);
-    assert.throws(() => queryParameters(requestRoutes.listRequests.query, {}), /model has no description/);
+    assert.throws(() => convertQueryParameters(requestRoutes.listRequests.query, {}), /model has no description/);
   });
 });

@@ -1,11 +1,11 @@
 /** Generates an API's OpenAPI document from its declared routes. */
 import type { z } from "zod";
-import { accessOf } from "../guards.ts";
-import type { Events, Examples, Route } from "../route.ts";
+import { accessRulesOf } from "../guards.ts";
+import type { EventStreamAnswer, Examples, Route } from "../route.ts";
 import type { Api, NamedRefusals } from "./api.ts";
 import { errorEnvelope, faultAnswers, faultsOf } from "./fault-answers.ts";
 import type { Document, Example, Header, Media, Operation, Parameter, Ref, Response } from "./openapi.ts";
-import { adaptForAnswers, describeFields, jsonSchemas, queryParameters } from "./schemas.ts";
+import { adaptForAnswers, convertQueryParameters, convertToJsonSchemas, describeFields } from "./schemas.ts";
 
 /** Headers that all APIs share, unless an API describes them itself. */
 const HEADERS: Record<string, Header> = {
@@ -50,7 +50,7 @@ export function buildDocument(api: Api): Document {
   const responses: Document["components"]["responses"] = {};
   for (const [route, faults] of refusals) {
     const [method = "", path = ""] = route.at.split(" ");
-    const { headers } = accessOf(route);
+    const { headers } = accessRulesOf(route);
     const { byStatus, shared } = faultAnswers(faults, { named: api.refusals, headers });
     paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(route, names, byStatus) };
     Object.assign(responses, shared);
@@ -64,7 +64,7 @@ export function buildDocument(api: Api): Document {
     paths,
     components: {
       securitySchemes: { [credential.name]: credential.scheme },
-      schemas: { ...requestSchemas(api), ...jsonSchemas(answers, adaptForAnswers) },
+      schemas: { ...requestSchemas(api), ...convertToJsonSchemas(answers, adaptForAnswers) },
       responses: inNamedOrder(responses, api.refusals),
       headers: {},
       ...(Object.keys(parameters).length > 0 && { parameters }),
@@ -75,7 +75,7 @@ export function buildDocument(api: Api): Document {
 }
 
 function requestSchemas({ requests }: Api): Record<string, ReturnType<typeof describeFields>> {
-  const schemas = jsonSchemas(
+  const schemas = convertToJsonSchemas(
     Object.fromEntries(Object.entries(requests).map(([name, { fields }]) => [name, fields])),
     adaptForAnswers,
   );
@@ -109,7 +109,7 @@ function operationOf(route: Operated, names: Names, refusals: Operation["respons
     summary,
     ...(description !== undefined && { description }),
     tags: [tag],
-    ...(accessOf(route).open && { security: [] }),
+    ...(accessRulesOf(route).open && { security: [] }),
     ...(parameters.length > 0 && { parameters }),
     ...(body !== undefined && {
       requestBody: {
@@ -130,8 +130,8 @@ function parametersOf(route: Route): (Parameter | Ref)[] {
   });
   return [
     ...inPath,
-    ...(query === undefined ? [] : queryParameters(query, words)),
-    ...accessOf(route).parameters.map((name) => ({ $ref: `#/components/parameters/${name}` })),
+    ...(query === undefined ? [] : convertQueryParameters(query, words)),
+    ...accessRulesOf(route).parameters.map((name) => ({ $ref: `#/components/parameters/${name}` })),
   ];
 }
 
@@ -145,7 +145,7 @@ function answerOf(route: Route, names: Names): Response {
     ...fileOf(route.answer),
     ...(events !== undefined && { "text/event-stream": eventMedia(events, names) }),
   };
-  const sent = ["x-request-id", ...(accessOf(route).headers ?? []), ...headers];
+  const sent = ["x-request-id", ...(accessRulesOf(route).headers ?? []), ...headers];
   const refs = sent.map((name) => [name, { $ref: `#/components/headers/${name}` }]);
   return { description, headers: Object.fromEntries(refs), ...(Object.keys(content).length > 0 && { content }) };
 }
@@ -170,12 +170,12 @@ function withExamples(schema: Media["schema"], shown: Examples): Media {
 /**
  * The body of an event stream. OpenAPI treats it as text, so the schemas of its events are added in extension fields.
  */
-function eventMedia(events: Events, names: Names): Media {
+function eventMedia(events: EventStreamAnswer, names: Names): Media {
   const { schema, examples } = withExamples({ type: "string", description: events.description }, events);
   return { schema, ...eventSchemas(events, names), ...(examples !== undefined && { examples }) };
 }
 
-function eventSchemas(events: Events, names: Names): Omit<Media, "schema"> {
+function eventSchemas(events: EventStreamAnswer, names: Names): Omit<Media, "schema"> {
   const { each, named = {} } = events;
   if (each !== undefined) {
     return { "x-event-schema": { anyOf: [{ ...refTo(names, each) }, { $ref: "#/components/schemas/Error" }] } };

@@ -3,9 +3,9 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { checkFields } from "../check-fields.ts";
 import { consoleApi } from "../console/api.ts";
 import { keyRoutes } from "../console/keys.ts";
-import { checkFields } from "../fields.ts";
 import { nodeApi } from "../nodes/api.ts";
 
 for (const api of [consoleApi, nodeApi]) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { codes, invalidFieldError, refusal } from "../faults.ts";
+import { invalidFieldError, refusal, refusalsOfCodes } from "../faults.ts";
 import { faultAnswers } from "./fault-answers.ts";
 import type { Response } from "./openapi.ts";
 
@@ -13,7 +13,7 @@ const ref = (name: string) => ({ $ref: `#/components/responses/${name}` });
 
 describe("a documented error response", () => {
   test("is shared by routes and named after its codes, if it has the error catalogue's messages", () => {
-    const { byStatus, shared } = faultAnswers(codes("no_account", "account_suspended"));
+    const { byStatus, shared } = faultAnswers(refusalsOfCodes("no_account", "account_suspended"));
     assert.deepEqual(byStatus, { 403: ref("no_account.account_suspended") });
     assert.deepEqual(Object.keys(shared), ["no_account.account_suspended"]);
   });
@@ -36,14 +36,14 @@ describe("a documented error response", () => {
   });
 
   test("is documented inline at its route, if the API uses its name for another response", () => {
-    const { byStatus, shared } = faultAnswers(codes("not_found"), { named });
+    const { byStatus, shared } = faultAnswers(refusalsOfCodes("not_found"), { named });
     assert.ok("description" in (byStatus[404] as object));
     assert.deepEqual(shared, {});
   });
 });
 
 test("a documented error has the guard's headers if it occurs after the guard, and retry-after if a retry may help", () => {
-  const list = codes("invalid_api_key", "internal_error", "model_not_found", "no_capacity");
+  const list = refusalsOfCodes("invalid_api_key", "internal_error", "model_not_found", "no_capacity");
   const { shared } = faultAnswers(list, { headers: ["x-left"] });
   const headers = Object.entries(shared).map(([name, answer]) => [name, Object.keys(answer.headers ?? {}).slice(2)]);
   assert.deepEqual(Object.fromEntries(headers), {

@@ -1,17 +1,17 @@
 /** Generates the error responses in the API document from a route's errors, grouped by status. */
 import { z } from "zod";
+import { checkFields } from "../check-fields.ts";
 import {
+  buildErrorBody,
   faults as catalogue,
-  codes,
   compressedBodyError,
-  envelopeOf,
   invalidFieldError,
   type Refusal,
-  type Retry,
+  type RetryAdvice,
+  refusalsOfCodes,
   slowBodyError,
 } from "../faults.ts";
-import { checkFields } from "../fields.ts";
-import { accessOf } from "../guards.ts";
+import { accessRulesOf } from "../guards.ts";
 import type { Route } from "../route.ts";
 import type { NamedRefusals } from "./api.ts";
 import type { Example, Ref, Response } from "./openapi.ts";
@@ -36,7 +36,7 @@ const TITLES: Record<number, string> = {
 /** All error responses of the route, in the order of the checks. */
 export function faultsOf(route: Route): Refusal[] {
   const { query, body, faults = [] } = route;
-  const access = accessOf(route);
+  const access = accessRulesOf(route);
   const own = [...access.faults, ...faults];
   const wrong = [
     ...(query === undefined ? [] : [wrongQuery(query)]),
@@ -46,7 +46,7 @@ export function faultsOf(route: Route): Refusal[] {
   // same status and code, only the last one is kept, which is the most specific.
   return [
     ...new Map(
-      [...own, ...wrong, ...codes("internal_error", "no_capacity")].map((one) => [
+      [...own, ...wrong, ...refusalsOfCodes("internal_error", "no_capacity")].map((one) => [
         `${one.status} ${one.code ?? ""}`,
         one,
       ]),
@@ -61,7 +61,7 @@ function wrongQuery(query: z.ZodObject): Refusal {
 
 function ofBody(fields: z.ZodType): Refusal[] {
   const wrong = refusalBy(fields, {}) ?? invalidFieldError(null, "The body must be a JSON object.");
-  return [wrong, slowBodyError(), ...codes("request_too_large"), compressedBodyError("gzip")];
+  return [wrong, slowBodyError(), ...refusalsOfCodes("request_too_large"), compressedBodyError("gzip")];
 }
 
 /** The error that the schema gives for this value. */
@@ -149,7 +149,7 @@ function responseOf(status: number, { title, faults }: Titled, ofGuard: readonly
   };
 }
 
-const ADVICE: Record<Retry, string> = {
+const ADVICE: Record<RetryAdvice, string> = {
   later: "Safe to retry after the number of seconds in the retry-after header.",
   never: "Do not retry without changes.",
   unsaid: "A retry is optional.",
@@ -158,7 +158,7 @@ const ADVICE: Record<Retry, string> = {
 /** The examples of error responses, by code. */
 function faultExamples(list: readonly Refusal[]): Record<string, Example> {
   return Object.fromEntries(
-    list.map((one) => [one.code ?? one.type, { summary: ADVICE[one.retry], value: envelopeOf(one) }]),
+    list.map((one) => [one.code ?? one.type, { summary: ADVICE[one.retry], value: buildErrorBody(one) }]),
   );
 }
 

@@ -1,10 +1,10 @@
 /** Converts the schemas of requests and answers from zod to JSON Schema. */
 import { z } from "zod";
-import { PageFields } from "../lists.ts";
+import { PageFields } from "../list-query-fields.ts";
 import type { Parameter, Schema } from "./openapi.ts";
 
 /** Converts schemas by name. A named schema inside another becomes a reference. */
-export function jsonSchemas(
+export function convertToJsonSchemas(
   named: Record<string, z.ZodType>,
   adjust: (schema: Schema) => void = () => undefined,
 ): Record<string, Schema> {
@@ -63,7 +63,7 @@ const WORDS: Record<string, string> = {
 };
 
 /** Converts the fields of a query to parameters. `words` describes the fields that only some lists have. */
-export function queryParameters(query: z.ZodObject, words: Record<string, string>): Parameter[] {
+export function convertQueryParameters(query: z.ZodObject, words: Record<string, string>): Parameter[] {
   const { properties = {}, required = [] } = z.toJSONSchema(query, {
     target: "draft-2020-12",
     io: "input",

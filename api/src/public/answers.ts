@@ -3,7 +3,7 @@
  * published document allows unknown fields, because new ones may be added.
  */
 import { z } from "zod";
-import { FINISH_REASONS, MODEL_CLASSES, MODEL_KINDS, MODEL_STATUSES } from "../states.ts";
+import { FINISH_REASONS, MODEL_CLASSES, MODEL_KINDS, MODEL_STATUSES } from "../enumerations.ts";
 
 const SUFFIX = "[0-9a-hjkmnp-tv-z]{26}";
 

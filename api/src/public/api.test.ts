@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { envelopeOf, type FaultCode, faults, refusal } from "../faults.ts";
-import { checkFields } from "../fields.ts";
+import { checkFields } from "../check-fields.ts";
+import { buildErrorBody, type FaultCode, faults, refusal } from "../faults.ts";
 import { buildDocument } from "../openapi/document.ts";
 import { faultsOf } from "../openapi/fault-answers.ts";
 import { operationsOf, type Response, resolveRef } from "../openapi/openapi.ts";
 import type { Route } from "../route.ts";
 import { publicApi } from "./api.ts";
-import { ErrorEnvelope, PUBLIC_CODES, REFUSALS } from "./faults.ts";
+import { ErrorEnvelope, PUBLIC_CODES, PUBLIC_REFUSALS } from "./faults.ts";
 import { publicRoutes } from "./routes.ts";
 import * as samples from "./samples.ts";
 
@@ -38,13 +38,13 @@ describe("errors", () => {
     const declared = routes.flatMap((route) => faultsOf(route).flatMap(({ code }) => code ?? []));
     assert.deepEqual([...new Set(declared)].sort(), [...PUBLIC_CODES].sort());
     for (const code of Object.keys(faults) as FaultCode[]) {
-      const taken = ErrorEnvelope.safeParse(envelopeOf(refusal(code))).success;
+      const taken = ErrorEnvelope.safeParse(buildErrorBody(refusal(code))).success;
       assert.equal(taken, PUBLIC_CODES.includes(code), code);
     }
   });
 
   test("every error has a unique name in the document", () => {
-    assert.deepEqual(Object.keys(document.components.responses), Object.keys(REFUSALS));
+    assert.deepEqual(Object.keys(document.components.responses), Object.keys(PUBLIC_REFUSALS));
     for (const { operation } of operationsOf(document)) {
       for (const [status, answer] of Object.entries(operation.responses)) {
         assert.equal("$ref" in answer, Number(status) >= 400, `${operation.operationId} ${status}`);
@@ -57,7 +57,7 @@ describe("errors", () => {
       ...samples.chatRequest,
       temperature: 3,
     });
-    assert.deepEqual([(checked as { wrong: unknown }).wrong], REFUSALS.InvalidRequest?.faults);
+    assert.deepEqual([(checked as { wrong: unknown }).wrong], PUBLIC_REFUSALS.InvalidRequest?.faults);
   });
 });
 

@@ -2,9 +2,9 @@
 import type { Api } from "../openapi/api.ts";
 import type { Header } from "../openapi/openapi.ts";
 import * as answers from "./answers.ts";
-import { ErrorEnvelope, REFUSALS } from "./faults.ts";
+import { ErrorEnvelope, PUBLIC_REFUSALS } from "./faults.ts";
 import { ChatRequest, CompletionRequest, EmbeddingRequest, Message } from "./fields.ts";
-import { IGNORED_HEADER } from "./ignored.ts";
+import { IGNORED_FIELDS_HEADER } from "./ignored-fields.ts";
 import { ResponseFormat } from "./response-format.ts";
 import { publicRoutes } from "./routes.ts";
 import { Status } from "./status.ts";
@@ -34,7 +34,7 @@ const HEADERS: Record<string, Header> = {
     description: "How long the response may be cached: five minutes, or ten seconds for the status.",
     schema: { type: "string", enum: ["public, max-age=300", "public, max-age=10"] },
   },
-  [IGNORED_HEADER]: {
+  [IGNORED_FIELDS_HEADER]: {
     description:
       "Request fields that are known and were ignored, such as `tools, logprobs`. Present on every response after the fields were read, errors included; absent if none were ignored.",
     schema: { type: "string" },
@@ -108,6 +108,6 @@ export const publicApi: Api = {
   },
   tables: [{ tag: "Generation", routes: publicRoutes }],
   headers: HEADERS,
-  refusals: REFUSALS,
+  refusals: PUBLIC_REFUSALS,
   error: ErrorEnvelope,
 };

@@ -1,6 +1,13 @@
 /** The errors of the public API: the names of its error responses, its codes, and the format of its errors. */
 import { z } from "zod";
-import { brokenRuleError, codes, compressedBodyError, type FaultCode, refusal, slowBodyError } from "../faults.ts";
+import {
+  brokenRuleError,
+  compressedBodyError,
+  type FaultCode,
+  refusal,
+  refusalsOfCodes,
+  slowBodyError,
+} from "../faults.ts";
 import type { NamedRefusals } from "../openapi/api.ts";
 
 /** Error codes by the step that returns them, in the order of the checks. */
@@ -29,7 +36,7 @@ const NO_CREDIT = [
 ];
 
 /** The errors of inference routes, besides those of the API key and the body. */
-export const INFERENCE_FAULTS = [...codes(...MODEL), ...NO_CREDIT, ...codes(...NODES)];
+export const INFERENCE_FAULTS = [...refusalsOfCodes(...MODEL), ...NO_CREDIT, ...refusalsOfCodes(...NODES)];
 
 export const ErrorEnvelope = z
   .strictObject({
@@ -44,12 +51,12 @@ export const ErrorEnvelope = z
   })
   .describe("The envelope of every error.");
 
-export const REFUSALS: NamedRefusals = {
+export const PUBLIC_REFUSALS: NamedRefusals = {
   InvalidRequest: {
     title: "The body is not valid JSON, or a field is invalid. The message names the field and the rule.",
     faults: [brokenRuleError("temperature", "must be between 0 and 2")],
   },
-  Unauthorized: { title: "The API key is missing or invalid.", faults: codes(...KEY) },
+  Unauthorized: { title: "The API key is missing or invalid.", faults: refusalsOfCodes(...KEY) },
   PaymentRequired: {
     title: "Not enough credit for the request's hold.",
     faults: NO_CREDIT,
@@ -57,26 +64,26 @@ export const REFUSALS: NamedRefusals = {
   ModelNotFound: {
     title:
       "The model does not exist, is not available yet, may not be used by this key, or is of the wrong kind for this endpoint.",
-    faults: codes("model_not_found"),
+    faults: refusalsOfCodes("model_not_found"),
   },
   TooSlow: { title: "The body arrives too slowly.", faults: [slowBodyError()] },
-  RequestTooLarge: { title: "The body is too large.", faults: codes("request_too_large") },
+  RequestTooLarge: { title: "The body is too large.", faults: refusalsOfCodes("request_too_large") },
   UnsupportedEncoding: { title: "The body is compressed.", faults: [compressedBodyError("gzip")] },
   Limited: {
     title: "A limit of the key, or the platform's limit for the model, is reached.",
-    faults: codes(...LIMITS, "rate_limit_sku_capacity"),
+    faults: refusalsOfCodes(...LIMITS, "rate_limit_sku_capacity"),
   },
   InternalError: {
     title: "Internal error. The message contains the request ID.",
-    faults: codes("internal_error"),
+    faults: refusalsOfCodes("internal_error"),
   },
   NodeFailed: {
     title: "The node that accepted the request did not finish it. In a stream: the terminal error event.",
-    faults: codes("upstream_failed", "upstream_stall"),
+    faults: refusalsOfCodes("upstream_failed", "upstream_stall"),
   },
   NoCapacity: {
     title: "The platform could not serve the request in time. In a stream: the terminal error event.",
-    faults: codes("no_capacity"),
+    faults: refusalsOfCodes("no_capacity"),
   },
-  KeyLimited: { title: "A limit of the key is reached.", faults: codes(...LIMITS) },
+  KeyLimited: { title: "A limit of the key is reached.", faults: refusalsOfCodes(...LIMITS) },
 };

@@ -3,14 +3,14 @@ import { z } from "zod";
 import { ResponseFormat } from "./response-format.ts";
 
 /** Numbers with inclusive bounds. */
-export const RANGES = {
+export const NUMBER_FIELD_RANGES = {
   temperature: [0, 2],
   top_p: [0, 1],
   presence_penalty: [-2, 2],
   frequency_penalty: [-2, 2],
 } as const;
 
-export const ROLES = ["system", "developer", "user", "assistant", "tool", "function"] as const;
+export const MESSAGE_ROLES = ["system", "developer", "user", "assistant", "tool", "function"] as const;
 
 const between = ([min, max]: readonly [number, number]) =>
   z
@@ -66,7 +66,7 @@ const Content = z.union([z.string(), z.array(TextPart)], "must be a string or an
 export const Message = z
   .object(
     {
-      role: z.enum(ROLES, `must be one of ${ROLES.join(", ")}`),
+      role: z.enum(MESSAGE_ROLES, `must be one of ${MESSAGE_ROLES.join(", ")}`),
       content: Content.nullish().describe(
         "Required. null is allowed only for an assistant message with tool_calls or function_call.",
       ),
@@ -95,10 +95,10 @@ const Generation = {
     "Caps the output and sizes the hold. Default and maximum: the model's context limit.",
   ),
   max_completion_tokens: PositiveInteger.optional().describe("Alias of max_tokens; takes precedence if both are set."),
-  temperature: between(RANGES.temperature).optional(),
-  top_p: between(RANGES.top_p).optional(),
-  presence_penalty: between(RANGES.presence_penalty).optional(),
-  frequency_penalty: between(RANGES.frequency_penalty).optional(),
+  temperature: between(NUMBER_FIELD_RANGES.temperature).optional(),
+  top_p: between(NUMBER_FIELD_RANGES.top_p).optional(),
+  presence_penalty: between(NUMBER_FIELD_RANGES.presence_penalty).optional(),
+  frequency_penalty: between(NUMBER_FIELD_RANGES.frequency_penalty).optional(),
   seed: Seed.optional().describe("Within ±2^53."),
   stop: z
     .union(

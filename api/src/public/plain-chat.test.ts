@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkFields } from "../fields.ts";
+import { checkFields } from "../check-fields.ts";
 import { ChatRequest } from "./fields.ts";
 import { isPlainChat } from "./plain-chat.ts";
 

@@ -3,8 +3,8 @@
  * check, which takes a tenth of the schema's time. The schema checks all other requests.
  */
 import type { z } from "zod";
-import { ELEMENTS_MAX } from "../fields.ts";
-import { ChatRequest, RANGES, ROLES, SEED_MAX } from "./fields.ts";
+import { LIST_ELEMENTS_MAX } from "../check-fields.ts";
+import { ChatRequest, MESSAGE_ROLES, NUMBER_FIELD_RANGES, SEED_MAX } from "./fields.ts";
 
 type Chat = z.output<typeof ChatRequest>;
 
@@ -33,17 +33,19 @@ function isPlainField(field: string, value: unknown): boolean {
     case "top_p":
     case "presence_penalty":
     case "frequency_penalty":
-      return typeof value === "number" && value >= RANGES[field][0] && value <= RANGES[field][1];
+      return (
+        typeof value === "number" && value >= NUMBER_FIELD_RANGES[field][0] && value <= NUMBER_FIELD_RANGES[field][1]
+      );
     default:
       return !Object.hasOwn(ChatRequest.shape, field);
   }
 }
 
 function isPlainTalk(messages: unknown): boolean {
-  if (!Array.isArray(messages) || messages.length === 0 || messages.length > ELEMENTS_MAX) return false;
+  if (!Array.isArray(messages) || messages.length === 0 || messages.length > LIST_ELEMENTS_MAX) return false;
   for (const message of messages) {
     if (typeof message !== "object" || message === null || Array.isArray(message)) return false;
-    if (!isText(message.content) || !ROLES.includes(message.role)) return false;
+    if (!isText(message.content) || !MESSAGE_ROLES.includes(message.role)) return false;
     for (const field in message) if (field !== "role" && field !== "content") return false;
   }
   return true;

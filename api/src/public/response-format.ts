@@ -1,6 +1,6 @@
 /** The `response_format` field of a request. */
 import { z } from "zod";
-import { isWithinDepth, jsonBytes } from "../json-bounds.ts";
+import { countJsonBytes, isWithinDepth } from "../measure-json.ts";
 
 /** Limits of a JSON Schema in a request. Engines build a grammar from it. */
 const SCHEMA_BYTES_MAX = 64 * 1024;
@@ -15,7 +15,7 @@ const Schema = z
     error: `must be at most ${SCHEMA_DEPTH_MAX} levels deep`,
     abort: true,
   })
-  .refine((schema) => jsonBytes(schema) <= SCHEMA_BYTES_MAX, "must have at most 64 KiB (65536 bytes) as JSON")
+  .refine((schema) => countJsonBytes(schema) <= SCHEMA_BYTES_MAX, "must have at most 64 KiB (65536 bytes) as JSON")
   .describe(`A JSON Schema of at most 64 KiB and ${SCHEMA_DEPTH_MAX} levels. It is not shown to the model.`);
 
 const JsonSchema = z.object(

@@ -1,19 +1,19 @@
 /**
  * The routes of the public API: chat, completions, embeddings, the model catalogue, and the public keys of receipts.
  */
-import { codes } from "../faults.ts";
-import { routes } from "../route.ts";
+import { refusalsOfCodes } from "../faults.ts";
+import { declareRoutes } from "../route.ts";
 import * as answers from "./answers.ts";
 import { INFERENCE_FAULTS, STREAMED_CODES } from "./faults.ts";
 import { ChatRequest, CompletionRequest, EmbeddingRequest } from "./fields.ts";
-import { IGNORED_FIELDS, IGNORED_HEADER, IGNORED_OF_EMBEDDINGS } from "./ignored.ts";
+import { IGNORED_EMBEDDING_FIELDS, IGNORED_FIELDS, IGNORED_FIELDS_HEADER } from "./ignored-fields.ts";
 import * as samples from "./samples.ts";
 import { Status, sampleStatus } from "./status.ts";
 
 const paragraphs = (...texts: string[]): string => texts.join("\n\n");
 
 const ignoring = (...more: string[]): string =>
-  `Accepted and ignored, like every unlisted field: ${[...IGNORED_FIELDS, ...more].map((name) => `\`${name}\``).join(", ")}. The response header \`${IGNORED_HEADER}\` lists the ignored fields of a request. With a key whose \`labels\` are on, the string \`metadata.label\`, or else \`user\`, is stored as the request's label in your history and usage sums if it has at most 64 plain characters. It does not affect the output.`;
+  `Accepted and ignored, like every unlisted field: ${[...IGNORED_FIELDS, ...more].map((name) => `\`${name}\``).join(", ")}. The response header \`${IGNORED_FIELDS_HEADER}\` lists the ignored fields of a request. With a key whose \`labels\` are on, the string \`metadata.label\`, or else \`user\`, is stored as the request's label in your history and usage sums if it has at most 64 plain characters. It does not affect the output.`;
 const NO_TOOLS =
   "Tool calls are not supported: a `tool_choice` or `function_call` that requires one (`required`, or a named tool) gets a 400.";
 
@@ -35,7 +35,7 @@ const wholeStream = (events: object[]) => ({
   stream: { summary: "A complete stream", value: samples.eventStreamText(events) },
 });
 
-export const publicRoutes = routes({
+export const publicRoutes = declareRoutes({
   createChatCompletion: {
     at: "POST /v1/chat/completions",
     summary: "Create a chat completion",
@@ -57,7 +57,7 @@ export const publicRoutes = routes({
     },
     answer: {
       description: GENERATED,
-      headers: [IGNORED_HEADER],
+      headers: [IGNORED_FIELDS_HEADER],
       json: answers.ChatCompletion,
       examples: {
         answer: { summary: "A completion", value: samples.chatAnswer },
@@ -86,7 +86,7 @@ export const publicRoutes = routes({
     body: { fields: CompletionRequest, examples: { whole: { value: samples.completionRequest } } },
     answer: {
       description: GENERATED,
-      headers: [IGNORED_HEADER],
+      headers: [IGNORED_FIELDS_HEADER],
       json: answers.TextCompletion,
       examples: { answer: { value: samples.completionAnswer } },
       events: {
@@ -104,13 +104,13 @@ export const publicRoutes = routes({
     description: paragraphs(
       "Requires an embedding model; a generation model gets a 404 `model_not_found`. Each input may be as long as the model's context limit. Token IDs are refused.",
       "Vectors are float arrays at the model's native length, whatever the request asks for. Hold and charge cover the input only.",
-      ignoring(...IGNORED_OF_EMBEDDINGS),
+      ignoring(...IGNORED_EMBEDDING_FIELDS),
     ),
     guard: "apiKey",
     body: { fields: EmbeddingRequest, examples: { texts: { value: samples.embeddingRequest } } },
     answer: {
       description: "One vector per input.",
-      headers: [IGNORED_HEADER],
+      headers: [IGNORED_FIELDS_HEADER],
       json: answers.EmbeddingList,
       examples: { vectors: { summary: "Shortened to three numbers per vector", value: samples.embeddingAnswer } },
     },
@@ -128,7 +128,7 @@ export const publicRoutes = routes({
       json: answers.ModelList,
       examples: { models: { value: samples.models } },
     },
-    faults: codes("no_capacity"),
+    faults: refusalsOfCodes("no_capacity"),
   },
   retrieveModel: {
     at: "GET /v1/models/{id}",
@@ -143,7 +143,7 @@ export const publicRoutes = routes({
       json: answers.ModelObject,
       examples: { model: { value: samples.activeModel } },
     },
-    faults: codes("model_not_found", "no_capacity"),
+    faults: refusalsOfCodes("model_not_found", "no_capacity"),
   },
   listRates: {
     at: "GET /v1/catalog/rates",

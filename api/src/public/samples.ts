@@ -2,7 +2,7 @@
  * The examples in the public API's document. A test in the gateway checks that the endpoints answer with exactly these.
  */
 import type { z } from "zod";
-import { SAMPLE_SUFFIX, SAMPLE_TIME } from "../values.ts";
+import { SAMPLE_ID_SUFFIX, SAMPLE_TIME } from "../values.ts";
 import type * as answers from "./answers.ts";
 import type { ChatRequest, CompletionRequest, EmbeddingRequest } from "./fields.ts";
 
@@ -41,7 +41,7 @@ export const embeddingRequest: z.input<typeof EmbeddingRequest> = {
   input: ["the Danube", "the Rhine"],
 };
 
-const chatHead = { id: `chatcmpl-${SAMPLE_SUFFIX}`, object: "chat.completion", created: SAMPLE_TIME } as const;
+const chatHead = { id: `chatcmpl-${SAMPLE_ID_SUFFIX}`, object: "chat.completion", created: SAMPLE_TIME } as const;
 
 export const chatAnswer: z.input<typeof answers.ChatCompletion> = {
   ...chatHead,
@@ -64,7 +64,7 @@ export const reasoningAnswer: z.input<typeof answers.ChatCompletion> = {
 };
 
 const completionHead = {
-  id: `cmpl-${SAMPLE_SUFFIX}`,
+  id: `cmpl-${SAMPLE_ID_SUFFIX}`,
   object: "text_completion",
   created: SAMPLE_TIME,
   model: "tiny-3b",

@@ -1,6 +1,6 @@
 /** The public status of models: availability and speed. It reveals nothing about traffic or accounts. */
 import { z } from "zod";
-import { MODEL_KINDS, MODEL_STATES, PUBLIC_CAUSES, VERDICTS } from "../states.ts";
+import { MODEL_KINDS, MODEL_STATES, PLATFORM_STATES, PUBLIC_INCIDENT_CAUSES } from "../enumerations.ts";
 import { Id, sampleId } from "../values.ts";
 
 const Share = z.number().min(0).max(1).nullable();
@@ -39,11 +39,11 @@ const Incident = z.strictObject({
   id: Id("inc"),
   model: z.string().nullable().describe("Null: the whole platform."),
   state: z
-    .enum(VERDICTS)
+    .enum(PLATFORM_STATES)
     .exclude(["serving"])
     .describe("The worst that it was. `down`: no request was served. `degraded`: some were not."),
   kind: z
-    .enum(PUBLIC_CAUSES)
+    .enum(PUBLIC_INCIDENT_CAUSES)
     .describe(
       "`internal`: a part of the platform did not work. `stopped`: the platform was not running. `unavailable`: no node could serve. `errors`: a fifth or more of the requests failed.",
     ),
@@ -57,7 +57,7 @@ const Incident = z.strictObject({
 export const Status = z.strictObject({
   object: z.literal("status"),
   as_of: Time.describe("The time of `state`, `since` and each model's `now.state`."),
-  state: z.enum(VERDICTS).describe("`serving`; `degraded`: some requests cannot be served; `down`: none can."),
+  state: z.enum(PLATFORM_STATES).describe("`serving`; `degraded`: some requests cannot be served; `down`: none can."),
   since: Time.nullable().describe("Since when the platform is not serving; null if it is, or where that is not known."),
   at: Time.describe("The time of all other figures."),
   stale: z.boolean().describe("The gateway cannot read these figures now; they are the last known ones, from `at`."),

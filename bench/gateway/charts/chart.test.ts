@@ -1,9 +1,14 @@
 /** Tests that bars are drawn to scale and that a bar much longer than the others is cut. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Bar, chartSvg } from "./chart.ts";
+import { type ChartBar, chartSvg } from "./chart.ts";
 
-const bar = (label: string, ...parts: number[]): Bar => ({ label, parts, figure: parts.join(" + "), isOurs: false });
+const bar = (label: string, ...parts: number[]): ChartBar => ({
+  label,
+  parts,
+  figure: parts.join(" + "),
+  isOurs: false,
+});
 const widths = (svg: string): number[] =>
   [...svg.matchAll(/class="(?:bar|pale)" x="[\d.]+" y="\d+" width="([\d.]+)" height="18"/g)].map(([, w]) => Number(w));
 

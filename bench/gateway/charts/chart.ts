@@ -5,7 +5,7 @@
  * bar much longer than all others is cut and marked.
  */
 
-export interface Bar {
+export interface ChartBar {
   label: string;
   /** The lengths of the bar's parts, drawn one after the other; the second is paler. */
   parts: number[];
@@ -18,7 +18,7 @@ interface Chart {
   title: string;
   /** The names of the parts; empty if the bars have one part only. */
   legend: string[];
-  bars: Bar[];
+  bars: ChartBar[];
 }
 
 const WIDTH = 760;
@@ -67,7 +67,7 @@ function lengthOfScale(lengths: number[]): number {
 }
 
 function barLines(
-  { label, parts, figure, isOurs }: Bar,
+  { label, parts, figure, isOurs }: ChartBar,
   y: number,
   { longest, pixels }: { longest: number; pixels: (value: number) => number },
 ): string[] {

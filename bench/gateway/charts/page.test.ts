@@ -5,15 +5,15 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { lastResult } from "../results.ts";
-import { insertPage, performancePage } from "./page.ts";
+import { renderPerformancePage, replaceMarkedText } from "./page.ts";
 
 const BENCH = fileURLToPath(new URL("../..", import.meta.url));
 const PICTURES = join(BENCH, "../docs/pictures");
-const page = performancePage(lastResult());
+const page = renderPerformancePage(lastResult());
 const document = readFileSync(join(BENCH, "performance.md"), "utf8");
 
 test("bench/performance.md contains the figures of the last recorded run (npm run bench -- charts)", () => {
-  assert.equal(document, insertPage(document, page));
+  assert.equal(document, replaceMarkedText(document, page));
 });
 
 for (const [name, svg] of page.pictures) {
@@ -23,5 +23,5 @@ for (const [name, svg] of page.pictures) {
 }
 
 test("inserting figures fails for a document without the markers of the generated part", () => {
-  assert.throws(() => insertPage("# Performance\n", page), /no place for it/);
+  assert.throws(() => replaceMarkedText("# Performance\n", page), /no place for it/);
 });

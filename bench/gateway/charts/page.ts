@@ -6,12 +6,12 @@ import {
   type Figure,
   figureValues,
   medianOf,
-  takenByOthers,
-  toMs,
+  processorsUsedByOthers,
+  toMilliseconds,
 } from "../figures.ts";
 import type { RunResult } from "../results.ts";
 import type { ScenarioName } from "../scenarios.ts";
-import { type Bar, chartSvg } from "./chart.ts";
+import { type ChartBar, chartSvg } from "./chart.ts";
 
 const BEGIN = "<!-- From here to the end of the table by `npm run bench -- charts`. -->";
 const END = "<!-- So far. -->";
@@ -50,8 +50,8 @@ const QUOTED: Quoted[] = [
     name: "chat",
     title: "Processor time of a chat, 64 at once, ms",
     scenario: "chat-c64",
-    gateway: toMs(cpuPerRequestUs("gateway")),
-    database: toMs(cpuPerRequestUs("postgres")),
+    gateway: toMilliseconds(cpuPerRequestUs("gateway")),
+    database: toMilliseconds(cpuPerRequestUs("postgres")),
   },
   {
     name: "events",
@@ -75,7 +75,7 @@ interface Page {
   pictures: Map<string, string>;
 }
 
-export function performancePage(result: RunResult): Page {
+export function renderPerformancePage(result: RunResult): Page {
   const targets = Object.keys(NAMES).filter((name) => result.rows.some(({ target }) => target === name));
   const pictures = new Map(QUOTED.map((quoted) => [fileOf(quoted), chartOf(result, targets, quoted)]));
   const shown = QUOTED.map((quoted) => {
@@ -86,7 +86,7 @@ export function performancePage(result: RunResult): Page {
 }
 
 /** Returns the document with the text between its markers replaced. */
-export function insertPage(document: string, { text }: Page): string {
+export function replaceMarkedText(document: string, { text }: Page): string {
   const [from, to] = [document.indexOf(BEGIN), document.indexOf(END)];
   if (from < 0 || to < from) throw new Error(`the document has no place for it: ${BEGIN} … ${END}`);
   return `${document.slice(0, from)}${BEGIN}\n\n${text}\n\n${document.slice(to)}`;
@@ -99,9 +99,9 @@ const labelOf = ({ versions }: RunResult, target: string): string =>
 function setting(result: RunResult): string {
   const { startedAt, commit, command, processors, processor, node, repeats, durableWriteMs, leftOut, rows } = result;
   const date = new Date(startedAt).toLocaleDateString("en-GB", { dateStyle: "long", timeZone: "UTC" });
-  const others = figureValues(rows, takenByOthers);
+  const others = figureValues(rows, processorsUsedByOthers);
   const [least, most] = [Math.min(...others).toFixed(2), Math.max(...others).toFixed(2)];
-  const isBusy = (medianOf(rows, takenByOthers) ?? 0) > BUSY_FROM;
+  const isBusy = (medianOf(rows, processorsUsedByOthers) ?? 0) > BUSY_FROM;
   return [
     `\`${command}\` on ${date}, commit ${commit}: ${processors} × ${processor}, Node ${node.slice(1)}, a durable write takes`,
     `${durableWriteMs.toFixed(2)} ms; median of ${repeats}, ${errorsText(result)}. Other work took ${least} to ${most} of the ${processors} processors meanwhile${
@@ -123,7 +123,7 @@ function errorsText(result: RunResult): string {
 }
 
 function chartOf(result: RunResult, targets: string[], quoted: Quoted): string {
-  const bars = targets.map((target): Bar => {
+  const bars = targets.map((target): ChartBar => {
     const { gateway, database } = partsOf(result, target, quoted);
     const parts = database === undefined ? [gateway ?? 0] : [gateway ?? 0, database];
     const isOurs = target === "tollgate";
@@ -177,7 +177,7 @@ function table(result: RunResult, targets: string[]): string {
 /** Describes the agent's processor time, which is a cost of the host and not of the operator. */
 function agentLine({ rows }: RunResult): string {
   const of = (scenario: ScenarioName) => rows.filter((row) => row.target === "tollgate" && row.scenario === scenario);
-  const chat = medianOf(of("chat-c64"), toMs(cpuPerRequestUs("agent")));
+  const chat = medianOf(of("chat-c64"), toMilliseconds(cpuPerRequestUs("agent")));
   const event = medianOf(of("streams-100"), cpuPerEventUs("agent"));
   return `Tollgate's agent, at the host and not in the bars, takes ${shown(chat)} ms a chat and ${shown(event)} µs an event.`;
 }

@@ -3,16 +3,16 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { lastResult } from "../results.ts";
-import { insertPage, performancePage } from "./page.ts";
+import { renderPerformancePage, replaceMarkedText } from "./page.ts";
 
 const BENCH = fileURLToPath(new URL("../..", import.meta.url));
 const PICTURES = join(BENCH, "../docs/pictures");
 const DOCUMENT = join(BENCH, "performance.md");
 
 const result = lastResult();
-const page = performancePage(result);
+const page = renderPerformancePage(result);
 for (const [name, svg] of page.pictures) writeFileSync(join(PICTURES, name), svg);
-writeFileSync(DOCUMENT, insertPage(readFileSync(DOCUMENT, "utf8"), page));
+writeFileSync(DOCUMENT, replaceMarkedText(readFileSync(DOCUMENT, "utf8"), page));
 console.log(
   `bench/performance.md and ${page.pictures.size} charts, from the run of ${result.startedAt} (${result.commit})`,
 );

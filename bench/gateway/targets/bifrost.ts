@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { freePort } from "@tollgate/stage/process.ts";
+import { findFreePort } from "@tollgate/stage/process.ts";
 import { buildOnce, buildPinned, cacheFolder } from "../../../tools/go-builds.ts";
 import { MODEL } from "../engine.ts";
 import { BenchProcess } from "../processes.ts";
@@ -24,7 +24,7 @@ export const bifrost: StartTarget = async ({ engine, processors, outDir }) => {
   const why = await buildOnce(BINARY, "bifrost", build);
   if (why !== undefined) throw new TargetUnavailable(why);
   const dataDir = mkdtempSync(join(tmpdir(), "tollgate-bench-"));
-  const port = await freePort();
+  const port = await findFreePort();
   writeFileSync(join(dataDir, "config.json"), JSON.stringify(configuration(dataDir, engine.url)));
   const child = new BenchProcess({
     name: "bifrost",

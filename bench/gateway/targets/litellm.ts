@@ -6,7 +6,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { freePort } from "@tollgate/stage/process.ts";
+import { findFreePort } from "@tollgate/stage/process.ts";
 import { buildOnce, cacheFolder } from "../../../tools/go-builds.ts";
 import { pipInstall } from "../../../tools/python-tools.ts";
 import { MODEL } from "../engine.ts";
@@ -29,7 +29,7 @@ export const litellm: StartTarget = async ({ engine, processors, outDir }) => {
   await mkdir(home, { recursive: true });
   const config = join(home, "config.json");
   await writeFile(config, JSON.stringify(configuration(engine.url)));
-  const port = await freePort();
+  const port = await findFreePort();
   const child = new BenchProcess({
     name: "litellm",
     command: [

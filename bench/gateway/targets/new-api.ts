@@ -7,7 +7,7 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "@tollgate/stage/process.ts";
+import { findFreePort } from "@tollgate/stage/process.ts";
 import { systemClock } from "../../../gateway/src/base/clock.ts";
 import { createErrorLog } from "../../../gateway/src/base/log.ts";
 import { type PrivatePostgres, startPrivatePostgres } from "../../../gateway/src/db/embedded.ts";
@@ -60,7 +60,7 @@ async function start(
   };
   try {
     postgres = await database?.(dataDir, surroundings);
-    const port = await freePort();
+    const port = await findFreePort();
     child = new BenchProcess({
       name,
       command: [BINARY, "--log-dir", ""],

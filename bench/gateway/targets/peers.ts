@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { freePort } from "@tollgate/stage/process.ts";
+import { findFreePort } from "@tollgate/stage/process.ts";
 import { MODEL } from "../engine.ts";
 import { BenchProcess } from "../processes.ts";
 import { relayTarget, type StartTarget, TargetUnavailable, untilListening } from "./target.ts";
@@ -44,7 +44,7 @@ export const nginx: StartTarget = async ({ engine, processors, outDir }) => {
   if (program === undefined) throw new TargetUnavailable("nginx is not installed (or set NGINX to its path)");
   const home = join(outDir, "nginx");
   await mkdir(home, { recursive: true });
-  const port = await freePort();
+  const port = await findFreePort();
   const config = join(home, "nginx.conf");
   await writeFile(config, nginxConfiguration({ home, port, enginePort: engine.port }));
   const child = new BenchProcess({
@@ -98,13 +98,13 @@ ${temporary}
 const PORTKEY = fileURLToPath(new URL("../peers/portkey", import.meta.url));
 const PORTKEY_PACKAGE = `${PORTKEY}/node_modules/@portkey-ai/gateway/package.json`;
 const PORTKEY_SERVER = `${PORTKEY}/node_modules/@portkey-ai/gateway/build/start-server.js`;
-const ON_LOOPBACK = new URL("./on-loopback.ts", import.meta.url).href;
+const ON_LOOPBACK = new URL("./listen-on-loopback.ts", import.meta.url).href;
 const INSTALL_WITHIN_MS = 180_000;
 
 /** Portkey with its dependencies is pinned in peers/portkey and installed there before its first run. */
 export const portkey: StartTarget = async ({ engine, processors, outDir }) => {
   installPortkey();
-  const port = await freePort();
+  const port = await findFreePort();
   const child = new BenchProcess({
     name: "portkey",
     command: [process.execPath, "--import", ON_LOOPBACK, PORTKEY_SERVER, `--port=${port}`, "--headless"],

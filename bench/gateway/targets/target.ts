@@ -9,16 +9,16 @@ import type { WatchedProcess } from "../usage.ts";
  * The processes that can make up a target. `agent` is Tollgate's process on a host's machine; other gateways have none,
  * and few have a database.
  */
-export type Role = "gateway" | "postgres" | "agent";
+export type ProcessRole = "gateway" | "postgres" | "agent";
 
 export interface Target {
   name: string;
   /** The version of a third-party program. */
   version?: string;
   address: TargetAddress;
-  parts: Partial<Record<Role, WatchedProcess>>;
+  parts: Partial<Record<ProcessRole, WatchedProcess>>;
   /** The inspector ports of the Node processes, if the run makes profiles. */
-  inspectors: Partial<Record<Role, number>>;
+  inspectors: Partial<Record<ProcessRole, number>>;
   /** The target has its own engine, whose streams differ from the fake engine's: only unstreamed answers are measured. */
   wholeAnswersOnly?: boolean;
   stop(): Promise<void>;
@@ -30,7 +30,7 @@ export interface TargetOptions {
   outDir: string;
   profile: boolean;
   /** Additional Node flags and environment settings for Tollgate's own processes. */
-  preload?: (role: Role) => { flags: string[]; env: Record<string, string> };
+  preload?: (role: ProcessRole) => { flags: string[]; env: Record<string, string> };
 }
 
 export type StartTarget = (surroundings: TargetOptions) => Promise<Target>;

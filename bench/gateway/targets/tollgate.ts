@@ -7,7 +7,7 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { freePort } from "@tollgate/stage/process.ts";
+import { findFreePort } from "@tollgate/stage/process.ts";
 import pg from "pg";
 import { readIfExists } from "../../../gateway/src/base/files.ts";
 import { dollars } from "../../../gateway/src/base/money.ts";
@@ -16,7 +16,7 @@ import { type GatewayCommand, gatewayCommand } from "../command.ts";
 import { MODEL } from "../engine.ts";
 import { BenchProcess } from "../processes.ts";
 import { commitOf } from "../results.ts";
-import type { Role, StartTarget, Target, TargetOptions } from "./target.ts";
+import type { ProcessRole, StartTarget, Target, TargetOptions } from "./target.ts";
 
 const OWN_CHECKOUT = fileURLToPath(new URL("../../..", import.meta.url));
 const AGENT = "host/bin/tollgate-host.mjs";
@@ -83,10 +83,10 @@ async function start(
   const dataDir = await mkdtemp(join(tmpdir(), "tollgate-bench-"));
   const inspectors: Target["inspectors"] = {};
   /** Returns Node's flags for this process, with an inspector if the run makes profiles. */
-  const flagsOf = async (role: Role): Promise<string[]> => {
+  const flagsOf = async (role: ProcessRole): Promise<string[]> => {
     const { flags = [] } = surroundings.preload?.(role) ?? {};
     if (!surroundings.profile) return flags;
-    inspectors[role] = await freePort();
+    inspectors[role] = await findFreePort();
     return [...flags, `--inspect=127.0.0.1:${inspectors[role]}`];
   };
   let gateway: BenchProcess | undefined;

@@ -1,7 +1,7 @@
 /** Builds the URL of a console API call from its route, path parameters and query. Pure. */
-import type { ConsoleCalls, RouteAt, RouteRequestArgs } from "@tollgate/api/client.ts";
+import type { ConsoleRouteMap, RouteMethodAndPath, RouteRequestArgs } from "@tollgate/api/client-types.ts";
 
-export type ConsoleRoute = keyof ConsoleCalls & RouteAt;
+export type ConsoleRoute = keyof ConsoleRouteMap & RouteMethodAndPath;
 type Values = Record<string, string | number | undefined>;
 
 /** The parameters and body that any route may take. A route's own type says which of them it accepts. */

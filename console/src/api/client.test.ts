@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { beforeEach, mock, test } from "node:test";
 import { ACCOUNT_HEADER } from "./account-header.ts";
 import { setOwnedAccounts } from "./chosen-account.ts";
-import { call, callFor } from "./client.ts";
+import { call, callForAccount } from "./client.ts";
 import { ApiFault } from "./fault.ts";
-import { gatewayReachability, Unreachable } from "./gateway.ts";
+import { GatewayUnreachable, gatewayReachability } from "./gateway.ts";
 import type { Account } from "./types.ts";
 
 Object.defineProperty(globalThis, "localStorage", { configurable: true, value: { getItem: () => null } });
@@ -51,7 +51,7 @@ test("sends the account's ID if the person has several accounts of that kind", a
   assert.deepEqual(asked()[1].headers, { [ACCOUNT_HEADER]: "acc_1" });
   await call("GET /console/api/nodes");
   assert.deepEqual(asked()[1].headers, {});
-  await callFor("acc_2", "GET /console/api/team");
+  await callForAccount("acc_2", "GET /console/api/team");
   assert.deepEqual(asked()[1].headers, { [ACCOUNT_HEADER]: "acc_2" });
 });
 
@@ -86,7 +86,7 @@ test("reports the gateway as unreachable until it answers a request", async () =
     lose();
     const told = away();
     const error = await call("GET /console/api/keys").catch((thrown) => thrown);
-    assert.ok(error instanceof Unreachable);
+    assert.ok(error instanceof GatewayUnreachable);
     await told;
     assert.notEqual(gatewayReachability.current(), undefined);
     answering(200, "{}");

@@ -2,7 +2,7 @@
  * The typed client of the console API: `await call("PATCH /console/api/keys/{id}", { path: { id }, body: { name } })`
  * returns the response, or throws an ApiFault.
  */
-import type { RouteAnswer, RouteRequestArgs } from "@tollgate/api/client.ts";
+import type { RouteAnswer, RouteRequestArgs } from "@tollgate/api/client-types.ts";
 import { saveBlob } from "../save-text.ts";
 import { ACCOUNT_HEADER } from "./account-header.ts";
 import { buildAddress, type ConsoleRoute, methodOf, pathOf, type RouteParameters } from "./address.ts";
@@ -14,7 +14,7 @@ export const call = <Of extends ConsoleRoute>(at: Of, ...[sent]: RouteRequestArg
   send(at, sent, accountHeader(at));
 
 /** Like `call`, for routes that builders and hosts share: the path does not show which account is meant. */
-export const callFor = <Of extends ConsoleRoute>(
+export const callForAccount = <Of extends ConsoleRoute>(
   accountId: string,
   at: Of,
   ...[sent]: RouteRequestArgs<Of>

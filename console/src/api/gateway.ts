@@ -1,6 +1,6 @@
 /** Sends this page's requests to the gateway, and records whether the gateway responds. */
-import { takeEarly } from "./early.ts";
-import { SLOW_MS, watchReachability } from "./reachability.ts";
+import { takeEarlyResponse } from "./early-responses.ts";
+import { SLOW_RESPONSE_MS, watchReachability } from "./reachability.ts";
 
 /** A route that needs no session and no database query, to check whether the gateway responds. */
 const PROBE = "/console/api/auth/methods";
@@ -8,12 +8,12 @@ const PROBE_MS_MAX = 5_000;
 const PROXY_SAYS_AWAY = [502, 503, 504];
 
 /** The request did not reach the gateway: the connection failed, or a proxy returned the error. */
-export class Unreachable extends Error {
+export class GatewayUnreachable extends Error {
   override name = "Unreachable";
 }
 
 export const gatewayReachability = watchReachability({
-  probe: gatewayAnswers,
+  probe: probeGateway,
   nowMs: Date.now,
   later: (ms, call) => {
     const timer = setTimeout(call, ms);
@@ -22,7 +22,7 @@ export const gatewayReachability = watchReachability({
   random: Math.random,
 });
 
-export async function gatewayAnswers(): Promise<boolean> {
+export async function probeGateway(): Promise<boolean> {
   try {
     return !(await isFromProxy(await fetch(PROBE, { cache: "no-store", signal: AbortSignal.timeout(PROBE_MS_MAX) })));
   } catch {
@@ -32,18 +32,19 @@ export async function gatewayAnswers(): Promise<boolean> {
 
 /** Like fetch, but throws Unreachable unless the gateway itself responded. */
 export async function askGateway(url: string, init: RequestInit): Promise<Response> {
-  const slow = setTimeout(gatewayReachability.missed, SLOW_MS);
+  const slow = setTimeout(gatewayReachability.missed, SLOW_RESPONSE_MS);
   try {
-    const response = await (takeEarly(url, init) ?? fetch(url, init));
-    if (await isFromProxy(response)) throw new Unreachable(`The gateway cannot be reached (${response.status}).`);
+    const response = await (takeEarlyResponse(url, init) ?? fetch(url, init));
+    if (await isFromProxy(response))
+      throw new GatewayUnreachable(`The gateway cannot be reached (${response.status}).`);
     gatewayReachability.answered();
     return response;
   } catch (error) {
     // A request that the page canceled does not show whether the gateway responds.
     if (init.signal?.aborted === true) throw error;
     gatewayReachability.missed();
-    if (error instanceof Unreachable) throw error;
-    throw new Unreachable("The gateway did not respond. Check your connection and try again.", { cause: error });
+    if (error instanceof GatewayUnreachable) throw error;
+    throw new GatewayUnreachable("The gateway did not respond. Check your connection and try again.", { cause: error });
   } finally {
     clearTimeout(slow);
   }

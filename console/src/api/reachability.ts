@@ -5,7 +5,7 @@
 const RETRY_MS_MIN = 1_000;
 const RETRY_MS_MAX = 30_000;
 /** After this many milliseconds without a response, the gateway is probed. */
-export const SLOW_MS = 8_000;
+export const SLOW_RESPONSE_MS = 8_000;
 
 export interface Outage {
   /** When the first unanswered request was sent, in milliseconds. */

@@ -1,10 +1,11 @@
 /** Short names for the API's types, for use by pages. Money is in microdollars as text, times are in Unix seconds. */
-import type { RouteAt, RouteRequest, Schema } from "@tollgate/api/client.ts";
+import type { RouteMethodAndPath, RouteRequest, Schema } from "@tollgate/api/client-types.ts";
 
-type Query<At extends RouteAt> = RouteRequest<At> extends { query?: infer Fields } ? NonNullable<Fields> : never;
+type Query<At extends RouteMethodAndPath> =
+  RouteRequest<At> extends { query?: infer Fields } ? NonNullable<Fields> : never;
 
+export type { AccountKind, NodeState, TeamAction } from "@tollgate/api/enumerations.ts";
 export type { Permission, Role } from "@tollgate/api/roles.ts";
-export type { AccountKind, NodeState, TeamAction } from "@tollgate/api/states.ts";
 export type Account = Schema<"Account">;
 export type Me = Schema<"Me">;
 export type Session = Schema<"Session">;

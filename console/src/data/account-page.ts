@@ -2,7 +2,7 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { SumRange } from "../time-range.ts";
-import { pageByPage } from "./pages.ts";
+import { paginatedQuery } from "./pagination.ts";
 
 const READ_AGAIN_MS = 30_000;
 
@@ -15,11 +15,11 @@ export const activityQuery = (id: string, range: SumRange, to?: string) =>
   });
 
 export const accountStatementQuery = (id: string) =>
-  pageByPage(["platform accounts", "statement", id], (cursor) =>
+  paginatedQuery(["platform accounts", "statement", id], (cursor) =>
     call("GET /console/api/operator/accounts/{id}/statement", { path: { id }, query: { cursor } }),
   );
 
 export const accountPayoutsQuery = (id: string) =>
-  pageByPage(["platform accounts", "payouts", id], (cursor) =>
+  paginatedQuery(["platform accounts", "payouts", id], (cursor) =>
     call("GET /console/api/operator/accounts/{id}/payouts", { path: { id }, query: { cursor } }),
   );

@@ -6,10 +6,10 @@ import { call } from "../api/client.ts";
 import { ApiFault } from "../api/fault.ts";
 import type { CheckoutRequest, Credits, TopUpRequest } from "../api/types.ts";
 import { balanceQuery } from "./money.ts";
-import { pageByPage } from "./pages.ts";
+import { paginatedQuery } from "./pagination.ts";
 import { queryClient } from "./query-client.ts";
 
-export const packsQuery = queryOptions({
+export const creditPacksQuery = queryOptions({
   queryKey: ["packs"],
   staleTime: Number.POSITIVE_INFINITY,
   queryFn: () => call("GET /console/api/packs"),
@@ -30,21 +30,21 @@ export const useCheckout = () =>
 
 const PAGE = 30;
 
-export const statementQuery = pageByPage(["statement"], (cursor) =>
+export const statementQuery = paginatedQuery(["statement"], (cursor) =>
   call("GET /console/api/statement", { query: { cursor, limit: PAGE } }),
 );
 
-export const paymentsQuery = pageByPage(["payments"], (cursor) =>
+export const paymentsQuery = paginatedQuery(["payments"], (cursor) =>
   call("GET /console/api/payments", { query: { cursor, limit: PAGE } }),
 );
 
 /** Resolves to the URL of the payment provider's receipt. */
-export const useReceipt = () =>
+export const usePaymentReceipt = () =>
   useMutation({ mutationFn: (id: string) => call("GET /console/api/payments/{id}/receipt", { path: { id } }) });
 
 const keep = (credits: Credits): void => void queryClient.setQueryData(creditsQuery.queryKey, credits);
 
-export const useSetAlert = () =>
+export const useSetCreditAlert = () =>
   useMutation({
     mutationFn: (mark: string | null) =>
       call("PUT /console/api/credits/alert", { body: mark === null ? {} : { mark_micro: mark } }),
@@ -66,7 +66,7 @@ export const useRemoveCard = () =>
 const NEWEST = 100;
 
 /** The newest statement lines, polled until they include the credit of a purchase. */
-export const newestLinesQuery = queryOptions({
+export const newestLedgerLinesQuery = queryOptions({
   queryKey: ["ledger newest"],
   queryFn: () => call("GET /console/api/ledger", { query: { limit: NEWEST } }),
 });

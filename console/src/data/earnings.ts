@@ -2,15 +2,15 @@
 import { queryOptions } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { EarningFilter, EarningSumsQuery } from "../api/types.ts";
-import { pageByPage } from "./pages.ts";
+import { paginatedQuery } from "./pagination.ts";
 
 export const earningsQuery = (filter: EarningFilter) =>
-  pageByPage(["earnings", "list", filter], (cursor) =>
+  paginatedQuery(["earnings", "list", filter], (cursor) =>
     call("GET /console/api/earnings", { query: { ...filter, cursor } }),
   );
 
 export const withheldQuery = (filter: Pick<EarningFilter, "node">) =>
-  pageByPage(["earnings", "withheld", filter], (cursor) =>
+  paginatedQuery(["earnings", "withheld", filter], (cursor) =>
     call("GET /console/api/withheld", { query: { ...filter, cursor } }),
   );
 

@@ -2,10 +2,10 @@
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { NewPayoutMethod, PayoutMethod } from "../api/types.ts";
-import { pageByPage } from "./pages.ts";
+import { paginatedQuery } from "./pagination.ts";
 import { queryClient } from "./query-client.ts";
 
-export const hostPayoutsQuery = pageByPage(["earnings", "payouts"], (cursor) =>
+export const hostPayoutsQuery = paginatedQuery(["earnings", "payouts"], (cursor) =>
   call("GET /console/api/payouts", { query: { cursor } }),
 );
 

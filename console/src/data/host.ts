@@ -3,7 +3,7 @@ import { queryOptions, useMutation } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { JobFilter } from "../api/types.ts";
 import type { TimeRange } from "../time-range.ts";
-import { everyPage, pageByPage } from "./pages.ts";
+import { loadEveryPage, paginatedQuery } from "./pagination.ts";
 import { queryClient } from "./query-client.ts";
 
 /** The refresh interval of node states while the page is visible: nodes connect and disconnect by themselves. */
@@ -11,7 +11,7 @@ export const NODES_REFETCH_MS = 5_000;
 
 export const hostTokensQuery = queryOptions({
   queryKey: ["host tokens"],
-  queryFn: () => everyPage((query) => call("GET /console/api/host-tokens", { query })),
+  queryFn: () => loadEveryPage((query) => call("GET /console/api/host-tokens", { query })),
 });
 
 const readTokens = (): Promise<void> => queryClient.invalidateQueries({ queryKey: hostTokensQuery.queryKey });
@@ -32,7 +32,7 @@ export const useRevokeHostToken = () =>
 export const nodesQuery = queryOptions({
   queryKey: ["nodes", "list"],
   refetchInterval: NODES_REFETCH_MS,
-  queryFn: () => everyPage((query) => call("GET /console/api/nodes", { query }), Number.POSITIVE_INFINITY),
+  queryFn: () => loadEveryPage((query) => call("GET /console/api/nodes", { query }), Number.POSITIVE_INFINITY),
 });
 
 export const nodeQuery = (id: string) =>
@@ -63,14 +63,14 @@ export const hostInsightQuery = (range: TimeRange) =>
 const JOBS_SHOWN = 20;
 
 export const jobsQuery = (id: string, filter: JobFilter) => ({
-  ...pageByPage(["nodes", "jobs", id, filter], (cursor) =>
+  ...paginatedQuery(["nodes", "jobs", id, filter], (cursor) =>
     call("GET /console/api/nodes/{id}/jobs", { path: { id }, query: { ...filter, cursor, limit: JOBS_SHOWN } }),
   ),
   refetchInterval: INSIGHT_AGAIN_MS,
 });
 
 export const checksQuery = (id: string) =>
-  pageByPage(["nodes", "checks", id], (cursor) =>
+  paginatedQuery(["nodes", "checks", id], (cursor) =>
     call("GET /console/api/nodes/{id}/checks", { path: { id }, query: { cursor, limit: JOBS_SHOWN } }),
   );
 
@@ -90,13 +90,13 @@ export const nodeModelsQuery = queryOptions({
 
 const readNodes = (): Promise<void> => queryClient.invalidateQueries({ queryKey: ["nodes"] });
 
-export const useElect = (id: string) =>
+export const useElectModels = (id: string) =>
   useMutation({
     mutationFn: (models: string[]) => call("PUT /console/api/nodes/{id}/elections", { path: { id }, body: { models } }),
     onSuccess: readNodes,
   });
 
-export const useMoveNode = (id: string) =>
+export const usePauseOrResumeNode = (id: string) =>
   useMutation({
     mutationFn: (move: "pause" | "resume") =>
       move === "pause"

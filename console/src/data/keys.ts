@@ -2,12 +2,12 @@
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { KeyChange } from "../api/types.ts";
-import { everyPage } from "./pages.ts";
+import { loadEveryPage } from "./pagination.ts";
 import { queryClient } from "./query-client.ts";
 
 export const keysQuery = queryOptions({
   queryKey: ["keys"],
-  queryFn: () => everyPage((query) => call("GET /console/api/keys", { query })),
+  queryFn: () => loadEveryPage((query) => call("GET /console/api/keys", { query })),
 });
 
 export const keyQuery = (id: string) =>

@@ -11,8 +11,8 @@ import { gatewayReachability } from "../api/gateway.ts";
 import type { Balance, LiveRequests } from "../api/types.ts";
 import { balanceQuery } from "./money.ts";
 import { useOutage } from "./outage.ts";
-import { pagesIn } from "./pages.ts";
-import { noticeForbidden, noticeSignedOut, queryClient, STREAM_OPEN_KEY } from "./query-client.ts";
+import { countLoadedPages } from "./pagination.ts";
+import { noticeForbidden, noticeSignedOut, queryClient, STREAM_OPEN_QUERY_KEY } from "./query-client.ts";
 
 const LIVE_REQUESTS = ["live requests"];
 const READ_AGAIN_MS = 4_000;
@@ -67,13 +67,13 @@ export function useEventStream(
 }
 
 /** Opens the builder's stream. Called once, by the layout. */
-export function useBuilderLive(accountId: string | undefined): void {
+export function useBuilderEventStream(accountId: string | undefined): void {
   const open = useEventStream("/console/api/live", takeBuilderEvent, {
     enabled: accountId !== undefined,
     of: accountId,
   });
   useEffect(() => {
-    queryClient.setQueryData(STREAM_OPEN_KEY, open);
+    queryClient.setQueryData(STREAM_OPEN_QUERY_KEY, open);
   }, [open]);
 }
 
@@ -104,7 +104,7 @@ function readAgain(): void {
     .findAll({ predicate: ({ queryKey }) => OF_REQUESTS.test(keyName(queryKey)) });
   for (const { queryKey, state } of concerned) {
     // A list with several loaded pages is not refreshed now, because it has a longer refresh interval of its own.
-    const refetchType = pagesIn(state.data) > 1 ? "none" : "active";
+    const refetchType = countLoadedPages(state.data) > 1 ? "none" : "active";
     void queryClient.invalidateQueries({ queryKey, exact: true, refetchType });
   }
 }
@@ -118,7 +118,7 @@ export function useLiveRequests(): LiveRequests | undefined {
 
 /** Whether the stream is open. While it is closed, its latest value may be outdated. */
 export function useIsStreamOpen(): boolean {
-  return useQuery<boolean>({ queryKey: STREAM_OPEN_KEY, enabled: false }).data === true;
+  return useQuery<boolean>({ queryKey: STREAM_OPEN_QUERY_KEY, enabled: false }).data === true;
 }
 
 function useSeen(): boolean {

@@ -1,8 +1,8 @@
 /** Queries and changes for an account's notifications: the inbox, the channels and the deliveries. */
 import { queryOptions, useMutation } from "@tanstack/react-query";
-import { callFor } from "../api/client.ts";
+import { callForAccount } from "../api/client.ts";
 import type { NotificationChange } from "../api/types.ts";
-import { pageByPage } from "./pages.ts";
+import { paginatedQuery } from "./pagination.ts";
 import { queryClient } from "./query-client.ts";
 
 const PAGE = 20;
@@ -10,45 +10,45 @@ const COUNT_EVERY_MS = 60_000;
 /** A short interval, because a person who sent a test notification waits for its result. */
 const LOG_EVERY_MS = 5_000;
 
-export const inboxQuery = (accountId: string) =>
-  pageByPage(["notifications", accountId], (cursor) =>
-    callFor(accountId, "GET /console/api/notifications/inbox", { query: { cursor, limit: PAGE } }),
+export const notificationInboxQuery = (accountId: string) =>
+  paginatedQuery(["notifications", accountId], (cursor) =>
+    callForAccount(accountId, "GET /console/api/notifications/inbox", { query: { cursor, limit: PAGE } }),
   );
 
 /** The number of unread notifications, for the bell icon. */
-export const unreadQuery = (accountId: string) =>
+export const unreadCountQuery = (accountId: string) =>
   queryOptions({
     queryKey: ["unread", accountId],
     refetchInterval: COUNT_EVERY_MS,
-    queryFn: () => callFor(accountId, "GET /console/api/notifications/inbox", { query: { limit: 1 } }),
+    queryFn: () => callForAccount(accountId, "GET /console/api/notifications/inbox", { query: { limit: 1 } }),
   });
 
 export const notificationSettingsQuery = (accountId: string) =>
   queryOptions({
     queryKey: ["notification settings", accountId],
-    queryFn: () => callFor(accountId, "GET /console/api/notifications"),
+    queryFn: () => callForAccount(accountId, "GET /console/api/notifications"),
   });
 
 export const deliveriesQuery = (accountId: string) =>
   queryOptions({
     queryKey: ["deliveries", accountId],
     refetchInterval: LOG_EVERY_MS,
-    queryFn: () => callFor(accountId, "GET /console/api/notifications/deliveries"),
+    queryFn: () => callForAccount(accountId, "GET /console/api/notifications/deliveries"),
   });
 
-export const useMarkRead = (accountId: string) =>
+export const useMarkNotificationsRead = (accountId: string) =>
   useMutation({
     mutationFn: (ids?: string[]) =>
-      callFor(accountId, "POST /console/api/notifications/read", { body: ids === undefined ? {} : { ids } }),
+      callForAccount(accountId, "POST /console/api/notifications/read", { body: ids === undefined ? {} : { ids } }),
     onSuccess: async () => {
-      const keys = [inboxQuery(accountId).queryKey, unreadQuery(accountId).queryKey];
+      const keys = [notificationInboxQuery(accountId).queryKey, unreadCountQuery(accountId).queryKey];
       await Promise.all(keys.map((queryKey) => queryClient.invalidateQueries({ queryKey })));
     },
   });
 
 export const useSetNotifications = (accountId: string) =>
   useMutation({
-    mutationFn: (body: NotificationChange) => callFor(accountId, "PUT /console/api/notifications", { body }),
+    mutationFn: (body: NotificationChange) => callForAccount(accountId, "PUT /console/api/notifications", { body }),
     onSuccess: (settings) =>
       void queryClient.setQueryData(notificationSettingsQuery(accountId).queryKey, {
         ...settings,
@@ -56,12 +56,12 @@ export const useSetNotifications = (accountId: string) =>
       }),
   });
 
-export const useReplaceSecret = (accountId: string) =>
-  useMutation({ mutationFn: () => callFor(accountId, "POST /console/api/notifications/secret") });
+export const useReplaceWebhookSecret = (accountId: string) =>
+  useMutation({ mutationFn: () => callForAccount(accountId, "POST /console/api/notifications/secret") });
 
-export const useSendTest = (accountId: string) =>
+export const useSendTestNotification = (accountId: string) =>
   useMutation({
     mutationFn: (channel: "email" | "webhook" | "slack") =>
-      callFor(accountId, "POST /console/api/notifications/test", { body: { channel } }),
+      callForAccount(accountId, "POST /console/api/notifications/test", { body: { channel } }),
     onSuccess: () => queryClient.invalidateQueries({ queryKey: deliveriesQuery(accountId).queryKey }),
   });

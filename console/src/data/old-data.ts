@@ -3,7 +3,7 @@ import { type Query, queryOptions, type UseQueryResult, useQuery } from "@tansta
 import { useSyncExternalStore } from "react";
 import { call } from "../api/client.ts";
 import { ApiFault } from "../api/fault.ts";
-import { isOld, oldestOf, type ReadState } from "./age.ts";
+import { findOldestRead, isReadOld, type QueryReadState } from "./data-age.ts";
 import { queryClient, REFETCH_MS } from "./query-client.ts";
 
 const LOOK_EVERY_MS = 2_000;
@@ -43,7 +43,7 @@ const watch = (() => {
   };
 })();
 
-const readOf = (query: Query): ReadState => ({
+const readOf = (query: Query): QueryReadState => ({
   dataUpdatedAt: query.state.dataUpdatedAt,
   failureCount: Math.max(query.state.fetchFailureCount, query.state.status === "error" ? 1 : 0),
   everyMs: Math.min(...query.observers.map((one) => intervalOf(one.options.refetchInterval, query))),
@@ -62,17 +62,17 @@ const shown = (): Query[] =>
 
 /** When the oldest outdated value on the page was read; undefined if none is outdated. */
 function oldestShown(): number | undefined {
-  return oldestOf(shown().map(readOf), watch.at());
+  return findOldestRead(shown().map(readOf), watch.at());
 }
 
 /** Whether a visible query got a 503, because the gateway cannot reach a dependency. */
 const isRefused = (): boolean =>
   shown().some(({ state }) => state.error instanceof ApiFault && state.error.status === 503);
 
-export const useOldestShown = (): number | undefined => useSyncExternalStore(watch.subscribe, oldestShown);
+export const useOldestShownTime = (): number | undefined => useSyncExternalStore(watch.subscribe, oldestShown);
 export const useRequestsRefused = (): boolean => useSyncExternalStore(watch.subscribe, isRefused);
 
-export type Aged = Pick<UseQueryResult, "dataUpdatedAt" | "failureCount" | "isError" | "fetchStatus">;
+export type AgedQuery = Pick<UseQueryResult, "dataUpdatedAt" | "failureCount" | "isError" | "fetchStatus">;
 
 /** The dependencies that the gateway cannot reach. Requested only during an outage. */
 const healthQuery = queryOptions({
@@ -87,9 +87,11 @@ const healthQuery = queryOptions({
 export const useHealth = (enabled: boolean) => useQuery({ ...healthQuery, enabled });
 
 /** When a figure was read, if it is old because its refresh fails or gets no response. */
-export function useAge(query: Aged): number | undefined {
+export function useDataAge(query: AgedQuery): number | undefined {
   const { dataUpdatedAt, failureCount, isError, fetchStatus } = query;
   const read = { dataUpdatedAt, failureCount: Math.max(failureCount, isError ? 1 : 0), everyMs: REFETCH_MS };
   const isAsked = read.failureCount > 0 || fetchStatus === "fetching";
-  return useSyncExternalStore(watch.subscribe, () => (isAsked && isOld(read, watch.at()) ? dataUpdatedAt : undefined));
+  return useSyncExternalStore(watch.subscribe, () =>
+    isAsked && isReadOld(read, watch.at()) ? dataUpdatedAt : undefined,
+  );
 }

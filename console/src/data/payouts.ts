@@ -2,17 +2,17 @@
 import { useMutation } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { ReleaseRequest, WithheldFilter } from "../api/types.ts";
-import { pageByPage } from "./pages.ts";
+import { paginatedQuery } from "./pagination.ts";
 import { AUDIT_QUERY_KEY } from "./platform.ts";
 import { queryClient } from "./query-client.ts";
 
-export const payoutsQuery = pageByPage(["payouts", "list"], (cursor) =>
+export const payoutsQuery = paginatedQuery(["payouts", "list"], (cursor) =>
   call("GET /console/api/operator/payouts", { query: { cursor } }),
 );
 
 /** A payout batch with its lines in pages. */
 export const payoutQuery = (id: string) =>
-  pageByPage(["payouts", "one", id], (cursor) =>
+  paginatedQuery(["payouts", "one", id], (cursor) =>
     call("GET /console/api/operator/payouts/{id}", { path: { id }, query: { cursor } }),
   );
 
@@ -36,7 +36,7 @@ export const useMarkPaid = (id: string) =>
   });
 
 export const platformWithheldQuery = (filter: WithheldFilter) =>
-  pageByPage(["payouts", "withheld", filter], (cursor) =>
+  paginatedQuery(["payouts", "withheld", filter], (cursor) =>
     call("GET /console/api/operator/withheld", { query: { ...filter, cursor } }),
   );
 

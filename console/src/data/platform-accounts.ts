@@ -5,12 +5,12 @@
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { AccountSearch, KeyLimitsRequest } from "../api/types.ts";
-import { pageByPage } from "./pages.ts";
+import { paginatedQuery } from "./pagination.ts";
 import { AUDIT_QUERY_KEY } from "./platform.ts";
 import { queryClient } from "./query-client.ts";
 
 export const accountsQuery = (search: AccountSearch) =>
-  pageByPage(["platform accounts", "list", search], (cursor) =>
+  paginatedQuery(["platform accounts", "list", search], (cursor) =>
     call("GET /console/api/operator/accounts", { query: { ...search, cursor } }),
   );
 
@@ -32,14 +32,14 @@ const readAgain = () =>
     queryClient.invalidateQueries({ queryKey: AUDIT_QUERY_KEY }),
   ]);
 
-export const useGrant = (id: string) =>
+export const useGrantCredit = (id: string) =>
   useMutation({
     mutationFn: (body: { amount_micro: string; reason: string }) =>
       call("POST /console/api/operator/accounts/{id}/grant", { path: { id }, body }),
     onSuccess: readAgain,
   });
 
-export const useSuspension = (id: string) =>
+export const useSetSuspension = (id: string) =>
   useMutation({
     mutationFn: ({ verb, reason }: { verb: "suspend" | "restore"; reason: string }) => {
       const sent = { path: { id }, body: { reason } };
@@ -50,7 +50,7 @@ export const useSuspension = (id: string) =>
     onSuccess: readAgain,
   });
 
-export const useKeyLimits = (keyId: string) =>
+export const useSetKeyLimits = (keyId: string) =>
   useMutation({
     mutationFn: (body: KeyLimitsRequest) =>
       call("PUT /console/api/operator/keys/{id}/limits", { path: { id: keyId }, body }),

@@ -3,12 +3,12 @@ import { queryOptions, useMutation } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { NodeSearch } from "../api/types.ts";
 import { NODES_REFETCH_MS } from "./host.ts";
-import { pageByPage } from "./pages.ts";
+import { paginatedQuery } from "./pagination.ts";
 import { AUDIT_QUERY_KEY } from "./platform.ts";
 import { queryClient } from "./query-client.ts";
 
 export const platformNodesQuery = (search: NodeSearch) => ({
-  ...pageByPage(["platform nodes", "list", search], (cursor) =>
+  ...paginatedQuery(["platform nodes", "list", search], (cursor) =>
     call("GET /console/api/operator/nodes", { query: { ...search, cursor } }),
   ),
   refetchInterval: NODES_REFETCH_MS,
@@ -32,20 +32,20 @@ const readAgain = () =>
     queryClient.invalidateQueries({ queryKey: AUDIT_QUERY_KEY }),
   ]);
 
-export const useQuarantine = (id: string) =>
+export const useQuarantineNode = (id: string) =>
   useMutation({
     mutationFn: (reason: string) =>
       call("POST /console/api/operator/nodes/{id}/quarantine", { path: { id }, body: { reason } }),
     onSuccess: readAgain,
   });
 
-export const useClear = (id: string) =>
+export const useClearNode = (id: string) =>
   useMutation({
     mutationFn: () => call("POST /console/api/operator/nodes/{id}/clear", { path: { id } }),
     onSuccess: readAgain,
   });
 
-export const useRelease = (id: string) =>
+export const useReleaseNode = (id: string) =>
   useMutation({
     mutationFn: () => call("POST /console/api/operator/nodes/{id}/release", { path: { id } }),
     onSuccess: readAgain,

@@ -3,7 +3,7 @@ import { keepPreviousData, queryOptions, useMutation } from "@tanstack/react-que
 import { call } from "../api/client.ts";
 import type { AuditFilter } from "../api/types.ts";
 import type { TimeRange } from "../time-range.ts";
-import { pageByPage } from "./pages.ts";
+import { paginatedQuery } from "./pagination.ts";
 import { queryClient } from "./query-client.ts";
 
 const READ_AGAIN_MS = 30_000;
@@ -78,6 +78,6 @@ export const useCheckLedger = () =>
   });
 
 export const auditQuery = (filter: AuditFilter) =>
-  pageByPage([...AUDIT_QUERY_KEY, filter], (cursor) =>
+  paginatedQuery([...AUDIT_QUERY_KEY, filter], (cursor) =>
     call("GET /console/api/operator/audit", { query: { ...filter, cursor } }),
   );

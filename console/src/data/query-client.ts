@@ -1,10 +1,10 @@
 /** The cache of API responses. A request that the API refused is not retried, because it would be refused again. */
 import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
 import { ApiFault, isForbidden, isSignedOut } from "../api/fault.ts";
-import { pagesIn } from "./pages.ts";
+import { countLoadedPages } from "./pagination.ts";
 
 /** The key under which the cache stores whether the builder's live stream is open. */
-export const STREAM_OPEN_KEY = ["live open"];
+export const STREAM_OPEN_QUERY_KEY = ["live open"];
 
 const TRIES_MAX = 2;
 const FRESH_MS = 15_000;
@@ -14,10 +14,10 @@ export const REFETCH_MS = 20_000;
 /** Handlers for responses that show an ended session or changed permissions. */
 let whenSignedOut: () => void = () => {};
 let whenForbidden: () => Promise<void> = async () => {};
-export function onSignedOut(call: () => void): void {
+export function setSignedOutHandler(call: () => void): void {
   whenSignedOut = call;
 }
-export function onForbidden(call: () => Promise<void>): void {
+export function setForbiddenHandler(call: () => Promise<void>): void {
   whenForbidden = call;
 }
 export const noticeSignedOut = (): void => whenSignedOut();
@@ -34,7 +34,7 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: FRESH_MS,
-      refetchInterval: ({ state }) => REFETCH_MS * pagesIn(state.data),
+      refetchInterval: ({ state }) => REFETCH_MS * countLoadedPages(state.data),
       retry: (failures, error) => failures < TRIES_MAX && !(error instanceof ApiFault && error.status < 500),
       // Without a network, a request fails at once instead of being paused.
       networkMode: "always",

@@ -2,12 +2,12 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { RequestFilter, RequestSort } from "../api/types.ts";
-import { pageByPage } from "./pages.ts";
+import { paginatedQuery } from "./pagination.ts";
 
 const PAGE = 50;
 
 export const requestsQuery = (filter: RequestFilter, sort: RequestSort) =>
-  pageByPage(["requests", "list", filter, sort], (cursor) =>
+  paginatedQuery(["requests", "list", filter, sort], (cursor) =>
     call("GET /console/api/requests", { query: { ...filter, sort, limit: PAGE, cursor } }),
   );
 

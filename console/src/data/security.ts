@@ -44,7 +44,7 @@ export const useNewBackupCodes = () =>
     mutationFn: (password: string) => call("POST /console/api/auth/two-factor/backup-codes", { body: { password } }),
   });
 
-export const useEndTwoFactor = () =>
+export const useDisableTwoFactor = () =>
   useMutation({
     mutationFn: (password: string) => call("POST /console/api/auth/two-factor/disable", { body: { password } }),
     onSuccess: readMe,

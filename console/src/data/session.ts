@@ -9,12 +9,12 @@ import {
   storedAccountChoice,
 } from "../api/chosen-account.ts";
 import { call } from "../api/client.ts";
-import { Unreachable } from "../api/gateway.ts";
+import { GatewayUnreachable } from "../api/gateway.ts";
 import type { Account, AccountKind, Me, Permission } from "../api/types.ts";
 import { setLocale } from "../locale.ts";
 import { clearExceptInvitation } from "./invitation-token.ts";
-import { noticeSignedOut, queryClient, STREAM_OPEN_KEY } from "./query-client.ts";
-import { permissionChange } from "./rights.ts";
+import { findPermissionChange } from "./permission-change.ts";
+import { noticeSignedOut, queryClient, STREAM_OPEN_QUERY_KEY } from "./query-client.ts";
 
 const STORED_AS = "tollgate.me";
 
@@ -23,12 +23,12 @@ export const meQuery = queryOptions({
   queryKey: ["me"],
   staleTime: 60_000,
   // The live stream reports changed roles (data/live.ts). Without one, as for hosts, the session is read more often.
-  refetchInterval: () => (queryClient.getQueryData(STREAM_OPEN_KEY) === true ? 60_000 : 10_000),
+  refetchInterval: () => (queryClient.getQueryData(STREAM_OPEN_QUERY_KEY) === true ? 60_000 : 10_000),
   refetchOnWindowFocus: "always",
   queryFn: async (): Promise<Me | null> => {
     const before = queryClient.getQueryData<Me | null>(["me"]);
     const { identity, accounts } = await call("GET /console/api/auth/get-session").catch((error: unknown) => {
-      const kept = before === undefined && error instanceof Unreachable ? rememberedMe() : undefined;
+      const kept = before === undefined && error instanceof GatewayUnreachable ? rememberedMe() : undefined;
       if (kept === undefined) throw error;
       return kept;
     });
@@ -73,7 +73,7 @@ function inStorage<T>(act: () => T): T | undefined {
   }
 }
 
-export const methodsQuery = queryOptions({
+export const signInMethodsQuery = queryOptions({
   queryKey: ["sign-in methods"],
   staleTime: Number.POSITIVE_INFINITY,
   refetchInterval: false,
@@ -116,11 +116,11 @@ export const resetCache = (): Promise<void> =>
 let compared: Me | null | undefined;
 
 /** Reads permissions again; returns what changed since the last comparison. */
-export async function refetchPermissions(): Promise<ReturnType<typeof permissionChange>> {
+export async function refetchPermissions(): Promise<ReturnType<typeof findPermissionChange>> {
   await queryClient.refetchQueries({ queryKey: meQuery.queryKey });
   const [before, now] = [compared, queryClient.getQueryData(meQuery.queryKey)];
   compared = now;
-  return before == null || now == null ? undefined : permissionChange(before, now);
+  return before == null || now == null ? undefined : findPermissionChange(before, now);
 }
 
 /** After sign-in, sign-out or a new account: reads the session again and clears everything else from the cache. */
@@ -168,7 +168,7 @@ const keepFor = (identityId: string): void =>
   });
 
 /** Whether this tab's stored data still belongs to the person. Throws if the browser blocks its storage. */
-export const isTabDataOf = (identityId: string): boolean => sessionStorage.getItem(PERSON) === identityId;
+export const isTabOwnedBy = (identityId: string): boolean => sessionStorage.getItem(PERSON) === identityId;
 
 const forgetTab = (): void => inStorage(() => clearExceptInvitation(() => sessionStorage.clear()));
 

@@ -1,11 +1,11 @@
 /** Queries and changes for an account's members, and accepting an invitation. */
 import { queryOptions, useMutation } from "@tanstack/react-query";
-import { call, callFor } from "../api/client.ts";
+import { call, callForAccount } from "../api/client.ts";
 import type { Role } from "../api/types.ts";
 import { queryClient } from "./query-client.ts";
 
 export const teamQuery = (accountId: string) =>
-  queryOptions({ queryKey: ["team", accountId], queryFn: () => callFor(accountId, "GET /console/api/team") });
+  queryOptions({ queryKey: ["team", accountId], queryFn: () => callForAccount(accountId, "GET /console/api/team") });
 
 /** Refreshes the team after a refused change too, because the shown data was outdated. */
 const readAgain = (accountId: string) => ({
@@ -15,26 +15,27 @@ const readAgain = (accountId: string) => ({
 export const useInvite = (accountId: string) =>
   useMutation({
     mutationFn: (body: { email: string; role: Role }) =>
-      callFor(accountId, "POST /console/api/team/invitations", { body }),
+      callForAccount(accountId, "POST /console/api/team/invitations", { body }),
     ...readAgain(accountId),
   });
 
-export const useWithdraw = (accountId: string) =>
+export const useWithdrawInvitation = (accountId: string) =>
   useMutation({
-    mutationFn: (id: string) => callFor(accountId, "DELETE /console/api/team/invitations/{id}", { path: { id } }),
+    mutationFn: (id: string) =>
+      callForAccount(accountId, "DELETE /console/api/team/invitations/{id}", { path: { id } }),
     ...readAgain(accountId),
   });
 
 export const useChangeRole = (accountId: string) =>
   useMutation({
     mutationFn: ({ id, role }: { id: string; role: Exclude<Role, "owner"> }) =>
-      callFor(accountId, "PATCH /console/api/team/members/{id}", { path: { id }, body: { role } }),
+      callForAccount(accountId, "PATCH /console/api/team/members/{id}", { path: { id }, body: { role } }),
     ...readAgain(accountId),
   });
 
-export const useRemove = (accountId: string) =>
+export const useRemoveMember = (accountId: string) =>
   useMutation({
-    mutationFn: (id: string) => callFor(accountId, "DELETE /console/api/team/members/{id}", { path: { id } }),
+    mutationFn: (id: string) => callForAccount(accountId, "DELETE /console/api/team/members/{id}", { path: { id } }),
   });
 
 export const invitationQuery = (token: string) =>
@@ -47,5 +48,5 @@ export const invitationQuery = (token: string) =>
     queryFn: () => call("POST /console/api/team/invitation", { body: { token } }),
   });
 
-export const useAccept = () =>
+export const useAcceptInvitation = () =>
   useMutation({ mutationFn: (token: string) => call("POST /console/api/team/accept", { body: { token } }) });

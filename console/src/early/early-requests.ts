@@ -3,7 +3,7 @@
  * pages' own requests, otherwise they are wasted (tested by `e2e/console/early-requests.test.ts`). Pure.
  */
 import { addressOf } from "../api/address.ts";
-import { isRange, RANGES, SUM_RANGES, spanOf, type TimeRange } from "../time-range.ts";
+import { bucketedSpanOf, isRange, RANGES, SUM_RANGES, type TimeRange } from "../time-range.ts";
 import { daysBefore, startOfUtcDay, startOfUtcMonth } from "../utc.ts";
 
 interface EarlyPage {
@@ -34,7 +34,7 @@ export const EARLY_PAGES: Record<string, EarlyPage> = {
     ranges: SUM_RANGES,
     questions(asked, nowMs) {
       const range = SUM_RANGES.find((one) => one === asked) ?? "24h";
-      const span = spanOf(range, nowMs);
+      const span = bucketedSpanOf(range, nowMs);
       const from = span.from.toISOString();
       return [
         addressOf("GET /console/api/performance", { query: { range } }),
@@ -44,7 +44,7 @@ export const EARLY_PAGES: Record<string, EarlyPage> = {
         // A browser sends six requests at a time. Two of the first six are fast, so the others start soon.
         BALANCE,
         unfunded(span.from),
-        refusals(spanOf("24h", nowMs).from),
+        refusals(bucketedSpanOf("24h", nowMs).from),
         addressOf("GET /console/api/usage", { query: { by: "label", from } }),
         addressOf("GET /console/api/requests", { query: { limit: 8 } }),
       ];
@@ -67,8 +67,8 @@ export const EARLY_PAGES: Record<string, EarlyPage> = {
       addressOf("GET /console/api/usage", {
         query: { by: "label", from: daysBefore(startOfUtcDay(nowMs), 90).toISOString() },
       }),
-      unfunded(spanOf("30d", nowMs).from),
-      refusals(spanOf("7d", nowMs).from),
+      unfunded(bucketedSpanOf("30d", nowMs).from),
+      refusals(bucketedSpanOf("7d", nowMs).from),
       BALANCE,
       KEYS,
       RATES,

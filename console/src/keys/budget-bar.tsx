@@ -3,7 +3,7 @@ import type { ApiKey } from "../api/types.ts";
 import { parseMicro } from "../money.ts";
 import { classes } from "../ui/classes.ts";
 import { Money } from "../ui/money.tsx";
-import { budgetShare } from "./budget-share.ts";
+import { computeBudgetUsedPercent } from "./budget-used-percent.ts";
 
 interface Props {
   /** For example "Daily budget". */
@@ -15,7 +15,7 @@ interface Props {
 }
 
 function BudgetBar({ label, words, spent, budget }: Props) {
-  const percent = budgetShare(parseMicro(spent), parseMicro(budget));
+  const percent = computeBudgetUsedPercent(parseMicro(spent), parseMicro(budget));
   const colour = percent >= 100 ? "bg-bad" : percent >= NEARLY ? "bg-warn" : "bg-accent";
   return (
     <div title={label} className="flex min-w-32 flex-col gap-1">

@@ -19,7 +19,7 @@ export function KeyBadges({ of }: { of: State }) {
   );
 }
 
-export const Expiry = ({ at }: { at: number | null }) =>
+export const KeyExpiry = ({ at }: { at: number | null }) =>
   at === null ? <span className="text-ink-soft">Never</span> : <Time at={at} as="day" />;
 
 /** "All", or the first model and the number of others. */

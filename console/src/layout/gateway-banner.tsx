@@ -5,7 +5,7 @@
 
 import { type ReactNode, useState } from "react";
 import { gatewayReachability } from "../api/gateway.ts";
-import { useHealth, useOldestShown, useRequestsRefused } from "../data/old-data.ts";
+import { useHealth, useOldestShownTime, useRequestsRefused } from "../data/old-data.ts";
 import { useOutage } from "../data/outage.ts";
 import { clockText } from "../locale.ts";
 import { Button } from "../ui/button.tsx";
@@ -31,7 +31,7 @@ export function GatewayBanner() {
 
 /** Shown if the gateway responds but has no newer data. */
 function OldData() {
-  const dataAt = useOldestShown();
+  const dataAt = useOldestShownTime();
   const refused = useRequestsRefused();
   const isWrong = dataAt !== undefined || refused;
   const { data: health } = useHealth(isWrong);

@@ -86,7 +86,7 @@ export function navigationOf({ identity, accounts }: Me): NavGroup[] {
 }
 
 /** The first page after sign-in, depending on the person's accounts. */
-export function homeOf({ identity, accounts }: Me): "/overview" | "/host" | "/operator" | "/accounts" {
+export function homePathOf({ identity, accounts }: Me): "/overview" | "/host" | "/operator" | "/accounts" {
   if (chosenAccount("builder", accounts) !== undefined) return "/overview";
   if (chosenAccount("host", accounts) !== undefined) return "/host";
   return identity.operator ? "/operator" : "/accounts";

@@ -4,7 +4,7 @@ import { chosenAccount } from "../api/chosen-account.ts";
 import type { AccountKind, Me } from "../api/types.ts";
 import { signOut, switchAccount } from "../data/session.ts";
 import { ChevronsUpDown, LogOut, Plus, Settings } from "../ui/icons.tsx";
-import { Menu, MenuChoice, MenuItem, MenuLabel, MenuLine } from "../ui/menu.tsx";
+import { Menu, MenuChoice, MenuItem, MenuLabel, MenuSeparator } from "../ui/menu.tsx";
 import { toastError } from "../ui/toast.tsx";
 
 export function PersonMenu({ me }: { me: Me }) {
@@ -48,7 +48,7 @@ export function PersonMenu({ me }: { me: Me }) {
         <Settings aria-hidden />
         Settings
       </MenuItem>
-      <MenuLine />
+      <MenuSeparator />
       <MenuItem onSelect={leave}>
         <LogOut aria-hidden />
         Sign out
@@ -82,7 +82,7 @@ function AccountChoice({ me, kind, title }: { me: Me; kind: AccountKind; title: 
           if (next !== undefined) switchAccount(next).catch(toastError);
         }}
       />
-      <MenuLine />
+      <MenuSeparator />
     </>
   );
 }

@@ -7,7 +7,7 @@ import { Link } from "@tanstack/react-router";
 import type { Account } from "../api/types.ts";
 import { TOP_UP_FAILURES } from "../credits/top-up-failures.ts";
 import { creditsQuery, useSetTopUp } from "../data/credits.ts";
-import { parseMicro, wholeMicro } from "../money.ts";
+import { parseMicro, toWholeMicro } from "../money.ts";
 import { keepFreeOfToasts } from "../ui/bottom-notice.ts";
 import { Button, buttonClasses } from "../ui/button.tsx";
 import { TriangleAlert } from "../ui/icons.tsx";
@@ -53,9 +53,9 @@ function KeepOff({ topUp }: { topUp: { amount_micro: string; mark_micro: string;
     set.mutate(
       {
         enabled: false,
-        amount_micro: wholeMicro(parseMicro(amount_micro)),
-        mark_micro: wholeMicro(parseMicro(mark_micro)),
-        month_max_micro: wholeMicro(parseMicro(month_max_micro)),
+        amount_micro: toWholeMicro(parseMicro(amount_micro)),
+        mark_micro: toWholeMicro(parseMicro(mark_micro)),
+        month_max_micro: toWholeMicro(parseMicro(month_max_micro)),
       },
       { onSuccess: () => toast("Automatic top-up stays off"), onError: toastError },
     );

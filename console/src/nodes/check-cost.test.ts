@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { costShare } from "./check-cost.ts";
+import { formatCheckCostShare } from "./check-cost.ts";
 
 test("shows the cost of spot checks as a share of charges", () => {
-  const share = (cost_micro: string, charged_micro: string) => costShare({ cost_micro, charged_micro });
+  const share = (cost_micro: string, charged_micro: string) => formatCheckCostShare({ cost_micro, charged_micro });
   assert.equal(share("120.000000", "10000.000000"), "1.20 %");
   assert.equal(share("0.000000", "10000.000000"), "0.00 %");
   assert.equal(share("3.000000", "0.000000"), "–");

@@ -1,7 +1,7 @@
 /** The hardware and software of a node's machine, as its agent reported them. */
 
 import type { Node } from "../api/types.ts";
-import { fixedText } from "../locale.ts";
+import { fixedDecimalsText } from "../locale.ts";
 import { Fact, Facts } from "../ui/drawer.tsx";
 import { Time } from "../ui/time.tsx";
 
@@ -51,4 +51,4 @@ function gpuText(gpu: unknown): string {
   return `${String(name ?? "unknown")}${memory}`;
 }
 
-const gibibytes = (bytes: number): string => `${fixedText(bytes / GIB, 1)} GiB`;
+const gibibytes = (bytes: number): string => `${fixedDecimalsText(bytes / GIB, 1)} GiB`;

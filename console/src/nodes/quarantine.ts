@@ -1,8 +1,8 @@
 /** Explains a quarantine: what the platform observed, and what the host can do. Pure. */
 
-import type { QuarantineReason } from "@tollgate/api/states.ts";
+import type { QuarantineReason } from "@tollgate/api/enumerations.ts";
 import type { Quarantine } from "../api/types.ts";
-import { fixedText } from "../locale.ts";
+import { fixedDecimalsText } from "../locale.ts";
 
 interface Words {
   title: string;
@@ -86,6 +86,6 @@ export function evidenceOf({ evidence }: Quarantine): [name: string, value: stri
 
 /** A score with its time, for example "-6.20 (2026-11-18 09:12)". */
 function scoreWords(entry: { at?: string; score?: number | null }): string {
-  const score = typeof entry.score === "number" ? fixedText(entry.score, 2) : "no score";
+  const score = typeof entry.score === "number" ? fixedDecimalsText(entry.score, 2) : "no score";
   return `${score} (${entry.at?.slice(0, 16).replace("T", " ") ?? "no time"})`;
 }

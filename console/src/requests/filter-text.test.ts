@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { parseFilter, printFilter, type Term } from "./filter-text.ts";
+import { type FilterTerm, parseFilter, printFilter } from "./filter-text.ts";
 
 const NAMED = fc.record(
   {
@@ -13,7 +13,7 @@ const NAMED = fc.record(
     not: fc.boolean(),
   },
   { noNullPrototype: true },
-) as fc.Arbitrary<Term>;
+) as fc.Arbitrary<FilterTerm>;
 const MEASURED = fc.oneof(
   fc.record({ field: fc.constant("tokens"), value: fc.nat().map(String) }, { noNullPrototype: true }),
   fc.record(
@@ -27,7 +27,7 @@ const MEASURED = fc.oneof(
 );
 const COMPARED = fc
   .tuple(MEASURED, fc.constantFrom(">", ">=", "<", "<="))
-  .map(([term, op]) => ({ ...term, op })) as fc.Arbitrary<Term>;
+  .map(([term, op]) => ({ ...term, op })) as fc.Arbitrary<FilterTerm>;
 
 test("parses every printed filter back to the same terms", () => {
   fc.assert(

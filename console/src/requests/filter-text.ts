@@ -12,7 +12,7 @@ export const FILTER_FIELDS: readonly FilterField[] = [...NAMED, ...MEASURED];
 const COMPARISONS = [">=", "<=", ">", "<"] as const;
 export type Comparison = (typeof COMPARISONS)[number];
 
-export type Term =
+export type FilterTerm =
   | { field: NamedField; value: string; not: boolean }
   | { field: MeasuredField; op: Comparison; value: string };
 
@@ -23,7 +23,7 @@ export interface InvalidWord {
 }
 
 export interface ParsedFilter {
-  terms: Term[];
+  terms: FilterTerm[];
   wrong: InvalidWord[];
 }
 
@@ -36,11 +36,11 @@ const PARTS = /^(-?)([a-z_]*)(>=|<=|[:><])(.*)$/isu;
 const QUOTED = /^"((?:\\.|[^"\\])*)"$/su;
 const EXAMPLE = "model:tiny-3b or cost>0.01";
 
-export const splitWords = (text: string): string[] => text.match(WORD) ?? [];
+export const splitFilterWords = (text: string): string[] => text.match(WORD) ?? [];
 
 export function parseFilter(text: string): ParsedFilter {
   const read: ParsedFilter = { terms: [], wrong: [] };
-  for (const word of splitWords(text)) {
+  for (const word of splitFilterWords(text)) {
     const term = readTerm(word);
     if (typeof term === "string") read.wrong.push({ word, rule: term });
     else read.terms.push(term);
@@ -49,7 +49,7 @@ export function parseFilter(text: string): ParsedFilter {
 }
 
 /** Returns the term, or the rule that the word violates. */
-function readTerm(word: string): Term | string {
+function readTerm(word: string): FilterTerm | string {
   const [, minus = "", name = "", op = "", rest = ""] = PARTS.exec(word) ?? [];
   if (op === "") return `write a name and a value, such as ${EXAMPLE}`;
   const field = name.toLowerCase();
@@ -82,12 +82,12 @@ function unquoted(text: string): string | undefined {
   return QUOTED.exec(text)?.[1]?.replaceAll(/\\(.)/gsu, "$1");
 }
 
-export function printTerm(term: Term): string {
+export function printTerm(term: FilterTerm): string {
   const op = "op" in term ? term.op : ":";
   return `${"not" in term && term.not ? "-" : ""}${term.field}${op}${quoted(term.value)}`;
 }
 
-export const printFilter = (terms: readonly Term[]): string => terms.map(printTerm).join(" ");
+export const printFilter = (terms: readonly FilterTerm[]): string => terms.map(printTerm).join(" ");
 
 const quoted = (value: string): string => (/[\s"]/u.test(value) ? `"${value.replaceAll(/["\\]/g, "\\$&")}"` : value);
 

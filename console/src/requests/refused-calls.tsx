@@ -10,10 +10,10 @@ import { countText } from "../locale.ts";
 import { Button } from "../ui/button.tsx";
 import { Card } from "../ui/card.tsx";
 import { Notice } from "../ui/notice.tsx";
-import { FirstLoadPlaceholder } from "../ui/sections.tsx";
+import { FirstLoadPlaceholder } from "../ui/page-sections.tsx";
 import { type Column, Table } from "../ui/table.tsx";
-import { Count, Time } from "../ui/time.tsx";
-import { codeWords, isWarningOver } from "./refused-codes.ts";
+import { CountText, Time } from "../ui/time.tsx";
+import { describeRefusedCode, isWarningOver } from "./refused-codes.ts";
 
 const NAMED_MAX = 3;
 
@@ -40,7 +40,8 @@ export function RefusedCalls({ from, words }: { from: string; words: string }) {
         <ul className="flex flex-col gap-1">
           {codes.slice(0, NAMED_MAX).map((one) => (
             <li key={one.code}>
-              {countText(one.requests)}: {codeWords(one).says} ({one.status}). {codeWords(one).advice}
+              {countText(one.requests)}: {describeRefusedCode(one).says} ({one.status}).{" "}
+              {describeRefusedCode(one).advice}
             </li>
           ))}
           {over && <li className="text-ink-soft">None in the last hour.</li>}
@@ -81,7 +82,7 @@ const COLUMNS: Column<Refusals>[] = [
     title: "Reason",
     cell: (one) => (
       <>
-        <span className="block font-medium">{codeWords(one).says}</span>
+        <span className="block font-medium">{describeRefusedCode(one).says}</span>
         <code className="font-mono text-xs break-all text-ink-soft">
           {one.status} {one.code}
         </code>
@@ -95,7 +96,7 @@ const COLUMNS: Column<Refusals>[] = [
     cell: ({ keys }) => keys.map(({ name }) => name).join(", "),
   },
   { title: "Last", from: "sm", className: "whitespace-nowrap", cell: ({ last_at }) => <Time at={last_at} as="ago" /> },
-  { title: "Calls", align: "right", cell: ({ requests }) => <Count of={requests} /> },
+  { title: "Calls", align: "right", cell: ({ requests }) => <CountText of={requests} /> },
 ];
 
 function Examples({ of: { examples, code } }: { of: Refusals }) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { codeWords, isWarningOver } from "./refused-codes.ts";
+import { describeRefusedCode, isWarningOver } from "./refused-codes.ts";
 
 test("describes every error code of refused calls", () => {
   const codes = {
@@ -16,12 +16,12 @@ test("describes every error code of refused calls", () => {
     rate_limit_sku_capacity: 429,
   };
   for (const [code, status] of Object.entries(codes)) {
-    assert.doesNotMatch(codeWords({ code, status }).says, /^HTTP/, code);
+    assert.doesNotMatch(describeRefusedCode({ code, status }).says, /^HTTP/, code);
   }
 });
 
 test("describes an unknown code by its HTTP status", () => {
-  assert.equal(codeWords({ code: "of_tomorrow", status: 418 }).says, "HTTP 418");
+  assert.equal(describeRefusedCode({ code: "of_tomorrow", status: 418 }).says, "HTTP 418");
 });
 
 test("ends the warning an hour after the last refused call", () => {

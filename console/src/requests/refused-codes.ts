@@ -31,7 +31,7 @@ const CODES: Record<string, CodeWords> = {
   rate_limit_sku_capacity: { says: "Model busy", advice: "Try again in a second, or use another model." },
 };
 
-export const codeWords = ({ code, status }: Pick<Refusals, "code" | "status">): CodeWords =>
+export const describeRefusedCode = ({ code, status }: Pick<Refusals, "code" | "status">): CodeWords =>
   CODES[code] ?? { says: `HTTP ${status}`, advice: "The error message gives the reason." };
 
 const HOUR_S = 3600;

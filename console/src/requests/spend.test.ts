@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { UsageRow } from "../api/types.ts";
-import { spanOf } from "../time-range.ts";
-import { spendParts, stackSpend } from "./spend.ts";
+import { bucketedSpanOf } from "../time-range.ts";
+import { listSpendParts, stackSpend } from "./spend.ts";
 
 const NOW = Date.parse("2026-11-15T06:40:00Z");
 const row = (day: string, model: string, charge_micro: string): UsageRow => ({
@@ -16,7 +16,7 @@ const row = (day: string, model: string, charge_micro: string): UsageRow => ({
 const stack = (rows: UsageRow[]) =>
   stackSpend({
     rows,
-    span: spanOf("7d", NOW),
+    span: bucketedSpanOf("7d", NOW),
     split: "model",
     nameOf: (part) => part,
     labelOf: (bucket) => bucket,
@@ -56,7 +56,7 @@ describe("the spend chart", () => {
       row("2026-11-15", "a", "1.000000"),
     ];
     assert.deepEqual(
-      spendParts({ rows, split: "model", nameOf: (part) => part }).map(({ name, text }) => [name, text]),
+      listSpendParts({ rows, split: "model", nameOf: (part) => part }).map(({ name, text }) => [name, text]),
       [
         ["b", "$5.00000000"],
         ["a", "$0.00000220"],

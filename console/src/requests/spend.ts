@@ -1,16 +1,16 @@
 /** Converts the API's usage sums to the bars of the spend chart. */
 import type { UsageRow } from "../api/types.ts";
-import { chartDollars, columnDollars, decimalsNeeded, parseMicro } from "../money.ts";
-import { bucketNames, type Span, spanBefore } from "../time-range.ts";
+import { columnDollars, decimalsNeeded, parseMicro, toChartDollars } from "../money.ts";
+import { type BucketedSpan, bucketNames, previousSpanOf } from "../time-range.ts";
 import type { BarItem } from "../ui/chart/bar-list.tsx";
 import { stackAmounts } from "../ui/chart/stacked.ts";
 
-export type Split = "model" | "key";
+export type SpendSplit = "model" | "key";
 
 interface StackParts {
   rows: UsageRow[];
-  span: Span;
-  split: Split;
+  span: BucketedSpan;
+  split: SpendSplit;
   /** The display name of a stacked part, such as a key's name for its ID. */
   nameOf: (part: string) => string;
   labelOf: (bucket: string) => string;
@@ -20,7 +20,7 @@ interface StackParts {
 
 /** Converts the usage sums to stacked bars. The legend omits parts without spending. */
 export function stackSpend({ rows, span, split, nameOf, labelOf, before }: StackParts) {
-  const period = (of: UsageRow[], buckets: Span) => ({
+  const period = (of: UsageRow[], buckets: BucketedSpan) => ({
     buckets: bucketNames(buckets),
     amounts: of
       .map((row) => ({
@@ -33,14 +33,14 @@ export function stackSpend({ rows, span, split, nameOf, labelOf, before }: Stack
   });
   return stackAmounts({
     ...period(rows, span),
-    before: before && period(before, spanBefore(span)),
+    before: before && period(before, previousSpanOf(span)),
     nameOf: (name) => name,
     labelOf,
   });
 }
 
 /** The cost of each model or key, highest first. The displayed amounts add up to the displayed sum. */
-export function spendParts({ rows, split, nameOf }: Pick<StackParts, "rows" | "split" | "nameOf">): BarItem[] {
+export function listSpendParts({ rows, split, nameOf }: Pick<StackParts, "rows" | "split" | "nameOf">): BarItem[] {
   const sums = new Map<string, bigint>();
   for (const row of rows) {
     const part = nameOf(row[split] ?? "");
@@ -51,7 +51,7 @@ export function spendParts({ rows, split, nameOf }: Pick<StackParts, "rows" | "s
   return spent.map(([part, pico]) => ({
     key: part,
     name: part,
-    value: chartDollars(pico),
+    value: toChartDollars(pico),
     text: columnDollars(pico, places),
   }));
 }

@@ -11,7 +11,10 @@ export const sumRequests = (rows: Pick<Unfunded, "requests">[]): number =>
  * For example "production: 12, staging: 3, nightly: 1 and 2 more keys", most refusals first. Grouped by name, because
  * the playground has one key per session.
  */
-export function keysText(rows: Pick<Unfunded, "key" | "requests">[], nameOf: (id: string) => string): string {
+export function describeUnfundedKeys(
+  rows: Pick<Unfunded, "key" | "requests">[],
+  nameOf: (id: string) => string,
+): string {
   const most = [...Map.groupBy(rows, ({ key }) => nameOf(key))]
     .map(([name, of]) => ({ name, requests: sumRequests(of) }))
     .sort((a, b) => b.requests - a.requests);

@@ -11,9 +11,9 @@ import { countText } from "../locale.ts";
 import { parseMicro } from "../money.ts";
 import { buttonClasses } from "../ui/button.tsx";
 import { Notice } from "../ui/notice.tsx";
-import { FirstLoadPlaceholder, isFirstLoad } from "../ui/sections.tsx";
+import { FirstLoadPlaceholder, isFirstLoad } from "../ui/page-sections.tsx";
 import { isWarningOver } from "./refused-codes.ts";
-import { keysText, sumRequests } from "./unfunded-keys.ts";
+import { describeUnfundedKeys, sumRequests } from "./unfunded-keys.ts";
 
 const REASONS: Record<Unfunded["reason"], { says: string; advice: ReactNode }> = {
   no_credit: { says: "no credit was left", advice: "Add credits." },
@@ -77,7 +77,8 @@ export function UnfundedNotice({ from, words, refusedFrom }: Props) {
         {over && <li className="text-ink-soft">None in the last hour.</li>}
         {reasons.map(([reason, of]) => (
           <li key={reason}>
-            {countText(sumRequests(of))}: {REASONS[reason].says} ({keysText(of, nameOf)}). {REASONS[reason].advice}
+            {countText(sumRequests(of))}: {REASONS[reason].says} ({describeUnfundedKeys(of, nameOf)}).{" "}
+            {REASONS[reason].advice}
           </li>
         ))}
       </ul>

@@ -4,11 +4,11 @@ import { chosenAccount } from "../api/chosen-account.ts";
 import { isAcceptingInvitation } from "../data/invitation-token.ts";
 import { queryClient } from "../data/query-client.ts";
 import { meQuery } from "../data/session.ts";
-import { homeOf } from "../layout/navigation.ts";
-import { Shell } from "../layout/shell.tsx";
+import { AppShell } from "../layout/app-shell.tsx";
+import { homePathOf } from "../layout/navigation.ts";
 import { isRange, type TimeRange } from "../time-range.ts";
 import { lazyRouteComponent } from "./lazy.ts";
-import { BrokenPage, rootRoute } from "./root.tsx";
+import { ErrorPage, rootRoute } from "./root.tsx";
 
 /** The route `/console`, to which sign-in providers and checkouts return. */
 export const homeRoute = createRoute({
@@ -28,7 +28,7 @@ export const homeRoute = createRoute({
     // A user who signed in with a provider to accept an invitation continues with the invitation.
     if (isAcceptingInvitation()) throw redirect({ to: "/join" });
     if (search.purchase !== undefined) throw redirect({ to: "/credits", search });
-    throw redirect({ to: homeOf(me) });
+    throw redirect({ to: homePathOf(me) });
   },
 });
 
@@ -37,8 +37,8 @@ export const appRoute = createRoute({
   id: "app",
   // The time range in the URL applies to every page that shows one (`useRange`).
   validateSearch: ({ range }: Record<string, unknown>): { range?: TimeRange } => (isRange(range) ? { range } : {}),
-  component: Shell,
-  errorComponent: BrokenPage,
+  component: AppShell,
+  errorComponent: ErrorPage,
   beforeLoad: async ({ location }) => {
     const me = await queryClient.ensureQueryData(meQuery);
     if (me === null) {

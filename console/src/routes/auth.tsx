@@ -43,7 +43,7 @@ const code = createRoute({
   getParentRoute: () => authRoute,
   path: "/sign-in/code",
   validateSearch: readSearch,
-  component: lazyRouteComponent(() => import("../pages/sign-in/code-page.tsx"), "CodePage"),
+  component: lazyRouteComponent(() => import("../pages/sign-in/second-factor-code-page.tsx"), "CodePage"),
 });
 const signUp = createRoute({
   getParentRoute: () => authRoute,
@@ -55,17 +55,17 @@ const signUp = createRoute({
 const forgot = createRoute({
   getParentRoute: () => authRoute,
   path: "/forgot-password",
-  component: lazyRouteComponent(() => import("../pages/sign-in/forgot-page.tsx"), "ForgotPage"),
+  component: lazyRouteComponent(() => import("../pages/sign-in/forgot-password-page.tsx"), "ForgotPage"),
 });
 const reset = createRoute({
   getParentRoute: () => authRoute,
   path: "/reset-password",
-  component: lazyRouteComponent(() => import("../pages/sign-in/reset-page.tsx"), "ResetPage"),
+  component: lazyRouteComponent(() => import("../pages/sign-in/reset-password-page.tsx"), "ResetPage"),
 });
 const verify = createRoute({
   getParentRoute: () => authRoute,
   path: "/verify-email",
-  component: lazyRouteComponent(() => import("../pages/sign-in/verify-page.tsx"), "VerifyPage"),
+  component: lazyRouteComponent(() => import("../pages/sign-in/verify-email-page.tsx"), "VerifyPage"),
 });
 
 /** Open to users with and without a session. A user without one signs in first. */

@@ -1,7 +1,7 @@
 /** The routes of the builders' pages. */
 import { createRoute } from "@tanstack/react-router";
-import { readPerformanceSearch } from "../pages/performance/search.ts";
-import { readRequestsSearch } from "../pages/requests/search.ts";
+import { readPerformanceSearch } from "../pages/performance/performance-search.ts";
+import { readRequestsSearch } from "../pages/requests/requests-search.ts";
 import { appRoute, requireAccount } from "./app.tsx";
 import { lazyRouteComponent } from "./lazy.ts";
 

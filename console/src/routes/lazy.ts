@@ -3,15 +3,15 @@
  * once. While the gateway is unreachable it does not, because the browser would show its own error page.
  */
 import { lazyRouteComponent as lazily } from "@tanstack/react-router";
-import { gatewayAnswers, gatewayReachability, Unreachable } from "../api/gateway.ts";
+import { GatewayUnreachable, gatewayReachability, probeGateway } from "../api/gateway.ts";
 
 export const lazyRouteComponent: typeof lazily = (importer, exportName) =>
   lazily(
     () =>
       importer().catch(async (error: unknown) => {
-        if (await gatewayAnswers()) throw error;
+        if (await probeGateway()) throw error;
         gatewayReachability.missed();
-        throw new Unreachable("This page could not be loaded: the gateway did not respond.", {
+        throw new GatewayUnreachable("This page could not be loaded: the gateway did not respond.", {
           cause: error,
         });
       }),

@@ -2,9 +2,9 @@
 import { createRoute, redirect } from "@tanstack/react-router";
 import { queryClient } from "../data/query-client.ts";
 import { meQuery } from "../data/session.ts";
-import { readAccountsSearch } from "../pages/operator/accounts/search.ts";
-import { readAuditSearch } from "../pages/operator/audit/search.ts";
-import { readNodesSearch } from "../pages/operator/nodes/search.ts";
+import { readAccountsSearch } from "../pages/operator/accounts/accounts-search.ts";
+import { readAuditSearch } from "../pages/operator/audit/audit-search.ts";
+import { readNodesSearch } from "../pages/operator/nodes/nodes-search.ts";
 import { appRoute } from "./app.tsx";
 import { lazyRouteComponent } from "./lazy.ts";
 

@@ -2,13 +2,13 @@
 import { createRootRoute, type ErrorComponentProps, Link, Outlet, useRouter } from "@tanstack/react-router";
 import { GatewayBanner } from "../layout/gateway-banner.tsx";
 import { buttonClasses } from "../ui/button.tsx";
-import { Empty, LoadError } from "../ui/states.tsx";
+import { EmptyState, LoadError } from "../ui/loading-states.tsx";
 import { Toasts } from "../ui/toast.tsx";
 
 export const rootRoute = createRootRoute({
   component: Root,
   notFoundComponent: PageNotFound,
-  errorComponent: BrokenPage,
+  errorComponent: ErrorPage,
 });
 
 function Root() {
@@ -25,7 +25,7 @@ function PageNotFound() {
     <main className="mx-auto max-w-lg pt-[15vh]">
       <title>Page not found · Tollgate</title>
       <h1 className="sr-only">Page not found</h1>
-      <Empty
+      <EmptyState
         title="Page not found"
         action={
           <Link to="/" className={buttonClasses("plain")}>
@@ -34,24 +34,24 @@ function PageNotFound() {
         }
       >
         The address may be outdated or mistyped.
-      </Empty>
+      </EmptyState>
     </main>
   );
 }
 
-export function BrokenPage(props: ErrorComponentProps) {
+export function ErrorPage(props: ErrorComponentProps) {
   return (
     <>
       <GatewayBanner />
       <main className="mx-auto max-w-lg pt-[15vh]">
-        <BrokenPart {...props} />
+        <LayoutErrorPage {...props} />
       </main>
     </>
   );
 }
 
 /** The error page within the layout. Its retry button reloads everything that the page needs. */
-export function BrokenPart({ error }: ErrorComponentProps) {
+export function LayoutErrorPage({ error }: ErrorComponentProps) {
   const router = useRouter();
   return (
     <>

@@ -3,7 +3,7 @@ import { type ReactNode, useState } from "react";
 import { Button } from "../ui/button.tsx";
 import { Dialog, FormActions } from "../ui/dialog.tsx";
 import { errorOfField, TextField } from "../ui/field.tsx";
-import { Form, textOf } from "../ui/form.tsx";
+import { Form, readTextField } from "../ui/form.tsx";
 import { NewSecret, newSecretTitle } from "./new-secret.tsx";
 import type { SecretKind } from "./secret-kind.ts";
 
@@ -57,7 +57,7 @@ interface FormProps {
 export function CreateSecretForm({ kind: { noun, example, useCreate }, onCreated, actions }: FormProps) {
   const create = useCreate();
   const submit = (fields: FormData): void =>
-    create.mutate(textOf(fields, "name").trim(), { onSuccess: ({ secret }) => onCreated(secret) });
+    create.mutate(readTextField(fields, "name").trim(), { onSuccess: ({ secret }) => onCreated(secret) });
   return (
     <Form onSubmit={submit} error={create.error} fields={["name"]}>
       <TextField

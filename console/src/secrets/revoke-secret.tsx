@@ -1,6 +1,6 @@
 /** A dialog that revokes a secret after a confirmation. */
 import type { ReactNode } from "react";
-import { Confirm } from "../ui/dialog.tsx";
+import { ConfirmDialog } from "../ui/dialog.tsx";
 import { toast } from "../ui/toast.tsx";
 import type { SecretKind, SecretRow } from "./secret-kind.ts";
 
@@ -22,7 +22,7 @@ export function RevokeSecretDialog({ kind: { noun, useRevoke }, secret: { id, na
       },
     });
   return (
-    <Confirm
+    <ConfirmDialog
       open
       onClose={onClose}
       title={`Revoke ${name}?`}
@@ -32,6 +32,6 @@ export function RevokeSecretDialog({ kind: { noun, useRevoke }, secret: { id, na
       error={revoke.error}
     >
       <p>{children} This cannot be undone.</p>
-    </Confirm>
+    </ConfirmDialog>
   );
 }

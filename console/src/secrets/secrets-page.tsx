@@ -6,11 +6,11 @@ import { RoleNote } from "../team/role-note.tsx";
 import { Button } from "../ui/button.tsx";
 import { Card, PageHeader } from "../ui/card.tsx";
 import { Plus } from "../ui/icons.tsx";
-import { Empty, Loaded } from "../ui/states.tsx";
+import { EmptyState, LoadedQuery } from "../ui/loading-states.tsx";
 import type { Column } from "../ui/table.tsx";
 import { CreateSecretDialog } from "./create-secret.tsx";
 import { RevokeSecretDialog } from "./revoke-secret.tsx";
-import { isShown, RevokedChoice, type SecretFilter } from "./revoked-choice.tsx";
+import { matchesSecretFilter, type SecretFilter, SecretFilterChoice } from "./secret-filter-choice.tsx";
 import type { SecretKind, SecretRow } from "./secret-kind.ts";
 import { SecretTable } from "./secret-table.tsx";
 
@@ -53,21 +53,26 @@ export function SecretsPage<Row extends SecretRow>(props: Props<Row>) {
         about={about}
         actions={
           <>
-            <RevokedChoice label={`Show ${noun}s`} shown={shown} secrets={query.data?.data ?? []} onChange={setShown} />
+            <SecretFilterChoice
+              label={`Show ${noun}s`}
+              shown={shown}
+              secrets={query.data?.data ?? []}
+              onChange={setShown}
+            />
             {create}
           </>
         }
       />
       <RoleNote kind={kind.of} need="work" />
       <Card flush>
-        <Loaded query={query}>
+        <LoadedQuery query={query}>
           {({ data }) => {
-            const rows = data.filter((secret) => isShown(shown, secret));
+            const rows = data.filter((secret) => matchesSecretFilter(shown, secret));
             if (rows.length === 0 && shown === "active") {
               return (
-                <Empty icon={icon} title={`No ${fullName}s yet`} action={create}>
+                <EmptyState icon={icon} title={`No ${fullName}s yet`} action={create}>
                   {mayWork && `${purpose} Its secret is shown once.`}
-                </Empty>
+                </EmptyState>
               );
             }
             return (
@@ -80,7 +85,7 @@ export function SecretsPage<Row extends SecretRow>(props: Props<Row>) {
               />
             );
           }}
-        </Loaded>
+        </LoadedQuery>
       </Card>
       {creating?.({ open: task?.name === "create", onClose: done }) ?? (
         <CreateSecretDialog kind={kind} open={task?.name === "create"} onClose={done} />

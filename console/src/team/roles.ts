@@ -19,7 +19,7 @@ const SAYS: Record<AccountKind, Record<Role, string>> = {
   },
 };
 
-export const meaningOf = (role: Role, kind: AccountKind): string => SAYS[kind][role];
+export const describeRole = (role: Role, kind: AccountKind): string => SAYS[kind][role];
 
 const FOR: Record<Permission, string> = {
   read: "anyone in the team",
@@ -29,4 +29,4 @@ const FOR: Record<Permission, string> = {
 };
 
 /** For example "Only an owner or a member can change this." */
-export const whoMay = (need: Permission): string => FOR[need];
+export const describeWhoMay = (need: Permission): string => FOR[need];

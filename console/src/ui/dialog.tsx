@@ -5,9 +5,9 @@ import type { ReactNode } from "react";
 import { errorMessage } from "../api/fault.ts";
 import { Button, IconButton } from "./button.tsx";
 import { classes } from "./classes.ts";
-import { useFocusBack } from "./focus-back.ts";
-import { Problem } from "./form.tsx";
+import { FormProblem } from "./form.tsx";
 import { X } from "./icons.tsx";
+import { useReturnFocus } from "./return-focus.ts";
 import { SharedDecimals } from "./shared-decimals.tsx";
 
 interface DialogProps {
@@ -22,7 +22,7 @@ interface DialogProps {
 }
 
 export function Dialog({ open, onClose, title, about, sticky = false, wide = false, children }: DialogProps) {
-  const focusBack = useFocusBack({ intoField: true });
+  const focusBack = useReturnFocus({ intoField: true });
   return (
     <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Radix.Portal>
@@ -92,13 +92,22 @@ interface ConfirmProps {
 }
 
 /** Asks for confirmation before an action that cannot be undone. */
-export function Confirm({ open, onClose, title, children, action, onConfirm, busy = false, error }: ConfirmProps) {
+export function ConfirmDialog({
+  open,
+  onClose,
+  title,
+  children,
+  action,
+  onConfirm,
+  busy = false,
+  error,
+}: ConfirmProps) {
   return (
     <Dialog open={open} onClose={onClose} title={title}>
       <div className="flex flex-col gap-4">
         <div className="text-ink-soft">{children}</div>
         <div role="alert" className="empty:hidden">
-          {error !== undefined && error !== null && <Problem>{errorMessage(error)}</Problem>}
+          {error !== undefined && error !== null && <FormProblem>{errorMessage(error)}</FormProblem>}
         </div>
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>

@@ -4,8 +4,8 @@ import { Dialog as Radix } from "radix-ui";
 import type { ReactNode } from "react";
 import { IconButton } from "./button.tsx";
 import { CopyButton } from "./copy.tsx";
-import { useFocusBack } from "./focus-back.ts";
 import { X } from "./icons.tsx";
+import { useReturnFocus } from "./return-focus.ts";
 import { SharedDecimals } from "./shared-decimals.tsx";
 
 interface DrawerProps {
@@ -17,7 +17,7 @@ interface DrawerProps {
 }
 
 export function Drawer({ open, onClose, title, actions, children }: DrawerProps) {
-  const focusBack = useFocusBack();
+  const focusBack = useReturnFocus();
   return (
     <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Radix.Portal>

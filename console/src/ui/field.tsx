@@ -51,7 +51,7 @@ function Field({
   );
 }
 
-export const INPUT =
+export const INPUT_CLASSES =
   "h-9 w-full min-w-0 rounded-md border border-line-strong/60 bg-surface px-3 text-sm text-ink placeholder:text-ink-soft/80 aria-invalid:border-bad disabled:opacity-60";
 
 type InputProps = FieldProps & Omit<ComponentProps<"input">, "className" | "id">;
@@ -59,7 +59,7 @@ type InputProps = FieldProps & Omit<ComponentProps<"input">, "className" | "id">
 export function TextField({ label, hint, error, hideLabel, className, ...input }: InputProps) {
   return (
     <Field {...{ label, error, className }} {...optional({ hint, hideLabel })}>
-      {(ties) => <input type="text" {...input} {...ties} className={INPUT} />}
+      {(ties) => <input type="text" {...input} {...ties} className={INPUT_CLASSES} />}
     </Field>
   );
 }
@@ -72,7 +72,7 @@ export function DateField({ label, className, ...input }: Omit<InputProps, "hint
       <label htmlFor={id} className="text-xs text-ink-soft">
         {label}
       </label>
-      <input type="date" {...input} id={id} className={INPUT} />
+      <input type="date" {...input} id={id} className={INPUT_CLASSES} />
     </div>
   );
 }
@@ -84,7 +84,7 @@ export function PasswordField({ label, hint, error, hideLabel, className, ...inp
     <Field {...{ label, error, className }} {...optional({ hint, hideLabel })}>
       {(ties) => (
         <div className="relative">
-          <input {...input} {...ties} type={shown ? "text" : "password"} className={classes(INPUT, "pr-10")} />
+          <input {...input} {...ties} type={shown ? "text" : "password"} className={classes(INPUT_CLASSES, "pr-10")} />
           <button
             type="button"
             aria-pressed={shown}
@@ -128,7 +128,7 @@ export function SelectField({ label, hint, error, hideLabel, className, options,
   return (
     <Field {...{ label, error, className }} {...optional({ hint, hideLabel })}>
       {(ties) => (
-        <select {...select} {...ties} className={classes(INPUT, "pr-8")}>
+        <select {...select} {...ties} className={classes(INPUT_CLASSES, "pr-8")}>
           {options.map(({ value, label: text }) => (
             <option key={value} value={value}>
               {text}
@@ -145,7 +145,9 @@ type AreaProps = FieldProps & Omit<ComponentProps<"textarea">, "className" | "id
 export function TextArea({ label, hint, error, hideLabel, className, ...area }: AreaProps) {
   return (
     <Field {...{ label, error, className }} {...optional({ hint, hideLabel })}>
-      {(ties) => <textarea rows={4} {...area} {...ties} className={classes(INPUT, "h-auto py-2 leading-relaxed")} />}
+      {(ties) => (
+        <textarea rows={4} {...area} {...ties} className={classes(INPUT_CLASSES, "h-auto py-2 leading-relaxed")} />
+      )}
     </Field>
   );
 }

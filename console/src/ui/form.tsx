@@ -27,7 +27,7 @@ export function Form({ onSubmit, error, fields = [], className, children }: Form
     >
       {/* The element is always present, so that screen readers announce its content when it appears. */}
       <div role="alert" className="empty:hidden">
-        {error !== undefined && error !== null && !shownByField && <Problem>{errorMessage(error)}</Problem>}
+        {error !== undefined && error !== null && !shownByField && <FormProblem>{errorMessage(error)}</FormProblem>}
         {shownByField && <span className="sr-only">{errorMessage(error)}</span>}
       </div>
       {children}
@@ -35,7 +35,7 @@ export function Form({ onSubmit, error, fields = [], className, children }: Form
   );
 }
 
-export function Problem({ children }: { children: ReactNode }) {
+export function FormProblem({ children }: { children: ReactNode }) {
   return (
     <p className="flex items-start gap-2 rounded-md bg-bad-soft px-3 py-2 text-bad">
       <TriangleAlert aria-hidden className="mt-0.5 size-4 shrink-0" />
@@ -45,4 +45,4 @@ export function Problem({ children }: { children: ReactNode }) {
 }
 
 /** The text of a submitted field. */
-export const textOf = (fields: FormData, name: string): string => String(fields.get(name) ?? "");
+export const readTextField = (fields: FormData, name: string): string => String(fields.get(name) ?? "");

@@ -68,4 +68,4 @@ export function MenuChoice<Value extends string>({ label, value, options, onChan
 export const MenuLabel = ({ children }: { children: ReactNode }) => (
   <DropdownMenu.Label className="px-2.5 pt-2 pb-1 text-xs text-ink-soft">{children}</DropdownMenu.Label>
 );
-export const MenuLine = () => <DropdownMenu.Separator className="my-1 h-px bg-line" />;
+export const MenuSeparator = () => <DropdownMenu.Separator className="my-1 h-px bg-line" />;

@@ -1,5 +1,5 @@
 /** Shows how much of a capacity is used, as numbers and a bar. */
-import { count } from "./time.tsx";
+import { formatCount } from "./time.tsx";
 
 interface MeterProps {
   /** The label, for example "Slots of garage". */
@@ -18,7 +18,7 @@ export function Meter({ label, value, max, word }: MeterProps) {
         <span className="block h-full rounded-full bg-accent" style={{ width: `${share * 100}%` }} />
       </span>
       <span className="text-xs whitespace-nowrap text-ink-soft">
-        {count(value)} of {count(max)}
+        {formatCount(value)} of {formatCount(max)}
         {word !== undefined && ` ${word}`}
       </span>
     </span>

@@ -4,9 +4,9 @@
  * cent smaller.
  */
 import type { ReactNode } from "react";
-import { columnDollars, decimalsNeeded, exactDollars, picoOf, shortDollars } from "../money.ts";
+import { columnDollars, decimalsNeeded, exactDollars, shortDollars, toPico } from "../money.ts";
+import { Skeleton } from "./loading-states.tsx";
 import { useSharedDecimals } from "./shared-decimals.tsx";
-import { Skeleton } from "./states.tsx";
 import type { Column } from "./table.tsx";
 
 /** Splits an amount into "$4.99" and the digits below a cent. */
@@ -25,7 +25,7 @@ interface MoneyProps {
 }
 
 export function Money({ of, as = "charge", exact = false }: MoneyProps) {
-  const pico = picoOf(of);
+  const pico = toPico(of);
   if (exact) return <Amount pico={pico} />;
   if (as === "balance") return <Balance pico={pico} />;
   const whole = exactDollars(pico);
@@ -70,7 +70,7 @@ interface MoneyColumnParts<Row> extends Pick<Column<Row>, "title" | "from" | "cl
 /** A column of amounts with all digits and aligned decimal points, so that rows visibly add up. */
 export function moneyColumn<Row>(parts: MoneyColumnParts<Row>): Column<Row> {
   const { of, below, signed = false, total = false, ...column } = parts;
-  const amountsOf = (rows: Row[]): bigint[] => rows.map((row) => picoOf(of(row) ?? 0n));
+  const amountsOf = (rows: Row[]): bigint[] => rows.map((row) => toPico(of(row) ?? 0n));
   return {
     ...column,
     align: "right",
@@ -82,7 +82,7 @@ export function moneyColumn<Row>(parts: MoneyColumnParts<Row>): Column<Row> {
           <>
             {amount === undefined && <Skeleton className="inline-block h-4 w-14" />}
             {amount === null && <span className="text-ink-soft">–</span>}
-            {amount != null && <Amount pico={picoOf(amount)} atLeast={places} signed={signed} />}
+            {amount != null && <Amount pico={toPico(amount)} atLeast={places} signed={signed} />}
             {below?.(row)}
           </>
         );

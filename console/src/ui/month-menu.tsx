@@ -1,6 +1,6 @@
 /** A button with a menu of the last twelve months. Choosing a month downloads its PDF file. */
 import { useMutation } from "@tanstack/react-query";
-import { utcMonths } from "../utc.ts";
+import { listUtcMonths } from "../utc.ts";
 import { Button } from "./button.tsx";
 import { ChevronDown } from "./icons.tsx";
 import { Menu, MenuItem, MenuLabel } from "./menu.tsx";
@@ -20,7 +20,7 @@ export function MonthMenu({ save, children }: { save: (month: string) => Promise
       }
     >
       <MenuLabel>PDF, by UTC month</MenuLabel>
-      {utcMonths(Date.now(), MONTHS).map((month, back) => (
+      {listUtcMonths(Date.now(), MONTHS).map((month, back) => (
         <MenuItem key={month} onSelect={() => mutate(month)}>
           <span className="tabular-nums">{month}</span>
           {back === 0 && <span className="text-ink-soft">so far</span>}

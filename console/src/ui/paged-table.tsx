@@ -1,13 +1,13 @@
 /** A table whose rows load page by page, with its loading, error and empty states. */
 import type { InfiniteData, UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import type { Aged } from "../data/old-data.ts";
+import type { AgedQuery } from "../data/old-data.ts";
 import { LoadMore, type PagedQuery } from "./load-more.tsx";
-import { Loaded } from "./states.tsx";
+import { LoadedQuery } from "./loading-states.tsx";
 import { Table, type TableProps } from "./table.tsx";
 
 interface Props<Row> extends Omit<TableProps<Row>, "rows"> {
-  query: PagedQuery & Pick<UseQueryResult<InfiniteData<{ data: Row[] }>>, "data" | "error" | "refetch"> & Aged;
+  query: PagedQuery & Pick<UseQueryResult<InfiniteData<{ data: Row[] }>>, "data" | "error" | "refetch"> & AgedQuery;
   /** Shown in place of the rows if there are none. */
   empty: ReactNode;
   /** A button besides the retry button if loading failed. */
@@ -18,7 +18,7 @@ interface Props<Row> extends Omit<TableProps<Row>, "rows"> {
 
 export function PagedTable<Row>({ query, empty, action, above, ...table }: Props<Row>) {
   return (
-    <Loaded query={query} action={action}>
+    <LoadedQuery query={query} action={action}>
       {({ pages }) => {
         const rows = pages.flatMap(({ data }) => data);
         if (rows.length === 0) return empty;
@@ -30,6 +30,6 @@ export function PagedTable<Row>({ query, empty, action, above, ...table }: Props
           </>
         );
       }}
-    </Loaded>
+    </LoadedQuery>
   );
 }

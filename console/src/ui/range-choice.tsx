@@ -1,8 +1,8 @@
 /** The choice of the page's time range. It is part of the URL, so that it survives back, reload and sharing. */
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback } from "react";
-import { RANGE_WORDS, type TimeRange } from "../time-range.ts";
-import { Segmented } from "./segmented.tsx";
+import { RANGE_TEXTS, type TimeRange } from "../time-range.ts";
+import { SegmentedChoice } from "./segmented-choice.tsx";
 
 /** The range in the URL if it is one of `choices`, otherwise `otherwise`. `setRange` changes the URL. */
 export function useRange<Of extends TimeRange>(choices: readonly Of[], otherwise: Of): [Of, (range: Of) => void] {
@@ -23,10 +23,10 @@ interface Props<Of extends TimeRange> {
 }
 
 export const RangeChoice = <Of extends TimeRange>({ range, choices, onChange }: Props<Of>) => (
-  <Segmented
+  <SegmentedChoice
     label="Time range"
     value={range}
-    options={choices.map((value) => ({ value, label: value, title: RANGE_WORDS[value] }))}
+    options={choices.map((value) => ({ value, label: value, title: RANGE_TEXTS[value] }))}
     onChange={onChange}
   />
 );

@@ -1,7 +1,7 @@
 /** A dialog that renames an object. */
 import { Dialog, FormActions } from "./dialog.tsx";
 import { errorOfField, TextField } from "./field.tsx";
-import { Form, textOf } from "./form.tsx";
+import { Form, readTextField } from "./form.tsx";
 import { toast } from "./toast.tsx";
 
 interface Props {
@@ -21,7 +21,7 @@ interface Props {
 export function RenameDialog({ title, about, of: { id, name }, rename, onClose }: Props) {
   const submit = (fields: FormData): void =>
     rename.mutate(
-      { id, name: textOf(fields, "name").trim() },
+      { id, name: readTextField(fields, "name").trim() },
       {
         onSuccess: (renamed) => {
           onClose();

@@ -3,7 +3,7 @@
 import { useEffect, useEffectEvent } from "react";
 import { classes } from "./classes.ts";
 import { useDebounced } from "./debounce.ts";
-import { INPUT } from "./field.tsx";
+import { INPUT_CLASSES } from "./field.tsx";
 import { Search } from "./icons.tsx";
 
 interface Props {
@@ -32,7 +32,7 @@ export function SearchField({ label, placeholder, text, onText, onPause }: Props
         value={text}
         maxLength={200}
         onChange={({ target }) => onText(target.value)}
-        className={classes(INPUT, "pl-9")}
+        className={classes(INPUT_CLASSES, "pl-9")}
       />
     </div>
   );

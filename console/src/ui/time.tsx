@@ -1,7 +1,7 @@
 /** Shows a time in the local time zone, with UTC on hover. */
 import { useEffect, useMemo, useState } from "react";
 import { countText } from "../locale.ts";
-import { asDate, localDay, localMoment, shortMoment, sinceThen, span, utcMoment } from "../time.ts";
+import { asDate, formatDuration, formatTimeSince, localDay, localMoment, shortMoment, utcMoment } from "../time.ts";
 
 const TICK_MS = 30_000;
 
@@ -16,7 +16,7 @@ export function Time({ at, as = "short" }: TimeProps) {
   const now = useNow(as === "ago");
   const text =
     as === "ago"
-      ? sinceThen(at, now)
+      ? formatTimeSince(at, now)
       : as === "full"
         ? localMoment(at)
         : as === "day"
@@ -29,10 +29,10 @@ export function Time({ at, as = "short" }: TimeProps) {
   );
 }
 
-export const Span = ({ ms }: { ms: number | null }) => <span>{ms === null ? "–" : span(ms)}</span>;
+export const DurationText = ({ ms }: { ms: number | null }) => <span>{ms === null ? "–" : formatDuration(ms)}</span>;
 
-export const Count = ({ of }: { of: number }) => <span>{countText(of)}</span>;
-export const count = countText;
+export const CountText = ({ of }: { of: number }) => <span>{countText(of)}</span>;
+export const formatCount = countText;
 
 function useNow(ticking: boolean): number {
   const [now, setNow] = useState(Date.now);
@@ -45,9 +45,9 @@ function useNow(ticking: boolean): number {
 }
 
 /** The start of the current five minutes, hour or UTC day, for queries that may change only then. */
-export const useFiveMinutes = (): Date => useFloor(300_000);
-export const useThisHour = (): Date => useFloor(3_600_000);
-export const useToday = (): Date => useFloor(86_400_000);
+export const useFiveMinuteStart = (): Date => useFloor(300_000);
+export const useHourStart = (): Date => useFloor(3_600_000);
+export const useUtcDayStart = (): Date => useFloor(86_400_000);
 
 function useFloor(unitMs: number): Date {
   const floor = Math.floor(useNow(true) / unitMs) * unitMs;

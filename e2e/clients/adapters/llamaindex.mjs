@@ -29,8 +29,8 @@ export async function load() {
       for await (const chunk of stream) if (chunk.delta) return;
     },
     async structured(at, ask, schema) {
-      const responseFormat = { type: "json_schema", json_schema: { name: "number", schema, strict: true } };
-      const { message } = await new OpenAI(options(at, ask)).chat({ messages: messages(ask), responseFormat });
+      const toResponseFormat = { type: "json_schema", json_schema: { name: "number", schema, strict: true } };
+      const { message } = await new OpenAI(options(at, ask)).chat({ messages: messages(ask), toResponseFormat });
       return JSON.parse(message.content);
     },
     responses: (at, ask) => new OpenAIResponses(options(at, ask)).chat({ messages: messages(ask) }),

@@ -5,8 +5,8 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
-import { lastRecord } from "@tollgate/stage/ledger-check.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { readLastRecord } from "@tollgate/stage/ledger-check.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
 import { ConsoleClient } from "../../console-client.ts";
@@ -22,7 +22,7 @@ import {
 } from "../browser.ts";
 import { formatDollars, parseDollars } from "../money.ts";
 import { LONG_ANSWER, Playground, scriptMessage, waitForRecordAfter } from "../playground.ts";
-import { run, TOLLGATE } from "../programs.ts";
+import { runProgram, TOLLGATE_PROGRAM } from "../programs.ts";
 
 const SECRET = /tsk_live_\w{12}_\w{43}/;
 const CHECKOUT = /\/console\/credits\?purchase=(done|cancelled)&checkout=pay_[0-9a-z]{26}$/;
@@ -134,7 +134,7 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
       await download.path(),
     );
     const [, ...args] = check.trim().split(/\s+/);
-    assert.match(run(process.execPath, [TOLLGATE, ...args]), /: valid/);
+    assert.match(runProgram(process.execPath, [TOLLGATE_PROGRAM, ...args]), /: valid/);
 
     // The secret is shown only once, so the keys page does not contain it.
     await page.goto("/console/keys");
@@ -227,7 +227,7 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
     await page.getByText("Let me think.", { exact: true }).waitFor();
 
     const record = await eventually("the record", async () => {
-      const row = await lastRecord(platform);
+      const row = await readLastRecord(platform);
       return row.model === "reason-32b" && row;
     });
     assert.equal(reserved, formatDollars(BigInt(record.hold_pico)), "what it reserves was said to the last digit");
@@ -236,7 +236,7 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
   });
 
   test("the playground shows an answer while it is generated; when stopped, it shows the text so far and its cost", async () => {
-    const before = await lastRecord(platform);
+    const before = await readLastRecord(platform);
     await playground.say(scriptMessage(LONG_ANSWER));
     const part = playground.answer.filter({ hasText: /\w/ });
     await page.getByTestId("answer").nth(1).waitFor();

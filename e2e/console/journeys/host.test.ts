@@ -7,9 +7,9 @@ import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
-import { chat } from "@tollgate/stage/requests.ts";
-import { eventually, unlessHung } from "@tollgate/stage/wait.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { sendScriptedChat } from "@tollgate/stage/requests.ts";
+import { eventually, failIfHung } from "@tollgate/stage/wait.ts";
 import type { Locator, Page } from "playwright-core";
 import {
   type BrowserSession,
@@ -58,7 +58,7 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
   };
   /** Reads the output continuously, because a full pipe would block the program. */
   const untilPrinted = (child: ChildProcess, words: string): Promise<void> =>
-    unlessHung(
+    failIfHung(
       `it prints "${words}"`,
       new Promise((resolve, reject) => {
         let said = "";
@@ -113,7 +113,7 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
   });
 
   test("the earnings page shows a served request with its signed receipt", async () => {
-    const answer = await chat(platform, { text: "one two three" });
+    const answer = await sendScriptedChat(platform, { text: "one two three" });
     assert.equal(answer.status, 200, await answer.clone().text());
     const { id } = (await answer.json()) as { id: string };
     const requestId = id.replace("chatcmpl-", "req_");
@@ -158,11 +158,11 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
     await openNode();
     await page.getByRole("button", { name: "Pause" }).click();
     await page.getByText("Receives no requests until its host resumes it.").waitFor();
-    const refused = await chat(platform, { text: "nobody" });
+    const refused = await sendScriptedChat(platform, { text: "nobody" });
     assert.equal(refused.status, 503);
     await page.getByRole("button", { name: "Resume" }).click();
     await page.getByText("Connected and accepting requests.").waitFor();
-    await eventually("it serves", async () => (await chat(platform, { text: "again" })).status === 200);
+    await eventually("it serves", async () => (await sendScriptedChat(platform, { text: "again" })).status === 200);
   });
 
   test("a host renames a node, and is refused a name that is taken", async () => {
@@ -185,7 +185,7 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
     await page.getByRole("menuitem", { name: "Retire" }).click();
     const confirm = page.getByRole("button", { name: "Retire node" });
     await confirm.waitFor();
-    const stream = await chat(platform, { tokens: 100, delta_ms: 50 }, { stream: true });
+    const stream = await sendScriptedChat(platform, { tokens: 100, delta_ms: 50 }, { stream: true });
     const reader = stream.body?.getReader();
     let text = "";
     const more = async (): Promise<boolean> => {
@@ -197,7 +197,7 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
     while (!/"content":"[^"]/.test(text)) assert.ok(await more(), text);
     await confirm.click();
     await page.getByText("old barn is retired. Running requests complete.", { exact: true }).waitFor();
-    assert.equal((await chat(platform, { text: "nobody" })).status, 503);
+    assert.equal((await sendScriptedChat(platform, { text: "nobody" })).status, 503);
     while (await more());
     assert.ok(text.trimEnd().endsWith("data: [DONE]"), "the running request came to its own end");
     const [ran] = await platform.query<{ outcome: string }>(

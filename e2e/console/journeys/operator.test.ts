@@ -6,9 +6,9 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
-import { assertBalanced, readHostAccount, untilCounted } from "@tollgate/stage/ledger-check.ts";
-import { chat, keepBusy } from "@tollgate/stage/requests.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { assertBalanced, readHostAccount, waitUntilCounted } from "@tollgate/stage/ledger-check.ts";
+import { keepBusy, sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
 import {
@@ -73,7 +73,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
   });
 
   test("the platform page shows four charts and the traffic of the time range in the URL, and runs a ledger check", async () => {
-    await untilCounted(platform);
+    await waitUntilCounted(platform);
     await page.goto("/console/operator?range=1h");
     const traffic = page.getByRole("table", { name: "Traffic by model" });
     await traffic.getByRole("row", { name: /tiny-3b/ }).waitFor();
@@ -98,7 +98,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
 
   test("an operator finds a builder's request by its ID with 1 click, and the look-up is in the audit log", async () => {
     const before = clicks();
-    const response = await chat(platform, { tokens: 5 });
+    const response = await sendScriptedChat(platform, { tokens: 5 });
     const [, suffix = ""] = /"id":"chatcmpl-(\w+)"/.exec(await response.text()) ?? [];
     await open("Find a request");
     await page.getByRole("searchbox", { name: "Find a request by ID" }).fill(`chatcmpl-${suffix}`);
@@ -147,7 +147,10 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
       await dialog.getByLabel("Reason").fill("a check");
       await dialog.getByRole("button", { name: verb, exact: true }).click();
       await page.getByRole("dialog", { name: "Local builder" }).getByText(state, { exact: true }).waitFor();
-      await eventually(`the key is answered ${status}`, async () => (await chat(platform, {})).status === status);
+      await eventually(
+        `the key is answered ${status}`,
+        async () => (await sendScriptedChat(platform, {})).status === status,
+      );
     }
   });
 
@@ -202,7 +205,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     await dialog.getByRole("button", { name: "Quarantine" }).click();
     await page.getByText("Quarantined by an operator: odd answers").first().waitFor();
     assert.equal(clicks() - before, 3);
-    const refused = await chat(platform, { text: "nobody" });
+    const refused = await sendScriptedChat(platform, { text: "nobody" });
     assert.equal(refused.status, 503, await refused.text());
     await hostPage.goto("/console/host");
     await hostPage.getByText("local-1 is quarantined").waitFor();
@@ -243,12 +246,12 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     await triggerReload(hostPage);
     await hostPage.getByRole("button", { name: "Resume" }).click();
     await hostPage.getByText("Connected and accepting requests.").waitFor();
-    await eventually("it serves", async () => (await chat(platform, { text: "back" })).status === 200);
+    await eventually("it serves", async () => (await sendScriptedChat(platform, { text: "back" })).status === 200);
   });
 
   test("an operator creates, exports and marks a payout as paid with 6 clicks; the ledger balances and the audit log has every action", async () => {
     // Waits until all requests are counted, so that no earnings arrive after the payout is created.
-    await untilCounted(platform);
+    await waitUntilCounted(platform);
     await closeDrawer();
     await hostPage.goto("/console/host/payouts");
     await hostPage.getByRole("button", { name: "Enter payout method" }).click();

@@ -1,6 +1,6 @@
 /** Creates the accounts of the lifelike platform: a builder who also hosts, other builders, and the host's machines. */
 
-import type { Platform } from "@tollgate/stage/dev.ts";
+import type { Platform } from "@tollgate/stage/dev-platform.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import type { Process } from "@tollgate/stage/process.ts";
 import { ConsoleClient } from "../../console-client.ts";
@@ -29,7 +29,7 @@ const INVITED = { email: "noor@example.com", role: "viewer" };
 
 const GIB = 1024 ** 3;
 const CARD = { maker: "nvidia", driver: "570.86" };
-export const MACHINES = [
+export const HOST_MACHINES = [
   {
     name: "attic",
     models: ["tiny-3b", "small-8b", "small-7b-alt", "embed-m3"],
@@ -122,7 +122,7 @@ async function newKey(person: ConsoleClient, name: string, operator: ConsoleClie
 /** Starts the machines. Replaces the hardware that each agent reported, because all of them run on the test machine. */
 async function startMachines(platform: Platform, person: ConsoleClient): Promise<Process[]> {
   const nodes: Process[] = [];
-  for (const { name, models, slots, hardware } of MACHINES) {
+  for (const { name, models, slots, hardware } of HOST_MACHINES) {
     const { secret: token } = await person.send<{ secret: string }>("POST", "host-tokens", { name });
     const own = { ...platform, ready: { ...platform.ready, host_token: token } };
     nodes.push(await startNode(own, { name, model: models.join(","), slots }));

@@ -3,11 +3,11 @@
  * order. Only their times change, and with them their IDs (which contain the time) and the hourly sums. The database's
  * triggers normally forbid that; they are disabled in this transaction.
  */
-import type { Platform } from "@tollgate/stage/dev.ts";
+import type { Platform } from "@tollgate/stage/dev-platform.ts";
 import { recomputePerformance } from "./recompute-performance.ts";
 import { createRandom } from "./traffic.ts";
 
-export const DAYS = 30;
+export const PAST_DAYS = 30;
 const HOUR_MS = 3_600_000;
 /** The newest request is at least this old, so that none ends in the future. */
 const NEWEST_MS = 40_000;
@@ -79,7 +79,7 @@ export async function moveIntoPast(platform: Platform, eras: Era[]): Promise<voi
   await query(
     `update account_event set ${earlier("at")} where email not in (select email from account_invitation where accepted_at is null)`,
   );
-  await recomputePerformance(query, DAYS);
+  await recomputePerformance(query, PAST_DAYS);
   await query("update transfer set position = overlay(id::text placing left(uuid_floor(at)::text, 13) from 1)::uuid");
   for (const table of GUARDED) await query(`alter table ${table} enable trigger user`);
   await query("commit");
@@ -112,7 +112,7 @@ async function sampleAgain(query: Platform["query"]): Promise<void> {
      select model, hour, 60, 60 - case when model = $2 and hour = date_trunc('hour', now() - make_interval(hours => $3)) then $4 else 0 end, 240, 60
        from (select distinct model from model_minute) models,
             generate_series(date_trunc('hour', now() - make_interval(days => $1)), now() - interval '1 hour', '1 hour') hour`,
-    [DAYS, OUTAGE.model, OUTAGE.hoursAgo, OUTAGE.minutes],
+    [PAST_DAYS, OUTAGE.model, OUTAGE.hoursAgo, OUTAGE.minutes],
   );
   await query(
     `insert into incident (model, kind, began_at, ended_at)

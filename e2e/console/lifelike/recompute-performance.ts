@@ -1,8 +1,8 @@
 /**
  * Recomputes the performance statistics of the moved requests, and writes samples of their nodes for the whole period.
  */
-import type { Platform } from "@tollgate/stage/dev.ts";
-import { MACHINES } from "./accounts.ts";
+import type { Platform } from "@tollgate/stage/dev-platform.ts";
+import { HOST_MACHINES } from "./accounts.ts";
 
 const PLATFORM = "00000000-0000-0000-0000-000000000000";
 /** The interval between two samples of a node. */
@@ -32,6 +32,6 @@ export async function recomputePerformance(query: Platform["query"], days: numbe
      union all
      select $2::uuid, grain, slot, samples, samples * count(*), samples * sum(slots), least(sum(busy), samples * sum(slots)), now()
        from seen group by grain, slot, samples`,
-    [days, PLATFORM, SAMPLE_MS, MACHINES.map(({ name }) => name), MACHINES.map(({ slots }) => slots)],
+    [days, PLATFORM, SAMPLE_MS, HOST_MACHINES.map(({ name }) => name), HOST_MACHINES.map(({ slots }) => slots)],
   );
 }

@@ -4,10 +4,10 @@
  * normal APIs and commands, and then moved into the past.
  */
 
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import type { ConsoleClient } from "../../console-client.ts";
 import { createAccounts, type DemoAccounts } from "./accounts.ts";
-import { DAYS, moveIntoPast } from "./move-into-past.ts";
+import { moveIntoPast, PAST_DAYS } from "./move-into-past.ts";
 import { LIMITED_KEY, sendTraffic } from "./traffic.ts";
 
 /** A number of requests, followed by an action (`deed`). All are moved into the past, the action to `hoursAgo`. */
@@ -54,7 +54,7 @@ export async function openLifelikePlatform(): Promise<LifelikePlatform> {
 
 async function live(platform: Platform, cast: DemoAccounts): Promise<void> {
   const { operator, person } = cast;
-  const eras = [{ until: new Date(), hours: DAYS * 24 }];
+  const eras = [{ until: new Date(), hours: PAST_DAYS * 24 }];
   for (const [seed, { requests, hoursAgo, deed }] of ACTS.entries()) {
     await sendTraffic(platform, cast, { count: requests, seed });
     await deed(cast);

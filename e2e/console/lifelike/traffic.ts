@@ -3,7 +3,7 @@
  * sends the same requests.
  */
 
-import type { Platform } from "@tollgate/stage/dev.ts";
+import type { Platform } from "@tollgate/stage/dev-platform.ts";
 import { readText } from "@tollgate/stage/raw-http.ts";
 import type { DemoAccounts } from "./accounts.ts";
 

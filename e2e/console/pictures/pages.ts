@@ -1,6 +1,6 @@
 /** The list of pictures: which page each shows, what to wait for, and what to open on the page. */
 
-import type { Platform } from "@tollgate/stage/dev.ts";
+import type { Platform } from "@tollgate/stage/dev-platform.ts";
 import type { Page } from "playwright-core";
 import { signIn } from "../browser.ts";
 import { DEMO_USER } from "../lifelike/accounts.ts";
@@ -98,7 +98,7 @@ const OPERATOR: Chapter = {
   ],
 };
 
-export const CHAPTERS: Chapter[] = [OUTSIDE, BUILDER, OPERATOR];
+export const PICTURE_CHAPTERS: Chapter[] = [OUTSIDE, BUILDER, OPERATOR];
 
 /** Waits for the live chart's line, which needs some samples. */
 async function liveChart(page: Page): Promise<void> {

@@ -10,7 +10,7 @@ const ROUTES: Route[] = [consoleApi, publicApi].flatMap(({ tables }) =>
 );
 
 /** Returns the fields that do not match the declaration, each with its path; empty if all match. */
-export function findMismatches(recorded: RecordedResponse): string[] {
+export function findDeclarationMismatches(recorded: RecordedResponse): string[] {
   const [method, address = ""] = recorded.request.split(" ");
   const { pathname, searchParams } = new URL(address, "http://gateway");
   const route = routeOf(`${method} ${pathname}`);

@@ -3,8 +3,8 @@
  * looks used for a month, runs every tour (a visit of pages) on it in a browser, and writes the responses into
  * `recorded/`.
  */
-import { untilCounted } from "@tollgate/stage/ledger-check.ts";
-import { chat } from "@tollgate/stage/requests.ts";
+import { waitUntilCounted } from "@tollgate/stage/ledger-check.ts";
+import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { buildConsole } from "../browser.ts";
 import { DEMO_USER } from "../lifelike/accounts.ts";
 import { type LifelikePlatform, openLifelikePlatform } from "../lifelike/stage.ts";
@@ -26,8 +26,8 @@ try {
 /** Adds states that change many pages: a budget nearly used and one used up, an ended incident and an ongoing one. */
 async function addTroubles({ platform, cast }: LifelikePlatform): Promise<void> {
   const key = cast.keys.get(LIMITED_KEY.key) as string;
-  await (await chat({ ready: { ...platform.ready, api_key: key } }, { tokens: 40 })).text();
-  await untilCounted(platform);
+  await (await sendScriptedChat({ ready: { ...platform.ready, api_key: key } }, { tokens: 40 })).text();
+  await waitUntilCounted(platform);
   await platform.query(
     `select key_budget_set(k.account_id, k.id, 1, spent * 6 / 5)
        from api_key k, lateral (select sum(charge_pico)::bigint as spent from usage_hour u

@@ -1,7 +1,7 @@
 /** Runs tours on a running platform and writes the API responses. */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import type { ReadyFile } from "@tollgate/stage/dev.ts";
+import type { ReadyFile } from "@tollgate/stage/dev-platform.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { openBrowser, openSecondUser, openSession } from "../browser.ts";
 import { DEMO_USER } from "../lifelike/accounts.ts";

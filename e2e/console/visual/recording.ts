@@ -31,7 +31,7 @@ export interface RecordedResponse {
 /** The recorded responses by their file paths in the folder. */
 type Recording = Map<string, RecordedResponse>;
 
-export const readMoment = (): Date => new Date(JSON.parse(readFileSync(MOMENT, "utf8")).at);
+export const readRecordingTime = (): Date => new Date(JSON.parse(readFileSync(MOMENT, "utf8")).at);
 
 export function readRecording(): Recording {
   const files = globSync("*/*.json", { cwd: RECORDING_FOLDER }).sort();

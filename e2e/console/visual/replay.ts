@@ -13,7 +13,7 @@ import type { Status } from "../../../gateway/src/site/status/document.ts";
 import { statusRoutes } from "../../../gateway/src/site/status/routes.ts";
 import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSecondUser } from "../browser.ts";
 import { checkFitOnEveryScreen, checkVisualsOnEveryScreen } from "./checks.ts";
-import { type RecordedEvent, type RecordedResponse, readMoment, readRecording } from "./recording.ts";
+import { type RecordedEvent, type RecordedResponse, readRecording, readRecordingTime } from "./recording.ts";
 import type { Tour } from "./tour.ts";
 
 export const TIME_ZONE = "UTC";
@@ -125,7 +125,7 @@ export function testTours(subject: string, tours: Tour[]): void {
         const session = await openSecondUser(browser, { baseUrl, timeZone: TIME_ZONE });
         const { page, context } = session;
         await context.addCookies([{ name: ROLE_COOKIE, value: as, url: baseUrl }]);
-        await context.clock.setFixedTime(readMoment());
+        await context.clock.setFixedTime(readRecordingTime());
         const touring = {
           browser: session,
           page,

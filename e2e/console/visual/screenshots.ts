@@ -9,7 +9,7 @@ import type { Page } from "playwright-core";
 import { buildConsole, openBrowser, openSecondUser } from "../browser.ts";
 import { SCREENS } from "./checks.ts";
 import { ALL_PAGES } from "./pages.ts";
-import { readMoment } from "./recording.ts";
+import { readRecordingTime } from "./recording.ts";
 import { ROLE_COOKIE, startReplay, TIME_ZONE } from "./replay.ts";
 import { waitForPage } from "./tour.ts";
 
@@ -26,7 +26,7 @@ try {
       const session = await openSecondUser(browser, { baseUrl: replay.baseUrl, timeZone: TIME_ZONE, still: true });
       const { page, context } = session;
       await context.addCookies([{ name: ROLE_COOKIE, value: as, url: replay.baseUrl }]);
-      await context.clock.setFixedTime(readMoment());
+      await context.clock.setFixedTime(readRecordingTime());
       const name = `${as}${stop.path.replaceAll(/\W+/g, "-")}`;
       try {
         await replay.unlessMissing(async () => {

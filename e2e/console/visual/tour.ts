@@ -41,7 +41,7 @@ export async function waitForPage(page: Page, { heading, there }: TourStop): Pro
 }
 
 /** Checks each page of the console, and again after `open` has opened further parts. */
-export async function visitAll({ browser, page, check }: TourContext, stops: TourStop[]): Promise<void> {
+export async function visitPages({ browser, page, check }: TourContext, stops: TourStop[]): Promise<void> {
   for (const [index, stop] of stops.entries()) {
     const { path, open } = stop;
     // Uses the smallest screen for dialogs and drawers, where something is most likely to cover them.

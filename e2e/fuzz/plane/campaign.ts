@@ -3,20 +3,20 @@
  * responses are checked.
  */
 
-import { pause } from "@tollgate/stage/nodes/pace.ts";
+import { pauseFor } from "@tollgate/stage/nodes/pace.ts";
 import type { RawNode } from "@tollgate/stage/nodes/raw-node.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { Random } from "../random.ts";
 import type { Target } from "../target.ts";
 import {
   type Answer,
-  ask,
   BAIT_MODEL,
   judgeBait,
   judgeHonest,
   type KnownText,
   makeBaitBody,
   makeKnownTexts,
+  sendChatRequest,
 } from "./clients.ts";
 import { CONNECTION_ATTACKS } from "./connection-attacks.ts";
 import { type Message, makeMessage } from "./frames.ts";
@@ -57,7 +57,7 @@ export async function learnTokenCounts(seed: number, target: Target): Promise<Kn
   const texts = makeKnownTexts(new Random(seed, KNOWN_SEED_INDEX));
   return Promise.all(
     texts.map(async ({ text, body }) => {
-      const { status, text: got, usage } = await ask(target, body);
+      const { status, text: got, usage } = await sendChatRequest(target, body);
       if (status !== 200 || got !== text) throw new Error(`before the run, ${status}: ${got}`);
       return { text, body, usage };
     }),
@@ -140,7 +140,7 @@ async function honestClient(
 ): Promise<void> {
   for (let i = first; !isOver(); i++) {
     const due = known[i % known.length] as KnownText;
-    const answer = await ask(target, due.body);
+    const answer = await sendChatRequest(target, due.body);
     note(tally, answer, judgeHonest(due, answer));
     tally.honest += 1;
   }
@@ -153,11 +153,11 @@ async function baitClient(
   isOver: () => boolean,
 ): Promise<void> {
   while (!isOver()) {
-    const answer = await ask(target, makeBaitBody(random));
+    const answer = await sendChatRequest(target, makeBaitBody(random));
     note(tally, answer, judgeBait(answer));
     count(tally.bait, answer.code ?? String(answer.status));
     // Pauses after an error such as a missing slot, to limit the rate of requests.
-    if (answer.status !== 200) await pause(20);
+    if (answer.status !== 200) await pauseFor(20);
   }
 }
 

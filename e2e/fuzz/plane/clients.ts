@@ -6,7 +6,7 @@
 import { readText } from "@tollgate/stage/raw-http.ts";
 import type { Random } from "../random.ts";
 import type { Target } from "../target.ts";
-import { FOREIGN_MARK } from "./frames.ts";
+import { FOREIGN_OUTPUT_WORD } from "./frames.ts";
 
 export interface Answer {
   status: number;
@@ -30,7 +30,7 @@ interface Content {
   vendor_reasoning_content?: string;
 }
 
-export async function ask(target: Target, body: object): Promise<Answer> {
+export async function sendChatRequest(target: Target, body: object): Promise<Answer> {
   const response = await fetch(`http://127.0.0.1:${target.port}/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${target.key}`, "content-type": "application/json" },
@@ -91,7 +91,7 @@ const BAIT_CODES = ["upstream_failed", "upstream_stall", "no_capacity", "rate_li
 
 export function judgeBait(answer: Answer): string | undefined {
   const { status, id, text, code } = answer;
-  if (text.includes(FOREIGN_MARK))
+  if (text.includes(FOREIGN_OUTPUT_WORD))
     return `a client read what was made for another's job: ${JSON.stringify(text.slice(0, 200))}`;
   const suffix = id?.slice(id.indexOf("-") + 1);
   const strange = [...text.matchAll(/\[([0-9a-z]{26})\]/g)].find(([, mark]) => mark !== suffix);

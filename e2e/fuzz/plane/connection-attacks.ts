@@ -1,5 +1,5 @@
 /** A node's attacks below its frames: on the protocol of NATS and on the connection. */
-import { pause } from "@tollgate/stage/nodes/pace.ts";
+import { pauseFor } from "@tollgate/stage/nodes/pace.ts";
 import type { RawNode } from "@tollgate/stage/nodes/raw-node.ts";
 import type { Random } from "../random.ts";
 
@@ -40,11 +40,11 @@ export const CONNECTION_ATTACKS: { kind: string; weight: number; commit: Misdeed
       const text = `PUB tg.s.${node.id} 20\r\n${random.word(20)}\r\n`;
       for (let at = 0; at < text.length; at += 7) {
         await say(node, text.slice(at, at + 7));
-        await pause(1);
+        await pauseFor(1);
       }
     },
   },
-  { kind: "line: pause", weight: 2, commit: (random) => pause(random.between(1, 20)) },
+  { kind: "line: pause", weight: 2, commit: (random) => pauseFor(random.between(1, 20)) },
   {
     kind: "line: broken",
     weight: 1,

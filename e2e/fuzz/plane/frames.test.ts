@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decode, FrameError } from "../../../protocol/src/codec.ts";
+import { decodeFrame, FrameError } from "../../../protocol/src/codec.ts";
 import { Random } from "../random.ts";
 import { type Answer, judgeBait, judgeHonest } from "./clients.ts";
-import { FOREIGN_MARK, makeMessage, type NodeSituation } from "./frames.ts";
+import { FOREIGN_OUTPUT_WORD, makeMessage, type NodeSituation } from "./frames.ts";
 
 const OWN = "06dfk3zq9v8n2x4m7t1c5w0rbe";
 
@@ -32,7 +32,7 @@ test("the setting readable generates only well-formed frames; the setting any al
     let count = 0;
     for (let index = 0; index < 2_000; index++) {
       try {
-        decode(makeMessage(new Random(1, index), situation(), frames).payload);
+        decodeFrame(makeMessage(new Random(1, index), situation(), frames).payload);
         count += 1;
       } catch (error) {
         if (!(error instanceof FrameError)) throw error;
@@ -50,7 +50,7 @@ test("the fuzz checks report another request's output, wrong texts, wrong token 
   const answer = { status: 200, id: `chatcmpl-${OWN}`, text: `[${OWN}]`, code: undefined, usage };
   assert.equal(judgeBait(answer), undefined);
   const bad: Partial<Answer>[] = [
-    { text: `x${FOREIGN_MARK}` },
+    { text: `x${FOREIGN_OUTPUT_WORD}` },
     { text: "[16dfk3zq9v8n2x4m7t1c5w0rbe]" },
     { status: 500, code: "internal_error" },
     { status: 418 },

@@ -5,14 +5,14 @@
  */
 
 import type { OpenJob } from "@tollgate/stage/nodes/raw-node.ts";
-import { encode } from "../../../protocol/src/codec.ts";
-import type { Channel, Frame } from "../../../protocol/src/frames.ts";
-import { anyValue, hostileText } from "../hostile.ts";
+import { encodeFrame } from "../../../protocol/src/codec.ts";
+import type { Frame, OutputChannel } from "../../../protocol/src/frames.ts";
 import { RawJson } from "../json.ts";
 import type { Random } from "../random.ts";
+import { drawRandomValue, drawTrickyText } from "../tricky-values.ts";
 
 /** This word is in all output sent for other nodes' jobs. No client may ever receive it. */
-export const FOREIGN_MARK = "evil";
+export const FOREIGN_OUTPUT_WORD = "evil";
 
 export interface NodeSituation {
   node: string;
@@ -51,7 +51,7 @@ const RECIPES: { kind: string; weight: number; make: Recipe }[] = [
   {
     kind: "state",
     weight: 4,
-    make: (random, here) => state(here, encode({ kind: "state", state: anyState(random, here) })),
+    make: (random, here) => state(here, encodeFrame({ kind: "state", state: anyState(random, here) })),
   },
   { kind: "state, sane", weight: 2, make: (_random, here) => state(here, saneState(here)) },
   { kind: "state, damaged", weight: 5, make: (random, here) => state(here, damage(random, saneState(here))) },
@@ -83,7 +83,7 @@ export function makeMessage(random: Random, situation: NodeSituation, frames: "a
 }
 
 function toGateway({ gateway, node }: NodeSituation, frame: Uint8Array | Sendable): Omit<Message, "kind"> {
-  const payload = frame instanceof Uint8Array ? frame : encode(frame);
+  const payload = frame instanceof Uint8Array ? frame : encodeFrame(frame);
   return { subject: `tg.g.${gateway}.${node}`, payload };
 }
 
@@ -110,11 +110,11 @@ function done(jobs: OpenJob[], open: OpenJob): Sendable {
   return { kind: "done", job: open.job, seq: open.seq, finish: "stop" };
 }
 
-const channelOf = (random: Random): Channel => (random.chance(0.1) ? "reasoning" : "answer");
+const channelOf = (random: Random): OutputChannel => (random.chance(0.1) ? "reasoning" : "answer");
 
 /** Output that contains its job's ID, because a client may only receive output of its own request. */
 function deltaOf(random: Random, open: OpenJob) {
-  const text = `[${open.job.slice(0, 26)}]${random.chance(0.2) ? hostileText(random).toWellFormed() : ""}`;
+  const text = `[${open.job.slice(0, 26)}]${random.chance(0.2) ? drawTrickyText(random).toWellFormed() : ""}`;
   return { job: open.job, seq: open.seq++, channel: channelOf(random), text };
 }
 
@@ -169,12 +169,12 @@ function foreign(random: Random, { foreign: jobs }: NodeSituation): AimedAt {
   const from = running.length > 0 && random.chance(0.8) ? running : jobs;
   if (from.length === 0) return unknown(random);
   const { job, seq } = random.pick(from);
-  return { job, text: FOREIGN_MARK, seq };
+  return { job, text: FOREIGN_OUTPUT_WORD, seq };
 }
 
 const unknown = (random: Random): AimedAt => ({
   job: `${random.word(26)}-${random.word(2, "0123456789")}`,
-  text: FOREIGN_MARK,
+  text: FOREIGN_OUTPUT_WORD,
 });
 
 const anyJob = (random: Random, here: NodeSituation): AimedAt => random.pick([own, foreign, unknown])(random, here);
@@ -183,7 +183,7 @@ function anyState(random: Random, { models }: NodeSituation) {
   const many = random.times(0, random.pick([2, 250]), () => random.word(random.between(1, 40)));
   return {
     protocol: random.pick(["1.0", "1.1", "1.2", "1.999"]),
-    agent: hostileText(random).slice(0, 60).toWellFormed(),
+    agent: drawTrickyText(random).slice(0, 60).toWellFormed(),
     slots: random.pick([0, 1, 4, 8, 4096]),
     busy: random.pick([0, 0, 1, 4096]),
     models: [...models, ...many],
@@ -192,7 +192,7 @@ function anyState(random: Random, { models }: NodeSituation) {
 }
 
 const saneState = ({ models }: NodeSituation): Buffer =>
-  encode({
+  encodeFrame({
     kind: "state",
     state: { protocol: "1.0", agent: "fuzz", slots: 8, busy: 0, models: [...models], draining: false },
   });
@@ -200,7 +200,7 @@ const saneState = ({ models }: NodeSituation): Buffer =>
 /** Returns the bytes of a frame whose text contains no job ID: a damaged ID could look like that of another job. */
 function bytesOf(random: Random, here: NodeSituation): Buffer {
   const { job, text } = anyJob(random, here);
-  return encode(anyStep(random, { job, text: text === FOREIGN_MARK ? FOREIGN_MARK : "x" }));
+  return encodeFrame(anyStep(random, { job, text: text === FOREIGN_OUTPUT_WORD ? FOREIGN_OUTPUT_WORD : "x" }));
 }
 
 /** Changes, cuts, inserts or repeats bytes of a valid frame. */
@@ -224,7 +224,9 @@ function damage(random: Random, bytes: Buffer): Buffer {
 }
 
 function anyJson(random: Random, kind: number): Buffer {
-  const value = JSON.stringify(anyValue(random), (_key, held) => (held instanceof RawJson ? Number(held.text) : held));
+  const value = JSON.stringify(drawRandomValue(random), (_key, held) =>
+    held instanceof RawJson ? Number(held.text) : held,
+  );
   return Buffer.concat([Buffer.of(1, kind), Buffer.from(value ?? "")]);
 }
 
@@ -247,7 +249,7 @@ function gatewaysOwn(random: Random, here: NodeSituation): Sendable {
 function vectors(random: Random, { job }: AimedAt): Buffer {
   const width = random.pick([1, 4, 1024]);
   const values = new Float32Array(width * random.between(1, 4)).fill(0.25);
-  const bytes = encode({
+  const bytes = encodeFrame({
     kind: "vectors",
     job,
     seq: random.between(0, 2),
@@ -274,11 +276,12 @@ function huge(random: Random, here: NodeSituation): Buffer {
   const makers: (() => Buffer)[] = [
     () => Buffer.alloc(random.pick([512 * 1024, 512 * 1024 + 1, 1024 * 1024]), 1),
     () =>
-      encode({
+      encodeFrame({
         kind: "deltas",
         deltas: Array.from({ length: 1024 }, (_, seq) => ({ job, seq, channel: "answer", text })),
       }),
-    () => encode({ kind: "vectors", job, seq: 0, first: 0, width: 1024, values: new Float32Array(64 * 1024).fill(1) }),
+    () =>
+      encodeFrame({ kind: "vectors", job, seq: 0, first: 0, width: 1024, values: new Float32Array(64 * 1024).fill(1) }),
     () => Buffer.concat([Buffer.of(1, 23), Buffer.from(`"${"x".repeat(500_000)}"`)]),
     () => Buffer.concat([Buffer.of(1, 23), Buffer.from(`[${"0,".repeat(240_000)}0]`)]),
   ];

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { formatPlaneTally } from "./campaign.ts";
+import { findViolations, runCampaign } from "./complete-run.ts";
 import { openPlanePlatform, type PlanePlatform } from "./plane-platform.ts";
-import { findViolations, runCampaign } from "./whole-run.ts";
 
 const FRAMES = 10_000;
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { RawNode } from "@tollgate/stage/nodes/raw-node.ts";
 import type { ProcessStage } from "@tollgate/stage/stage.ts";
 import { parseId } from "../../../gateway/src/base/ids.ts";
-import { assertIntact, type FuzzPlatform, openFuzzPlatform } from "../fuzz-platform.ts";
+import { assertPlatformIntact, type FuzzPlatform, openFuzzPlatform } from "../fuzz-platform.ts";
 import { INSPECTOR_OPTION, MemoryProbe } from "../memory.ts";
 import type { Tally } from "./campaign.ts";
 import { BAIT_MODEL, HONEST_MODEL } from "./clients.ts";
@@ -24,7 +24,9 @@ export interface PlanePlatform extends FuzzPlatform {
 
 /** `load`: URLs of modules that the gateway loads before its own code. */
 export async function openPlanePlatform({ load = [] }: { load?: string[] } = {}): Promise<PlanePlatform> {
-  const loaded = [new URL("./lift-bounds.ts", import.meta.url).href, ...load].map((url) => `--import ${url}`);
+  const loaded = [new URL("./lift-malformed-frame-limits.ts", import.meta.url).href, ...load].map(
+    (url) => `--import ${url}`,
+  );
   const honest = { models: [HONEST_MODEL], slots: SLOTS };
   const fuzzed = await openFuzzPlatform([honest, honest], { NODE_OPTIONS: [INSPECTOR_OPTION, ...loaded].join(" ") });
   const { stage } = fuzzed;
@@ -55,7 +57,7 @@ export async function openPlanePlatform({ load = [] }: { load?: string[] } = {})
 
 /** Checks that every answer was charged with the token counts that the client got. */
 async function assertCharged(stage: ProcessStage, { counted, findings }: Tally): Promise<void> {
-  await assertIntact(stage);
+  await assertPlatformIntact(stage);
   const rows = await stage.query<{ id: string; prompt_tokens: number; completion_tokens: number; charge: string }>(
     `select id, prompt_tokens, completion_tokens,
             -- An answer without one token that no other node confirmed is free.

@@ -3,10 +3,10 @@
  * same seed makes the same frames, but their jobs depend on when the gateway offers jobs.
  */
 import { parseArgs } from "node:util";
-import { formatMemory, type Memory } from "../memory.ts";
+import { formatMemory, type MemoryUse } from "../memory.ts";
 import { formatPlaneTally } from "./campaign.ts";
+import { findViolations, runCampaign } from "./complete-run.ts";
 import { openPlanePlatform } from "./plane-platform.ts";
-import { findViolations, runCampaign } from "./whole-run.ts";
 
 const { values } = parseArgs({
   options: {
@@ -27,7 +27,7 @@ const fuzzed = await openPlanePlatform();
 let wrong: string[] = [];
 try {
   const seconds = (): string => `${Math.round(process.uptime())} s`;
-  const tell = (sent: number, memory: Memory): void =>
+  const tell = (sent: number, memory: MemoryUse): void =>
     console.log(`${sent} of ${frames}, ${seconds()}, ${formatMemory(memory)}`);
   const run = await runCampaign(fuzzed, { frames, seed, tell });
   console.log(`\n${formatPlaneTally(run.tally)}\n`);

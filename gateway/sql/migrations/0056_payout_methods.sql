@@ -17,4 +17,4 @@ create table payout_method (
 -- The masked method at the time the line was marked as paid. Null: it was paid before, or the host had none.
 alter table payout add column paid_to text check (length(paid_to) between 1 and 100);
 
--- functions: a8a2bff9d87d97c1bf3864443417bfc93cbe89fb3d0641b524e71cd0e856b2d0
+-- functions: d99c55ec0ccbe3ac7c7f68076d1ff10cf17a8bfac99ef9e2d95ba75f38e509c6

@@ -1,5 +1,5 @@
 /** Builder and host accounts with their owners. Balances are in the ledger. */
-import { ACCOUNTS_MAX } from "@tollgate/api/bounds.ts";
+import { ACCOUNTS_PER_IDENTITY_MAX } from "@tollgate/api/bounds.ts";
 import { ROLES } from "@tollgate/api/roles.ts";
 import type pg from "pg";
 import { z } from "zod";
@@ -44,7 +44,7 @@ export function openAccounts(options: { pool: pg.Pool; newId: NewId }): Accounts
         if (owner === undefined) return "nobody";
         const count = "select count(*)::integer as accounts from account_owner where identity_id = $1";
         const owned = await queryRow(client, Owned, count, [owner.id]);
-        if ((owned?.accounts ?? 0) >= ACCOUNTS_MAX) return "too_many";
+        if ((owned?.accounts ?? 0) >= ACCOUNTS_PER_IDENTITY_MAX) return "too_many";
         const id = await insertAccount(client, { id: newId(), ...account });
         await addOwner(client, owner.id, id);
         return id;

@@ -2,7 +2,7 @@
  * Sends emails to identities. They are sent in the background, so that response times do not reveal whether an address
  * is registered. They contain no names, because a stranger could choose a misleading one.
  */
-import { INVITATION_DAYS } from "@tollgate/api/bounds.ts";
+import { INVITATION_VALID_DAYS } from "@tollgate/api/bounds.ts";
 import type { Role } from "@tollgate/api/roles.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
@@ -87,7 +87,7 @@ export function openEmails({ mail, log, origin }: EmailsOptions): Emails {
         text: lines(
           `${by} invited you to join an account on Tollgate as ${ROLE_WORDS[role]}. To see the account and accept the invitation, open:`,
           link("join", token),
-          `The link works once, for ${INVITATION_DAYS} days, and only if you sign in or sign up with this email address. If you did not expect this invitation, ignore this email.`,
+          `The link works once, for ${INVITATION_VALID_DAYS} days, and only if you sign in or sign up with this email address. If you did not expect this invitation, ignore this email.`,
         ),
       }),
     payoutMethodChanged: (to, { accountId, label, by, at }) =>

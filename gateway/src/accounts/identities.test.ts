@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { scryptSync } from "node:crypto";
 import { after, before, test } from "node:test";
-import { ACCOUNTS_MAX } from "@tollgate/api/bounds.ts";
+import { ACCOUNTS_PER_IDENTITY_MAX } from "@tollgate/api/bounds.ts";
 import { systemClock } from "../base/clock.ts";
 import { creationTimeMsOf, newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
@@ -253,13 +253,13 @@ test("the accounts of an identity are listed once each, oldest first", async () 
 
 test("opening an account creates its ledger account, and concurrent requests cannot exceed the limit of accounts", async () => {
   const id = await make("many@example.test");
-  const asked = Array.from({ length: ACCOUNTS_MAX + 5 }, (_, i) =>
+  const asked = Array.from({ length: ACCOUNTS_PER_IDENTITY_MAX + 5 }, (_, i) =>
     identities.openAccount(id, { kind: i % 2 === 0 ? "builder" : "host", name: `Account ${i}` }),
   );
   const refused = (await Promise.all(asked)).filter((account) => account === "too_many");
   assert.equal(refused.length, 5);
   const owned = await identities.accountsOf(id);
-  assert.equal(owned.length, ACCOUNTS_MAX);
+  assert.equal(owned.length, ACCOUNTS_PER_IDENTITY_MAX);
   const books = await database.pool.query("select from ledger_account where id = any($1)", [owned.map((a) => a.id)]);
-  assert.equal(books.rowCount, ACCOUNTS_MAX);
+  assert.equal(books.rowCount, ACCOUNTS_PER_IDENTITY_MAX);
 });

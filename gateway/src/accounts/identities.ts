@@ -2,7 +2,7 @@
  * The interface for identities: people who sign in to the console, their sessions and accounts. Only code behind this
  * interface uses better-auth, the sign-in library.
  */
-import { ACCOUNTS_MAX } from "@tollgate/api/bounds.ts";
+import { ACCOUNTS_PER_IDENTITY_MAX } from "@tollgate/api/bounds.ts";
 import type pg from "pg";
 import type { NewId, Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
@@ -202,7 +202,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
         await client.query("select from identity where id = $1 for update", [identityId]);
         const owned = (await findMemberships(client, identityId)).filter(({ role }) => role === "owner");
         if (owned.some(({ suspended }) => suspended)) return "account_suspended";
-        if (owned.length >= ACCOUNTS_MAX) return "too_many";
+        if (owned.length >= ACCOUNTS_PER_IDENTITY_MAX) return "too_many";
         const id = await insertAccount(client, { id: newId(), ...account });
         await addOwner(client, identityId, id);
         return { id, ...account, suspended: false, role: "owner" };

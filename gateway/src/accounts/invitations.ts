@@ -3,7 +3,7 @@
  * invited address. The database stores only a hash of the link's token.
  */
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
-import { INVITATION_DAYS, OPEN_INVITATIONS_MAX, TEAM_MAX } from "@tollgate/api/bounds.ts";
+import { INVITATION_VALID_DAYS, OPEN_INVITATIONS_MAX, TEAM_MEMBERS_MAX } from "@tollgate/api/bounds.ts";
 import { ROLES, type Role } from "@tollgate/api/roles.ts";
 import type pg from "pg";
 import { z } from "zod";
@@ -77,12 +77,12 @@ export function openInvitations(options: InvitationsOptions): Invitations {
         if (present === "owner" || (present !== undefined && role !== "owner")) return "already_in_team";
         await revokeInvitationsTo(client, accountId, to);
         const open = await client.query(`select from ${FROM} where v.account_id = $1 and ${IS_OPEN}`, [accountId]);
-        const isFull = (await teamSize(client, accountId)) >= TEAM_MAX && present === undefined;
+        const isFull = (await teamSize(client, accountId)) >= TEAM_MEMBERS_MAX && present === undefined;
         if (isFull || (open.rowCount ?? 0) >= OPEN_INVITATIONS_MAX) return "limit_reached";
         await client.query(
           `insert into account_invitation (id, account_id, email, role, token_hash, invited_by, expires_at)
            values ($1, $2, $3, $4, $5, $6, now() + make_interval(days => $7))`,
-          [id, accountId, to, role, hashOf(token), by.identityId, INVITATION_DAYS],
+          [id, accountId, to, role, hashOf(token), by.identityId, INVITATION_VALID_DAYS],
         );
         await recordTeamEvent(client, {
           id: newId(),

@@ -2,7 +2,7 @@
  * Manages the members of an account: joining by invitation, roles, leaving. An account keeps at least one owner. Owners
  * cannot leave while it owes money, because payouts deduct debts from the earnings of its owners.
  */
-import { ACCOUNTS_MAX, MEMBERSHIPS_MAX, TEAM_MAX } from "@tollgate/api/bounds.ts";
+import { ACCOUNTS_PER_IDENTITY_MAX, JOINED_ACCOUNTS_MAX, TEAM_MEMBERS_MAX } from "@tollgate/api/bounds.ts";
 import { ROLES, type Role } from "@tollgate/api/roles.ts";
 import type pg from "pg";
 import { z } from "zod";
@@ -197,8 +197,8 @@ export function openTeam({ pool, newId, attempts, invitations, verifyEmails }: T
         if (theirs.some((one) => one.role === "owner" && one.suspended)) return "account_suspended";
         const owned = theirs.filter((one) => one.role === "owner").length;
         const isFull =
-          (present === undefined && (await teamSize(client, account.id)) >= TEAM_MAX) ||
-          (role === "owner" ? owned >= ACCOUNTS_MAX : theirs.length - owned >= MEMBERSHIPS_MAX);
+          (present === undefined && (await teamSize(client, account.id)) >= TEAM_MEMBERS_MAX) ||
+          (role === "owner" ? owned >= ACCOUNTS_PER_IDENTITY_MAX : theirs.length - owned >= JOINED_ACCOUNTS_MAX);
         if (present !== "owner" && isFull) return "limit_reached";
         await client.query("update account_invitation set accepted_at = now() where id = $1", [offer.id]);
         if (present === "owner") return { ...account, role: present };

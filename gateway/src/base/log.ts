@@ -1,6 +1,6 @@
 /** Structured logs. Prompts, outputs and secrets are never passed to a logger. */
-import { readableStream } from "@tollgate/terminal/log-lines.ts";
-import { paint, wantsColours } from "@tollgate/terminal/text.ts";
+import { makeReadableLogStream } from "@tollgate/terminal/log-lines.ts";
+import { createPaint, wantsColours } from "@tollgate/terminal/text.ts";
 import pino from "pino";
 import type { Variables } from "./settings.ts";
 
@@ -23,7 +23,7 @@ export function logStream(
   env: Variables = { NO_COLOR: "1" },
 ): pino.DestinationStream | undefined {
   const isText = format === "text" || (format === "auto" && out.isTTY === true);
-  return isText ? readableStream(out, paint(wantsColours(out.isTTY === true, env))) : undefined;
+  return isText ? makeReadableLogStream(out, createPaint(wantsColours(out.isTTY === true, env))) : undefined;
 }
 
 /** A log on standard error, for commands that print their result to standard output. */

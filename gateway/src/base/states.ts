@@ -3,7 +3,7 @@
  * the API's package and exported again here. Words that only the database uses are declared here. db/state-constraints.test.ts
  * compares them with the database's constraints.
  */
-import type { NodeState } from "@tollgate/api/states.ts";
+import type { NodeState } from "@tollgate/api/enumerations.ts";
 
 export {
   ACCOUNT_KINDS,
@@ -12,7 +12,6 @@ export {
   BUILDER_NOTIFICATIONS,
   CHECK_METHODS,
   CHECK_VERDICTS,
-  type CheckFinding,
   type CheckMethod,
   DELIVERY_CHANNELS,
   DELIVERY_STATES,
@@ -39,13 +38,15 @@ export {
   PAYOUT_STATES,
   type PayoutMethodKind,
   type PayoutState,
-  type PublicCause,
+  type PlatformState,
+  type PublicIncidentCause,
   type QuarantineReason,
   REQUEST_OUTCOMES,
   RESERVE_TRANSFER_KINDS,
   type RequestOutcome,
   SCRIPT_ACCESS,
   type ScriptAccess,
+  type SpotCheckVerdict,
   TEAM_ACTIONS,
   type TeamAction,
   TOP_UP_FAILURES,
@@ -53,10 +54,9 @@ export {
   TRANSFER_KINDS,
   type TransferKind,
   UNFUNDED_REASONS,
-  type VerdictState,
   WITHHELD_REASONS,
   type WithheldReason,
-} from "@tollgate/api/states.ts";
+} from "@tollgate/api/enumerations.ts";
 
 /** The subjects of performance rollups: one account, one node, or the whole platform. */
 export const PERFORMANCE_SCOPES = ["account", "node", "platform"] as const;

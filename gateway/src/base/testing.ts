@@ -1,9 +1,9 @@
 /**
  * Test helpers: a clock that the test moves, one turn of the event loop, hosts' expected shares, and seeded randomness.
  */
-import { HandMovedClock } from "@tollgate/protocol/testing/manual-clock.ts";
+import { BaseManualClock } from "@tollgate/protocol/testing/manual-clock.ts";
 
-export { patientClock } from "@tollgate/protocol/testing/patient-clock.ts";
+export { timeoutFreeClock } from "@tollgate/protocol/testing/timeout-free-clock.ts";
 
 import type { Clock } from "./clock.ts";
 import { HOST_SHARE_PERCENT, type Pico, pico } from "./money.ts";
@@ -18,9 +18,9 @@ export const hostShareOf = (charge: bigint): Pico => pico((charge * BigInt(HOST_
  */
 export const waitOneTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-export type ManualClock = Clock & Pick<HandMovedClock, "advance" | "freeze">;
+export type ManualClock = Clock & Pick<BaseManualClock, "advance" | "freeze">;
 
-export const manualClock = (startMs = Date.UTC(2030, 0, 1)): ManualClock => new HandMovedClock(startMs);
+export const manualClock = (startMs = Date.UTC(2030, 0, 1)): ManualClock => new BaseManualClock(startMs);
 
 /** The Mulberry32 generator, which is random enough for tests. */
 export function seededRandom(seed: number): Random {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { runCommandLine } from "@tollgate/terminal/run-command-line.ts";
 import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
-import { assertFailure, exampleWords } from "@tollgate/terminal/testing/tables.ts";
+import { assertFailure, splitExampleWords } from "@tollgate/terminal/testing/tables.ts";
 import { explainFailure } from "./failures.ts";
 import { TOLLGATE_COMMANDS } from "./tollgate.ts";
 
@@ -73,7 +73,7 @@ for (const { name, env, flags, without } of ENVIRONMENTS) {
       if (without.includes(command)) continue;
       test(`tollgate ${command} fails with a one-line message`, async () => {
         const given = Object.entries(flags()).filter(([flag]) => known[flag] !== undefined);
-        const args = [...command.split(" "), ...exampleWords(example).filter((word) => word !== "--json")];
+        const args = [...command.split(" "), ...splitExampleWords(example).filter((word) => word !== "--json")];
         args.push(...given.flatMap(([flag, value]) => [`--${flag}`, value]));
         const terminal = new FakeTerminal();
         const code = await runCommandLine(TOLLGATE_COMMANDS, args, { terminal, env: env() }, explainFailure);

@@ -1,6 +1,6 @@
 /** One-line messages with a next step for configuration and database errors. */
 import { CommandError } from "@tollgate/terminal/errors.ts";
-import { type ExplainError, systemFailure } from "@tollgate/terminal/failure.ts";
+import { type ExplainError, explainSystemError } from "@tollgate/terminal/failure.ts";
 import type pg from "pg";
 import { ListenError } from "../base/listen-error.ts";
 import { ConfigError } from "../config.ts";
@@ -58,7 +58,7 @@ export async function assertReachable(pool: pg.Pool, from: string): Promise<void
       .catch((error) => (isStartupOptionsRefused(error) ? pool.query("select 1") : Promise.reject(error)));
   } catch (cause) {
     const { code, message } = cause as Error & { code?: string };
-    const reason = systemFailure(cause)?.message ?? (code === undefined ? message : `${message} (${code})`);
+    const reason = explainSystemError(cause)?.message ?? (code === undefined ? message : `${message} (${code})`);
     const next = REMEDIES[code ?? ""] ?? `check ${from}, and that PostgreSQL runs there`;
     throw new CommandError(`cannot connect to the database: ${reason}`, { next, cause });
   }

@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { type BaseCommandContext, type Command, type CommandInput, JSON_FLAG } from "@tollgate/terminal/command.ts";
 import { CommandError } from "@tollgate/terminal/errors.ts";
-import { systemFailure } from "@tollgate/terminal/failure.ts";
+import { explainSystemError } from "@tollgate/terminal/failure.ts";
 import { z } from "zod";
 import { verifyReceipt } from "../history/receipts.ts";
 
@@ -53,4 +53,4 @@ async function readJson(place: string): Promise<unknown> {
 
 /** Omits the message of `JSON.parse`, because it quotes the input. */
 const reasonOf = (cause: unknown): string =>
-  cause instanceof SyntaxError ? "it is not JSON" : (systemFailure(cause)?.message ?? (cause as Error).message);
+  cause instanceof SyntaxError ? "it is not JSON" : (explainSystemError(cause)?.message ?? (cause as Error).message);

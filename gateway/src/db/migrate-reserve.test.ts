@@ -12,7 +12,7 @@ import { newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
-import { patientClock } from "../base/testing.ts";
+import { timeoutFreeClock } from "../base/testing.ts";
 import { checkLedger } from "../ledger/check.ts";
 import { openLedger } from "../ledger/ledger.ts";
 import { createTestHold, createTestSettlement } from "../ledger/testing.ts";
@@ -32,7 +32,7 @@ test("migrating from schema 0038 keeps balances and entries, and sets granted cr
   t.after(close);
   const ledger = openLedger({
     pool,
-    clock: patientClock,
+    clock: timeoutFreeClock,
     gatewayId: "g",
     schema: { reached: (number) => (number <= 38 ? Promise.resolve() : new Promise(() => {})) },
   });

@@ -2,7 +2,7 @@
  * Reads the frames (messages) that nodes send about their attempts, checks their order, and passes output to the
  * request's sink.
  */
-import { decode, FrameError } from "@tollgate/protocol/codec.ts";
+import { decodeFrame, FrameError } from "@tollgate/protocol/codec.ts";
 import type { Delta, Frame, TimedDelta } from "@tollgate/protocol/frames.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
@@ -41,7 +41,7 @@ export class AttemptFrames {
     const { rates } = this.#options;
     if (nodeId === undefined || !rates.listensTo(nodeId)) return;
     try {
-      const frame = decode(payload);
+      const frame = decodeFrame(payload);
       const cost = idleFrameCost(payload.length, "deltas" in frame ? frame.deltas.length : 0);
       if (this.#isIdle(nodeId, frame) && !rates.count(nodeId, "idle", cost)) return;
       this.#receive(nodeId, frame);

@@ -2,9 +2,9 @@
  * Attempts in flight: sends a job to a node, watches its deadlines, and reports how the attempt ended.
  * attempt-frames.ts reads the node's frames, and attempt.ts has the rules as a table.
  */
-import { encode, encodeInParts } from "@tollgate/protocol/codec.ts";
-import { cutJob } from "@tollgate/protocol/jobs.ts";
-import { gatewayInbox, nodeSubject, senderOf } from "@tollgate/protocol/subjects.ts";
+import { encodeFrame, encodeJobInParts } from "@tollgate/protocol/codec.ts";
+import { splitJob } from "@tollgate/protocol/job-pieces.ts";
+import { gatewayInboxSubject, nodeSubject, sendingNodeOf } from "@tollgate/protocol/nats-subjects.ts";
 import type { CancelSignal } from "../base/cancel.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
@@ -98,8 +98,8 @@ export class Attempts {
       for (const frame of rest) plane.publish(nodeSubject(node.id), ...frame);
     };
     const frames = new AttemptFrames({ running, blame, rates: roster.rates, clock, log, accepted });
-    this.#unsubscribe = plane.subscribe(gatewayInbox(gatewayId), (subject, payload) =>
-      frames.hear(senderOf(subject), payload),
+    this.#unsubscribe = plane.subscribe(gatewayInboxSubject(gatewayId), (subject, payload) =>
+      frames.hear(sendingNodeOf(subject), payload),
     );
     roster.onGone((nodeId, by) => blame.gone(nodeId, by, running.on(nodeId)));
     roster.onState((nodeId, { busy }) => {
@@ -222,8 +222,8 @@ export class Attempts {
   ): Payload[] {
     try {
       const whole = { ...header, times: true, job, gateway: this.#options.gatewayId };
-      return cutJob(whole, body, { later }).map((frame) =>
-        frame.piece.length < APART_BYTES_MIN ? [encode(frame)] : encodeInParts(frame),
+      return splitJob(whole, body, { later }).map((frame) =>
+        frame.piece.length < APART_BYTES_MIN ? [encodeFrame(frame)] : encodeJobInParts(frame),
       );
     } catch (error) {
       ending();
@@ -267,7 +267,7 @@ export class Attempts {
   }
 
   #cancel(attempt: Attempt): void {
-    this.#options.plane.publish(nodeSubject(attempt.node.id), encode({ kind: "cancel", job: attempt.job }));
+    this.#options.plane.publish(nodeSubject(attempt.node.id), encodeFrame({ kind: "cancel", job: attempt.job }));
   }
 }
 

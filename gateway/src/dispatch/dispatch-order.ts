@@ -1,5 +1,5 @@
 /** A request as the dispatcher receives it, and the sink that receives the output of its attempts. */
-import type { Channel, JobBody, JobHeader } from "@tollgate/protocol/frames.ts";
+import type { JobBody, JobHeader, OutputChannel } from "@tollgate/protocol/frames.ts";
 import type { KeywordUse } from "@tollgate/protocol/json-schema.ts";
 
 export interface DispatchOrder {
@@ -28,7 +28,7 @@ export interface DispatchOrder {
 export interface DispatchSink {
   /** A node accepted. Output of an earlier attempt is discarded. Never called after output has reached the client. */
   begin(nodeId: string): void;
-  delta(channel: Channel, text: string): "more" | "enough" | "broken";
+  delta(channel: OutputChannel, text: string): "more" | "enough" | "broken";
   vectors(first: number, width: number, values: Float32Array): "more" | "broken";
   /** Receives the node's log probabilities for the tokens of a given answer. Undefined: not requested. */
   scored?(logprobs: readonly (number | null)[]): "more" | "broken";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
-import { encode } from "@tollgate/protocol/codec.ts";
+import { encodeFrame } from "@tollgate/protocol/codec.ts";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock, seededRandom, waitOneTurn } from "../base/testing.ts";
@@ -437,7 +437,7 @@ describe("dispatcher", () => {
       node.say({ kind: "accepted", job: jobs[nth] as string });
     }
     const [broken, other] = jobs as [string, string];
-    const whole = encode({ kind: "deltas", deltas: [{ job: broken, seq: 0, channel: "answer", text: "x" }] });
+    const whole = encodeFrame({ kind: "deltas", deltas: [{ job: broken, seq: 0, channel: "answer", text: "x" }] });
     // The malformed frame names no job. If it was output, the next frame of its job shows the gap.
     node.raw(Buffer.from([1, 19, 255]));
     node.raw(whole.subarray(0, -1));

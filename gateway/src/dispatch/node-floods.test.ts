@@ -1,8 +1,8 @@
 /** A node that sends more than allowed is disconnected, and neither the log nor memory grows without limit. */
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
-import { encode } from "@tollgate/protocol/codec.ts";
-import { nodeStateSubject } from "@tollgate/protocol/subjects.ts";
+import { encodeFrame } from "@tollgate/protocol/codec.ts";
+import { nodeStateSubject } from "@tollgate/protocol/nats-subjects.ts";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock, seededRandom, waitOneTurn } from "../base/testing.ts";
@@ -197,7 +197,7 @@ describe("limits on the messages that nodes may send", () => {
       ["late", (node) => node.say(foreign)],
       ["progress", (node, job) => node.say({ kind: "progress", job, fraction: 0.5 })],
       ["unknown", (node) => node.raw(Buffer.from([1, 99]))],
-      ["misplaced", (node) => node.raw(encode({ kind: "cancel", job: FOREIGN }))],
+      ["misplaced", (node) => node.raw(encodeFrame({ kind: "cancel", job: FOREIGN }))],
       ["empty", (node, job) => node.delta(job, seq++, "")],
     ];
     let seq = 0;

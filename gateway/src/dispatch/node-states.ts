@@ -2,9 +2,9 @@
  * Reads the states that nodes report, and asks for them. Looks up the node's record before a state is applied. A state
  * equal to the previous one is not decoded. Of changed states, a few per second are applied, and always the newest.
  */
-import { decode, FrameError } from "@tollgate/protocol/codec.ts";
+import { decodeFrame, FrameError } from "@tollgate/protocol/codec.ts";
 import type { NodeState } from "@tollgate/protocol/frames.ts";
-import { ALL_NODE_STATES, STATE_REQUEST, senderOf } from "@tollgate/protocol/subjects.ts";
+import { ALL_NODE_STATES_SUBJECT, STATE_REQUEST_SUBJECT, sendingNodeOf } from "@tollgate/protocol/nats-subjects.ts";
 import type { Clock } from "../base/clock.ts";
 import type { RateLimitedLog } from "../base/rate-limited-log.ts";
 import type { Plane } from "../plane/plane.ts";
@@ -58,9 +58,9 @@ export class NodeStates {
   constructor(options: NodeStatesOptions) {
     this.#options = options;
     const { plane, log } = options;
-    this.#unsubscribe = plane.subscribe(ALL_NODE_STATES, (subject, payload) => {
+    this.#unsubscribe = plane.subscribe(ALL_NODE_STATES_SUBJECT, (subject, payload) => {
       this.#receive(subject, payload).catch((error) => {
-        log.error("", { node: senderOf(subject), err: error }, "could not read a node's state");
+        log.error("", { node: sendingNodeOf(subject), err: error }, "could not read a node's state");
       });
     });
   }
@@ -79,7 +79,7 @@ export class NodeStates {
     }
     this.#asking = true;
     this.#askAgain = false;
-    this.#options.plane.publish(STATE_REQUEST, new Uint8Array(0));
+    this.#options.plane.publish(STATE_REQUEST_SUBJECT, new Uint8Array(0));
     this.#stopAsking = this.#options.clock.after(ASK_EVERY_MS, () => {
       this.#asking = false;
       if (this.#askAgain) this.ask();
@@ -106,7 +106,7 @@ export class NodeStates {
   }
 
   async #receive(subject: string, payload: Uint8Array): Promise<void> {
-    const id = senderOf(subject);
+    const id = sendingNodeOf(subject);
     // Counts the frame before it is decoded, so that excess frames cost very little.
     if (id === undefined || !this.#options.rates.count(id, "states")) return;
     const heard = this.#heard.get(id);
@@ -160,7 +160,7 @@ export class NodeStates {
   async #read(id: string, payload: Buffer): Promise<void> {
     let state: NodeState;
     try {
-      const frame = decode(payload);
+      const frame = decodeFrame(payload);
       if (frame.kind !== "state") return;
       state = frame.state;
     } catch (error) {

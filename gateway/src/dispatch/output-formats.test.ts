@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import type { Frame } from "@tollgate/protocol/frames.ts";
-import { JobJoiner } from "@tollgate/protocol/jobs.ts";
+import { JobJoiner } from "@tollgate/protocol/job-pieces.ts";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock, seededRandom, waitOneTurn } from "../base/testing.ts";

@@ -1,6 +1,6 @@
 /** A connected node: the state that it reports, limited by its node record and by the gateways' observations. */
 import type { NodeState, ScoringKind } from "@tollgate/protocol/frames.ts";
-import { ASSUMED_KEYWORDS } from "@tollgate/protocol/json-schema.ts";
+import { DEFAULT_SCHEMA_KEYWORDS } from "@tollgate/protocol/json-schema.ts";
 import { REFUSAL_PENALTIES } from "../base/node-thresholds.ts";
 import { mayReceiveRequests, type NodeRequirements } from "./node-index.ts";
 import type { NodeRecord } from "./node-records.ts";
@@ -40,7 +40,7 @@ export interface RosterNode {
 }
 
 /** The keywords that the agent's own start-up test proves, for agents that report no keywords. */
-const PROVEN: ReadonlySet<string> = new Set(ASSUMED_KEYWORDS);
+const PROVEN: ReadonlySet<string> = new Set(DEFAULT_SCHEMA_KEYWORDS);
 
 export function newRosterNode(id: string, nodeRecord: NodeRecord): RosterNode {
   return {

@@ -1,7 +1,12 @@
 /** For tests: a dispatch plane in memory, and fake nodes that the tests control. */
-import { decode, encode } from "@tollgate/protocol/codec.ts";
+import { decodeFrame, encodeFrame } from "@tollgate/protocol/codec.ts";
 import type { Frame } from "@tollgate/protocol/frames.ts";
-import { gatewaySubject, nodeStateSubject, nodeSubject, STATE_REQUEST } from "@tollgate/protocol/subjects.ts";
+import {
+  gatewaySubject,
+  nodeStateSubject,
+  nodeSubject,
+  STATE_REQUEST_SUBJECT,
+} from "@tollgate/protocol/nats-subjects.ts";
 import type { Dependency } from "../base/dependency.ts";
 import { joinPayload, type Plane, type PlaneOwnership } from "../plane/plane.ts";
 import type { DispatchSink } from "./dispatch-order.ts";
@@ -95,7 +100,7 @@ export class MemoryPlane implements Plane {
   }
   comeBack(): void {
     this.health.isAway = false;
-    this.publish(STATE_REQUEST, new Uint8Array(0));
+    this.publish(STATE_REQUEST_SUBJECT, new Uint8Array(0));
     for (const run of this.#back) run();
   }
   mint(): never {
@@ -125,7 +130,7 @@ export class FakeNode {
     this.#plane = plane;
     this.#gatewayId = options.gatewayId;
     plane.subscribe(nodeSubject(this.id), (_subject, payload) => {
-      const frame = decode(payload);
+      const frame = decodeFrame(payload);
       this.heard.push(frame);
       if (frame.kind !== "job") return;
       const nth = this.#jobs.push(frame.header.job);
@@ -155,11 +160,11 @@ export class FakeNode {
     const { json_schema, busy = 0, draining = false, ...rest } = told;
     const formats = json_schema === undefined ? { protocol: "1.1" } : { protocol: "1.2", json_schema };
     const state = { agent: "fake", busy, draining, ...formats, ...rest };
-    this.#plane.publish(nodeStateSubject(this.id), encode({ kind: "state", state }));
+    this.#plane.publish(nodeStateSubject(this.id), encodeFrame({ kind: "state", state }));
   }
 
   say(frame: Sendable): void {
-    this.raw(encode(frame));
+    this.raw(encodeFrame(frame));
   }
 
   raw(bytes: Uint8Array): void {

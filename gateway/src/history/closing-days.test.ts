@@ -11,7 +11,7 @@ import { systemClock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
-import { patientClock } from "../base/testing.ts";
+import { timeoutFreeClock } from "../base/testing.ts";
 import { DAY_MS } from "../base/time.ts";
 import { CLOSED_DAYS_MIGRATION } from "../db/closed-days.ts";
 import { migrate } from "../db/migrate.ts";
@@ -159,14 +159,14 @@ const dayOf = (at: Date): string => at.toISOString().slice(0, 10);
 describe("closed days", () => {
   before(async () => {
     db = await openTestDatabase();
-    ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test", holdLeaseMs: 60 * 60 * 1000 });
+    ledger = openLedger({ pool: db.pool, clock: timeoutFreeClock, gatewayId: "test", holdLeaseMs: 60 * 60 * 1000 });
     await ledger.expire();
     for (const model of MODELS) await db.pool.query("insert into price values (1, $1, 20000, 40000)", [model]);
   });
   after(() => db.close());
   beforeEach(async () => {
     await waitPastMidnight();
-    closing = startDayClosing({ pool: db.pool, clock: patientClock, log });
+    closing = startDayClosing({ pool: db.pool, clock: timeoutFreeClock, log });
     await closing.run();
     host = await openAccount("host");
     builders = [await openAccount("builder"), await openAccount("builder")];
@@ -383,7 +383,7 @@ test("migrating from the previous schema changes no figure, neither before nor a
   const was = await told(pool);
   await migrate(pool, { directory: SQL_SOURCE_DIRECTORY, log });
   assert.deepEqual(await told(pool), was);
-  closing = startDayClosing({ pool, clock: patientClock, log });
+  closing = startDayClosing({ pool, clock: timeoutFreeClock, log });
   for (let days = 1; days <= 3; days++) {
     assert.equal(await closing.run(1), 1);
     assert.equal((await closedDays()).length, days);
@@ -418,7 +418,7 @@ test("migrating from 0036 closes days without model sums again, and changes no f
   await migrate(pool, { directory: SQL_SOURCE_DIRECTORY, log });
   assert.deepEqual([(await closedDays()).length, (await closedDays("performance")).length], [10, 0]);
   assert.deepEqual(await told(pool), was);
-  closing = startDayClosing({ pool, clock: patientClock, log });
+  closing = startDayClosing({ pool, clock: timeoutFreeClock, log });
   while ((await closing.run(1)) > 0) assert.deepEqual(await told(pool), was);
   assert.ok((await closedDays("performance")).length >= 9);
   const { rows } = await pool.query("select count(*)::int as rows from performance_day");

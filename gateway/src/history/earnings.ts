@@ -1,5 +1,5 @@
 /** Hosts' earnings: sums from the hourly rollup, single requests from the records. */
-import type { EARNINGS_BY, EARNINGS_SPLIT } from "@tollgate/api/console/earnings.ts";
+import type { EARNINGS_GROUPINGS, EARNINGS_SPLIT_FIELDS } from "@tollgate/api/console/earnings.ts";
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
@@ -45,9 +45,9 @@ interface Span {
 }
 
 interface EarningSumsQuery {
-  by: (typeof EARNINGS_BY)[number];
+  by: (typeof EARNINGS_GROUPINGS)[number];
   /** Splits every sum further, for stacked charts. */
-  split?: (typeof EARNINGS_SPLIT)[number] | undefined;
+  split?: (typeof EARNINGS_SPLIT_FIELDS)[number] | undefined;
   nodeId?: Uuid | undefined;
   from: Date;
   to: Date;

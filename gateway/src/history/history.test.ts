@@ -3,7 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
 import { creationTimeMsOf, newIds, type Uuid } from "../base/ids.ts";
 import { systemRandom } from "../base/random.ts";
-import { patientClock, seededRandom } from "../base/testing.ts";
+import { seededRandom, timeoutFreeClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "../ledger/check.ts";
 import { openHistory } from "./history.ts";
@@ -36,7 +36,7 @@ describe("request history", () => {
   });
 
   test("records each of many refusals once, also in the rollup, even if a write is repeated", async () => {
-    const refusals = openRefusals({ pool: db.pool, clock: patientClock });
+    const refusals = openRefusals({ pool: db.pool, clock: timeoutFreeClock });
     const account = newId();
     const flood = Array.from({ length: 1000 }, () => refusal(account));
     await Promise.all([...flood, ...flood.slice(0, 100)].map((r) => refusals.record(r)));
@@ -54,7 +54,7 @@ describe("request history", () => {
   });
 
   test("combines a key's refusals above 1,000 an hour into shared records with exact sums, and counts each batch once", async () => {
-    const refusals = openRefusals({ pool: db.pool, clock: patientClock });
+    const refusals = openRefusals({ pool: db.pool, clock: timeoutFreeClock });
     const account = newId();
     const [flooded, calm] = [newId(), newId()];
     const at = new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000 - 1_800_000);
@@ -131,7 +131,7 @@ describe("request history", () => {
   });
 
   test("lists each record exactly once over all pages, newest first", async () => {
-    const refusals = openRefusals({ pool: db.pool, clock: patientClock });
+    const refusals = openRefusals({ pool: db.pool, clock: timeoutFreeClock });
     const account = newId();
     const ids = Array.from({ length: 25 }, (_, i) => newIdAt(new Date(Date.now() + i)));
     await Promise.all(ids.map((id) => refusals.record(refusal(account, id))));
@@ -149,7 +149,7 @@ describe("request history", () => {
   });
 
   test("returns the same filtered records as a simple search, page by page, with matching sums", async () => {
-    const refusals = openRefusals({ pool: db.pool, clock: patientClock });
+    const refusals = openRefusals({ pool: db.pool, clock: timeoutFreeClock });
     const [account, random] = [newId(), seededRandom(1)];
     const pick = <T>(values: T[]): T => values[random.below(values.length)] as T;
     const keys = [newId(), newId()];
@@ -219,7 +219,7 @@ describe("request history", () => {
     await openHistory({ pool: db.pool }).makePartitions();
     const partitionOf = async (at: Date): Promise<string> => {
       const id = newIdAt(at);
-      await openRefusals({ pool: db.pool, clock: patientClock }).record(refusal(newId(), id));
+      await openRefusals({ pool: db.pool, clock: timeoutFreeClock }).record(refusal(newId(), id));
       const { rows } = await db.pool.query("select tableoid::regclass::text as name from request where id = $1", [id]);
       return rows[0].name;
     };

@@ -5,7 +5,7 @@ import { systemClock } from "../base/clock.ts";
 import { creationTimeMsOf, newIds, publicId } from "../base/ids.ts";
 import { dollars, pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
-import { patientClock } from "../base/testing.ts";
+import { timeoutFreeClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openLedger } from "../ledger/ledger.ts";
 import { createTestHold, createTestSettlement, TEST_CHARGE } from "../ledger/testing.ts";
@@ -64,7 +64,7 @@ describe("usage receipts", () => {
   });
 
   test("contain the values of the request's record, with its start and end", async () => {
-    const ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test" });
+    const ledger = openLedger({ pool: db.pool, clock: timeoutFreeClock, gatewayId: "test" });
     const account = newId();
     await db.pool.query("insert into ledger_account (id, kind) values ($1, 'builder')", [account]);
     await ledger.transfer({ id: newId(), kind: "grant", accountId: account, amount: dollars(1), reason: "test" });

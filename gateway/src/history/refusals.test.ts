@@ -6,7 +6,7 @@ import { systemClock } from "../base/clock.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
-import { patientClock } from "../base/testing.ts";
+import { timeoutFreeClock } from "../base/testing.ts";
 import { migrate } from "../db/migrate.ts";
 import { makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "../db/testing/sql-directory.ts";
 import { openTestDatabase } from "../db/testing.ts";
@@ -50,7 +50,7 @@ test("migrating from before 0015 keeps records, leaves their new columns empty, 
   // In that hour the key has more refusals than get a record each, so later ones share a record, unless a new hour has
   // begun.
   const more = Array.from({ length: 10 }, () => newId());
-  const refusals = openRefusals({ pool, clock: patientClock });
+  const refusals = openRefusals({ pool, clock: timeoutFreeClock });
   const what = { endpoint: "chat", model: null, stream: null, outcome: "rate_limit_requests" } as const;
   for (const id of more) {
     await refusals.record({ id, accountId: account, keyId: key, keyName: "k", ...what, httpStatus: 429, client: "" });

@@ -13,7 +13,7 @@ import { systemClock } from "../base/clock.ts";
 import { parseId, publicId, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
-import { manualClock, patientClock } from "../base/testing.ts";
+import { manualClock, timeoutFreeClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "../ledger/check.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
@@ -40,7 +40,7 @@ beforeEach(async () => {
   await waitPastMidnight();
   db = await openTestDatabase();
   // The lease of holds is too long to expire on any machine.
-  ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test", holdLeaseMs: HOUR_MS });
+  ledger = openLedger({ pool: db.pool, clock: timeoutFreeClock, gatewayId: "test", holdLeaseMs: HOUR_MS });
   await ledger.expire();
   await db.pool.query("insert into price values (1, 'tiny-3b', 20000, 40000)");
   await makePastMonths(db.pool, MONTHS);
@@ -90,7 +90,7 @@ async function lost(at: Date) {
 }
 
 const refused = (at: Date, accountId = builder): Promise<void> =>
-  openRefusals({ pool: db.pool, clock: patientClock }).record({
+  openRefusals({ pool: db.pool, clock: timeoutFreeClock }).record({
     id: idAt(at),
     accountId,
     keyId: accountId,
@@ -434,8 +434,8 @@ describe("closed months", () => {
     await retentionOf({ historyDays: daysFor(1) }).retain();
     const directory = await newDirectory(t);
     const log = createLog("silent");
-    const spool = await openSpool({ directory, gatewayId: "late", clock: patientClock, log });
-    const late = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "late", spool });
+    const spool = await openSpool({ directory, gatewayId: "late", clock: timeoutFreeClock, log });
+    const late = openLedger({ pool: db.pool, clock: timeoutFreeClock, gatewayId: "late", spool });
     const before = await db.pool.query("select id, balance from ledger_account order by id");
     assert.equal(await late.settle(createTestSettlement(order, host)), "unknown");
     assert.deepEqual((await db.pool.query("select id, balance from ledger_account order by id")).rows, before.rows);

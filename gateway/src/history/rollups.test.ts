@@ -5,7 +5,7 @@ import { creationTimeMsOf, newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { dollars } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
-import { manualClock, patientClock, waitOneTurn } from "../base/testing.ts";
+import { manualClock, timeoutFreeClock, waitOneTurn } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "../ledger/check.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
@@ -29,7 +29,7 @@ describe("performance rollups", () => {
   let rollups: Rollups;
   before(async () => {
     db = await openTestDatabase();
-    ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test", holdLeaseMs: 60 * 60 * 1000 });
+    ledger = openLedger({ pool: db.pool, clock: timeoutFreeClock, gatewayId: "test", holdLeaseMs: 60 * 60 * 1000 });
     await ledger.expire();
     // The test triggers all runs itself, because a run of the timer would change the result.
     rollups = openRollups({ pool: db.pool, clock: manualClock(Date.now()), log: createLog("silent") });
@@ -175,7 +175,7 @@ describe("performance rollups", () => {
       Number((await db.pool.query("select count(*)::int as n from unrolled")).rows[0].n);
     const telling = openLedger({
       pool: db.pool,
-      clock: patientClock,
+      clock: timeoutFreeClock,
       gatewayId: "telling",
       onEnded() {
         seen.push(waiting());

@@ -1,5 +1,5 @@
 /** Sums of an account's spending. */
-import type { USAGE_BY } from "@tollgate/api/console/money.ts";
+import type { USAGE_GROUPINGS } from "@tollgate/api/console/money.ts";
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
@@ -11,7 +11,7 @@ import { type HourlySum, hourlySums } from "./hourly-sums.ts";
 import { type LabelSum, labelSums } from "./labels.ts";
 
 interface UsageQuery {
-  by: Exclude<(typeof USAGE_BY)[number], "label">;
+  by: Exclude<(typeof USAGE_GROUPINGS)[number], "label">;
   from: Date;
   to: Date;
   /** Splits every bucket further, for stacked charts. */

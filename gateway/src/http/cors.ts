@@ -4,14 +4,16 @@
  */
 import type { IncomingMessage } from "node:http";
 import { GUARDS } from "@tollgate/api/guards.ts";
-import { IGNORED_HEADER } from "@tollgate/api/public/ignored.ts";
+import { IGNORED_FIELDS_HEADER } from "@tollgate/api/public/ignored-fields.ts";
 import type { FastifyInstance } from "fastify";
 
 /** The origins whose pages may call the public API. An empty list allows none. */
 export type CorsOrigins = "any" | readonly string[];
 
 /** The response headers that pages of other origins may read. */
-const EXPOSED = ["x-request-id", "retry-after", "x-should-retry", IGNORED_HEADER, ...GUARDS.apiKey.headers].join(", ");
+const EXPOSED = ["x-request-id", "retry-after", "x-should-retry", IGNORED_FIELDS_HEADER, ...GUARDS.apiKey.headers].join(
+  ", ",
+);
 
 const PREFLIGHT = {
   "access-control-allow-methods": "GET, POST",

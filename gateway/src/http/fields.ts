@@ -1,5 +1,5 @@
 /** Parses a request's fields by their schema, or throws the 400 that names the invalid field and its rule. */
-import { checkFields } from "@tollgate/api/fields.ts";
+import { checkFields } from "@tollgate/api/check-fields.ts";
 import type { z } from "zod";
 import { Fault } from "../faults.ts";
 

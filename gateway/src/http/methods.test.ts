@@ -9,7 +9,7 @@ import { after, before, describe, test } from "node:test";
 import { consoleApi } from "@tollgate/api/console/api.ts";
 import { nodeApi } from "@tollgate/api/nodes/api.ts";
 import type { Api } from "@tollgate/api/openapi/api.ts";
-import { methodAndUrl } from "@tollgate/api/route.ts";
+import { splitMethodAndUrl } from "@tollgate/api/route.ts";
 import type { FastifyInstance } from "fastify";
 import { systemClock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
@@ -49,7 +49,7 @@ const READ = ["GET", "HEAD"];
 
 /** The paths of a declared API, each with its methods. */
 function declared(api: Api): [string, string[]][] {
-  const routes = operationsOf(api).map(methodAndUrl);
+  const routes = operationsOf(api).map(splitMethodAndUrl);
   return [...Map.groupBy(routes, ({ url }) => url)].map(([url, list]) => [
     url,
     list.flatMap(({ method }) => (method === "GET" ? READ : [method])),

@@ -6,15 +6,15 @@
  */
 import type { ServerResponse } from "node:http";
 import { faultsOf } from "@tollgate/api/openapi/fault-answers.ts";
-import { type Permission, permissionOf } from "@tollgate/api/roles.ts";
+import { type Permission, requiredPermissionOf } from "@tollgate/api/roles.ts";
 import {
+  type AnswerJsonOf,
   type BodyOf,
-  type CodesOf,
-  type JsonOf,
-  methodAndUrl,
+  type FaultCodesOf,
   type ParamsOf,
   type QueryOf,
   type Route,
+  splitMethodAndUrl,
 } from "@tollgate/api/route.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
@@ -38,7 +38,7 @@ export type HandlerInput<R extends Route> = GuardResults[R["guard"]] & {
    */
   body(): BodyOf<R>;
   /** Creates one of the route's declared errors, with the declared message unless another is given. */
-  refuse(code: CodesOf<R>, more?: FaultOptions): Fault;
+  refuse(code: FaultCodesOf<R>, more?: FaultOptions): Fault;
   setHeader(name: string, value: string | string[]): void;
 };
 
@@ -52,7 +52,7 @@ export interface TextFile {
 export type WithOptionalTime<T> = T extends { as_of: number } ? Omit<T, "as_of"> & { as_of?: number } : T;
 
 type AnswerOf<R extends Route> = R extends { answer: { json: unknown } }
-  ? WithOptionalTime<JsonOf<R>>
+  ? WithOptionalTime<AnswerJsonOf<R>>
   : R extends { answer: { csv: unknown } | { pdf: unknown } | { zip: unknown } | { file: unknown } }
     ? TextFile
     : R extends { answer: { events: unknown } }
@@ -85,14 +85,14 @@ export function serveRoutes<Table extends Guarded>(
   for (const [id, route] of Object.entries(table)) {
     const handle = handlers[id as keyof Table] as unknown as AnyHandler;
     const guard = guards[route.guard] as (call: OpenCall, need: Permission) => Promise<object>;
-    const need = permissionOf(route);
+    const need = requiredPermissionOf(route);
     const check = door.checkAnswers === true ? contractOf(id, route) : undefined;
     const checked = <T>(step: Promise<T>): Promise<T> => (check === undefined ? step : step.catch(check.refusal));
     const readsBody = route.body !== undefined && !ownBody.includes(id as keyof Table);
     const found = new WeakMap<FastifyRequest, object>();
     const sent = new WeakMap<FastifyRequest, object>();
     app.route({
-      ...methodAndUrl(route),
+      ...splitMethodAndUrl(route),
       onRequest: async (request) => void found.set(request, await checked(guard(request.call, need))),
       preValidation: async (request) => {
         const query = queryOf(route, request.call);

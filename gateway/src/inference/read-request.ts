@@ -2,7 +2,7 @@
  * Converts a body to a request with a counted prompt. A small body is read on the event loop, a large one on a worker
  * thread, by the same rules in the same order. The thread returns only small data and the job's encoded body.
  */
-import { IGNORED_HEADER } from "@tollgate/api/public/ignored.ts";
+import { IGNORED_FIELDS_HEADER } from "@tollgate/api/public/ignored-fields.ts";
 import { invariant } from "../base/invariant.ts";
 import { Fault } from "../faults.ts";
 import type { ActiveModel, Catalogue, CountedModel } from "../metering/catalogue.ts";
@@ -52,7 +52,7 @@ function withLabels(ask: ParsedRequest, labels: boolean): ParsedRequest {
 
 /** The header that lists ignored fields, for every answer to a parsed request. */
 export function ignoredHeaders({ ignored }: Pick<ParsedRequest, "ignored">): Record<string, string> {
-  return ignored.length === 0 ? {} : { [IGNORED_HEADER]: ignored.join(", ") };
+  return ignored.length === 0 ? {} : { [IGNORED_FIELDS_HEADER]: ignored.join(", ") };
 }
 
 export async function readRequest(

@@ -2,8 +2,8 @@
  * Passes a node's output to the client: separates thinking from the answer, ends the answer before a stop string,
  * counts and limits the tokens of both, and streams or collects the answer. A new attempt starts from the beginning.
  */
-import type { Channel, Endpoint, Sampling } from "@tollgate/protocol/frames.ts";
-import { StopMatcher } from "@tollgate/protocol/stops.ts";
+import type { Endpoint, OutputChannel, Sampling } from "@tollgate/protocol/frames.ts";
+import { StopStringMatcher } from "@tollgate/protocol/stop-strings.ts";
 import type { DispatchSink } from "../dispatch/dispatch-order.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { Meter, OutputCount, OutputMeter } from "../metering/meter.ts";
@@ -42,7 +42,7 @@ export class Relay implements DispatchSink {
   readonly #options: RelayOptions;
   #output: OutputMeter;
   #splitter: ThinkingSplitter | undefined;
-  #stops: StopMatcher | undefined;
+  #stops: StopStringMatcher | undefined;
   #stopped = false;
   readonly #text = new TextPile();
   readonly #reasoning = new TextPile();
@@ -102,7 +102,7 @@ export class Relay implements DispatchSink {
    * Handles text. A stop string at the start gives an empty but valid answer. An engine that applies the stop string
    * itself sends nothing, which looks like an empty answer, so another node is asked.
    */
-  delta(channel: Channel, text: string): "more" | "enough" | "broken" {
+  delta(channel: OutputChannel, text: string): "more" | "enough" | "broken" {
     // Text is a protocol violation for an embedding, and must not end it as an answer.
     if (this.#options.model.kind === "embedding") return "broken";
     this.#heard = true;
@@ -169,19 +169,19 @@ export class Relay implements DispatchSink {
     return new ThinkingSplitter(reasoning, { isOpened: templateOpensThinking(model, endpoint) });
   }
 
-  #newStops(): StopMatcher | undefined {
+  #newStops(): StopStringMatcher | undefined {
     const { stop } = this.#options;
-    return stop === undefined || stop.length === 0 ? undefined : new StopMatcher(stop);
+    return stop === undefined || stop.length === 0 ? undefined : new StopStringMatcher(stop);
   }
 
-  #pass(channel: Channel, text: string): void {
+  #pass(channel: OutputChannel, text: string): void {
     if (this.#stopped) return;
     const cut = channel === "answer" ? this.#stops?.push(text) : undefined;
     this.#stopped = cut?.stopped ?? false;
     this.#write(channel, cut?.text ?? text);
   }
 
-  #write(channel: Channel, text: string): void {
+  #write(channel: OutputChannel, text: string): void {
     const kept = this.#output.push(channel, text);
     if (kept === "") return;
     const { stream } = this.#options;

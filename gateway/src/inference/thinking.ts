@@ -5,10 +5,10 @@
  * line breaks after it belong to neither part. Their length is limited, so that a node cannot send endless text that is
  * stored or not counted. Only little text is held back, so that each character is read a fixed number of times.
  */
-import type { Channel } from "@tollgate/protocol/frames.ts";
+import type { OutputChannel } from "@tollgate/protocol/frames.ts";
 
 interface Part {
-  channel: Channel;
+  channel: OutputChannel;
   text: string;
 }
 
@@ -97,7 +97,7 @@ export class ThinkingSplitter {
     return text;
   }
 
-  #pass(parts: Part[], channel: Channel, text: string): void {
+  #pass(parts: Part[], channel: OutputChannel, text: string): void {
     let from = 0;
     while (this.#breaksLeft > 0 && from < text.length) {
       if (text[from] === "\n" || text[from] === "\r") {

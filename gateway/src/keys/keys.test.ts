@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { eventually, unlessHung } from "@tollgate/stage/wait.ts";
+import { eventually, failIfHung } from "@tollgate/stage/wait.ts";
 import pg from "pg";
 import { systemClock } from "../base/clock.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
@@ -53,7 +53,7 @@ describe("API keys", () => {
     const topic = `mark-${marks++}`;
     const heard = new Promise<void>((resolve) => to.on(topic, () => resolve()));
     await from.send(topic, "");
-    await unlessHung("the second gateway hears the mark", heard);
+    await failIfHung("the second gateway hears the mark", heard);
   };
 
   const newAccount = async (): Promise<Uuid> => {

@@ -4,7 +4,7 @@
  * most one query per minute.
  */
 import { ACTIVE_HOST_TOKENS_MAX, ACTIVE_KEYS_MAX } from "@tollgate/api/bounds.ts";
-import { tooManySecrets } from "@tollgate/api/console/keys.ts";
+import { describeSecretLimit } from "@tollgate/api/console/keys.ts";
 import type pg from "pg";
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
@@ -90,7 +90,7 @@ export interface SecretPosition {
 export class TooManyActiveSecretsError extends Error {
   override name = "TooManyOpen";
   constructor(table: keyof typeof ACTIVE_SECRETS_MAX) {
-    super(tooManySecrets(ACTIVE_SECRETS_MAX[table], table === "api_key" ? "API keys" : "host tokens"));
+    super(describeSecretLimit(ACTIVE_SECRETS_MAX[table], table === "api_key" ? "API keys" : "host tokens"));
   }
 }
 

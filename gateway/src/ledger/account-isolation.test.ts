@@ -10,7 +10,7 @@ import pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
-import { patientClock } from "../base/testing.ts";
+import { timeoutFreeClock } from "../base/testing.ts";
 import { openPool } from "../db/pool.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
@@ -33,7 +33,7 @@ describe("a locked account or a refused operation", () => {
       pools.push(pool);
       return pool;
     };
-    ledger = openLedger({ pool: open(200), apartPool: open(20), clock: patientClock, gatewayId: "test" });
+    ledger = openLedger({ pool: open(200), apartPool: open(20), clock: timeoutFreeClock, gatewayId: "test" });
   });
   after(async () => {
     await ledger.close();

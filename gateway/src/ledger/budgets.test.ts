@@ -10,7 +10,7 @@ import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { dollars, type Pico, pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
-import { patientClock } from "../base/testing.ts";
+import { timeoutFreeClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { waitPastMidnight } from "../history/testing.ts";
 import { type ApiKeys, openApiKeys } from "../keys/api-keys.ts";
@@ -32,7 +32,7 @@ describe("a key's budget", () => {
   before(async () => {
     db = await openTestDatabase();
     const open = (gatewayId: string) =>
-      openLedger({ pool: db.pool, clock: patientClock, gatewayId, holdLeaseMs: 60 * 60 * 1000 });
+      openLedger({ pool: db.pool, clock: timeoutFreeClock, gatewayId, holdLeaseMs: 60 * 60 * 1000 });
     ledgers = [open("one"), open("two")];
     ledger = ledgers[0];
     await ledger.expire();

@@ -5,7 +5,7 @@ import type pg from "pg";
 import { creationTimeMsOf, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { type Pico, pico } from "../base/money.ts";
-import { hostShareOf, patientClock } from "../base/testing.ts";
+import { hostShareOf, timeoutFreeClock } from "../base/testing.ts";
 import { migrate } from "../db/migrate.ts";
 import { makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "../db/testing/sql-directory.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
@@ -24,7 +24,7 @@ describe("late settlement of a request whose lease expired", () => {
   before(async () => {
     db = await openTestDatabase();
     // A lease longer than any test run. Without a sweep, leases pause after a quarter of this time.
-    ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test", holdLeaseMs: 60 * 60 * 1000 });
+    ledger = openLedger({ pool: db.pool, clock: timeoutFreeClock, gatewayId: "test", holdLeaseMs: 60 * 60 * 1000 });
     await ledger.expire();
     await db.pool.query("insert into price values (1, 'tiny-3b', 20000, 40000)");
     host = await open("host");
@@ -133,7 +133,7 @@ describe("late settlement of a request whose lease expired", () => {
     const builder = await open("builder", 50_000_000n);
     const holds: HoldOrder[] = [];
     for (let i = 0; i < 20; i++) holds.push(await lost(builder));
-    const other = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "other" });
+    const other = openLedger({ pool: db.pool, clock: timeoutFreeClock, gatewayId: "other" });
     const outcomes = await Promise.all(
       holds.flatMap((hold) => {
         const settlement = createTestSettlement(hold, host);
@@ -179,7 +179,7 @@ describe("leases of holds", () => {
    * Then time stops.
    */
   const away = async (seconds: number, ends: number[]): Promise<Uuid[]> => {
-    const ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test" });
+    const ledger = openLedger({ pool: db.pool, clock: timeoutFreeClock, gatewayId: "test" });
     await still.query("commit");
     await db.pool.query("select ledger_void(array(select id from hold))");
     const holds = ends.map(() => createTestHold(builder, 10n));
@@ -304,7 +304,7 @@ test("migrating from schema 0018 keeps holds and records, serves older gateways 
   const [builder, host] = [newId(), newId()];
   await pool.query("insert into ledger_account (id, kind) values ($1, 'builder'), ($2, 'host')", [builder, host]);
   await pool.query("select ledger_transfer($1, 'grant', $2, 5000000, 'test')", [newId(), builder]);
-  const ledger = openLedger({ pool, clock: patientClock, gatewayId: "test" });
+  const ledger = openLedger({ pool, clock: timeoutFreeClock, gatewayId: "test" });
   const [settled, lost, open] = [createTestHold(builder), createTestHold(builder), createTestHold(builder)];
   for (const hold of [settled, lost, open]) await holdAsBefore(pool, hold);
   await settleAsBefore(pool, createTestSettlement(settled, host));

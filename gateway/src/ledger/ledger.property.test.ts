@@ -12,7 +12,7 @@ import { newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
-import { hostShareOf, patientClock } from "../base/testing.ts";
+import { hostShareOf, timeoutFreeClock } from "../base/testing.ts";
 import { openPool } from "../db/pool.ts";
 import { validateRows } from "../db/rows.ts";
 import { openTestDatabase, TEST_CONNECTION_TIMEOUT_MS, type TestDatabase } from "../db/testing.ts";
@@ -72,7 +72,9 @@ describe("the ledger under random concurrent operations", () => {
       );
     // A lease longer than the test. Without a sweep, leases pause after a quarter of this time.
     const holdLeaseMs = 60 * 60 * 1000;
-    ledgers = pools.map((pool, i) => openLedger({ pool, clock: patientClock, gatewayId: `gateway-${i}`, holdLeaseMs }));
+    ledgers = pools.map((pool, i) =>
+      openLedger({ pool, clock: timeoutFreeClock, gatewayId: `gateway-${i}`, holdLeaseMs }),
+    );
     await (ledgers[0] as Ledger).expire();
   });
   after(async () => {

@@ -7,7 +7,7 @@ import { type Clock, systemClock } from "../base/clock.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { dollars, type Pico, pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
-import { hostShareOf, patientClock } from "../base/testing.ts";
+import { hostShareOf, timeoutFreeClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
 import type { HoldOrder } from "./hold.ts";
@@ -26,7 +26,7 @@ describe("the ledger", () => {
   let ledger: Ledger;
   before(async () => {
     db = await openTestDatabase();
-    ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test", holdLeaseMs: HOUR_MS });
+    ledger = openLedger({ pool: db.pool, clock: timeoutFreeClock, gatewayId: "test", holdLeaseMs: HOUR_MS });
     // Sweeps once, as every gateway does regularly, because leases pause without sweeps.
     await ledger.expire();
   });
@@ -97,7 +97,7 @@ describe("the ledger", () => {
         return typeof value === "function" ? value.bind(target) : value;
       },
     });
-    const counted = openLedger({ pool, clock: patientClock, gatewayId: "test", holdLeaseMs: HOUR_MS });
+    const counted = openLedger({ pool, clock: timeoutFreeClock, gatewayId: "test", holdLeaseMs: HOUR_MS });
     const [rich, broke] = [await openAccount("builder", dollars(1)), await openAccount("builder")];
     await counted.hold(order(rich, 1n));
     queries = 0;
@@ -241,7 +241,7 @@ describe("the ledger", () => {
     const builder = await openAccount("builder", dollars(100));
     const host = await openAccount("host");
     // Retries follow at once and without limit, so that the test does not depend on the time to connect.
-    const untimed: Clock = { ...patientClock, after: (_delayMs, run) => systemClock.after(0, run) };
+    const untimed: Clock = { ...timeoutFreeClock, after: (_delayMs, run) => systemClock.after(0, run) };
     const persistent = openLedger({ pool: db.pool, clock: untimed, gatewayId: "test", holdLeaseMs: HOUR_MS });
     const CUTS = 40;
     const through = new EventEmitter();

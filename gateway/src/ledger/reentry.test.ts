@@ -7,7 +7,7 @@ import { systemClock } from "../base/clock.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { type Pico, pico } from "../base/money.ts";
-import { hostShareOf, patientClock } from "../base/testing.ts";
+import { hostShareOf, timeoutFreeClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
 import { type Journal, openJournal } from "./journal.ts";
@@ -112,7 +112,7 @@ describe("re-entry after a failover", () => {
   let host: Uuid;
   before(async () => {
     db = await openTestDatabase();
-    ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test" });
+    ledger = openLedger({ pool: db.pool, clock: timeoutFreeClock, gatewayId: "test" });
     await db.pool.query("insert into price values (1, 'tiny-3b', 20000, 40000)");
     host = await account("host");
   });
@@ -179,7 +179,7 @@ describe("re-entry after a failover", () => {
     const journal = { add: (entry: JournalEntry) => void added.push(entry), written: async () => {} };
     const own = openLedger({
       pool: db.pool,
-      clock: patientClock,
+      clock: timeoutFreeClock,
       gatewayId: "own",
       journals: { requests: journal },
     });

@@ -7,7 +7,7 @@ import { after, afterEach, before, describe, test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
 import { pico } from "../base/money.ts";
 import type { WithheldReason } from "../base/states.ts";
-import { hostShareOf, patientClock } from "../base/testing.ts";
+import { hostShareOf, timeoutFreeClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openPayouts } from "../operators/payouts.ts";
 import { checkLedger } from "./check.ts";
@@ -32,7 +32,7 @@ describe("the reserve of withheld host shares", () => {
   let reserve: Reserve;
   before(async () => {
     db = await openTestDatabase();
-    ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test", holdLeaseMs: HOUR_MS });
+    ledger = openLedger({ pool: db.pool, clock: timeoutFreeClock, gatewayId: "test", holdLeaseMs: HOUR_MS });
     reserve = openReserve({ pool: db.pool });
     await db.pool.query(
       "insert into price (version, model, price_in_pico, price_out_pico) values (1, 'tiny-3b', 20000, 40000)",

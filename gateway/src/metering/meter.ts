@@ -2,7 +2,7 @@
  * The interface for counting tokens. There is one meter per tokenizer, and the model's build names the tokenizer. Only
  * the gateway's own counts are used, never those that a node reports.
  */
-import type { Channel } from "@tollgate/protocol/frames.ts";
+import type { OutputChannel } from "@tollgate/protocol/frames.ts";
 
 export interface ChatMessage {
   role: string;
@@ -38,7 +38,7 @@ export interface OutputCount {
 /** Counts an answer while it streams, and cuts it at its output cap. */
 export interface OutputMeter {
   /** Takes text from the node. Returns the part that is within the cap. */
-  push(channel: Channel, text: string): string;
+  push(channel: OutputChannel, text: string): string;
   /** Whether the cap is reached. If so, no more text passes. */
   readonly full: boolean;
   /** Returns the exact counts of all text that `push` returned. Their sum never exceeds the cap. */

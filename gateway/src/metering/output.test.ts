@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Channel } from "@tollgate/protocol/frames.ts";
+import type { OutputChannel } from "@tollgate/protocol/frames.ts";
 import fc from "fast-check";
 import { BpeCounter } from "./bpe/counter.ts";
 import type { BpeTables } from "./bpe/tables.ts";
@@ -8,7 +8,7 @@ import { CappedOutput, LOOK_AHEAD_UNITS } from "./output.ts";
 import { loadTables } from "./tokenizers.ts";
 
 interface Delta {
-  channel: Channel;
+  channel: OutputChannel;
   text: string;
 }
 
@@ -30,7 +30,7 @@ const deltaText = fc.oneof(
   },
 );
 const deltas: fc.Arbitrary<Delta[]> = fc.array(
-  fc.record({ channel: fc.constantFrom<Channel>("answer", "answer", "reasoning"), text: deltaText }),
+  fc.record({ channel: fc.constantFrom<OutputChannel>("answer", "answer", "reasoning"), text: deltaText }),
   { maxLength: 40 },
 );
 
@@ -44,7 +44,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
   describe(`the output cap, ${name}`, async () => {
     const counter = new BpeCounter((await loadTables(name)) as BpeTables);
     const open = (tokensMax: number): CappedOutput => new CappedOutput(tokensMax, () => counter.openStream());
-    const exact = ({ answer, reasoning }: Record<Channel, string>): number =>
+    const exact = ({ answer, reasoning }: Record<OutputChannel, string>): number =>
       counter.countPlain(answer) + counter.countPlain(reasoning);
 
     it("passes all text up to the cap", () => {
@@ -92,7 +92,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
     });
 
     /** Asserts that no slightly longer part would have been within the cap. */
-    function assertLongest(passed: Record<Channel, string>, delta: Delta, kept: string, tokensMax: number): void {
+    function assertLongest(passed: Record<OutputChannel, string>, delta: Delta, kept: string, tokensMax: number): void {
       const ends = [...boundaries(delta.text)].filter((end) => end > kept.length);
       for (const end of ends.filter((end) => end <= kept.length + LOOK_AHEAD_UNITS)) {
         const longer = { ...passed, [delta.channel]: passed[delta.channel] + delta.text.slice(0, end) };

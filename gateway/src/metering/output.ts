@@ -11,7 +11,7 @@
  * (Checking longer parts too would let a node cause much work with little text.) Special tokens have no effect:
  * `<|im_end|>` in the output is ordinary text.
  */
-import type { Channel } from "@tollgate/protocol/frames.ts";
+import type { OutputChannel } from "@tollgate/protocol/frames.ts";
 import { invariant } from "../base/invariant.ts";
 import type { TextStream } from "./bpe/text-stream.ts";
 import { isHighSurrogate, isLowSurrogate } from "./character-classes.ts";
@@ -25,9 +25,9 @@ export class CappedOutput implements OutputMeter {
   readonly #tokensMax: number;
   readonly #openStream: () => TextStream;
   /** Opened when the first text of a channel arrives, because most answers use only one channel. */
-  readonly #streams: Partial<Record<Channel, TextStream>> = {};
+  readonly #streams: Partial<Record<OutputChannel, TextStream>> = {};
   /** The current channel. `#room`: the tokens that the other channel leaves for it. */
-  #channel: Channel = "answer";
+  #channel: OutputChannel = "answer";
   #room: number;
   full = false;
 
@@ -37,7 +37,7 @@ export class CappedOutput implements OutputMeter {
     this.#openStream = openStream;
   }
 
-  push(channel: Channel, text: string): string {
+  push(channel: OutputChannel, text: string): string {
     if (this.full || text === "") return "";
     if (channel !== this.#channel) {
       this.#room = this.#tokensMax - this.#total(this.#channel);
@@ -58,7 +58,7 @@ export class CappedOutput implements OutputMeter {
     return { answerTokens, reasoningTokens };
   }
 
-  #streamOf(channel: Channel): TextStream {
+  #streamOf(channel: OutputChannel): TextStream {
     const known = this.#streams[channel];
     if (known !== undefined) return known;
     const opened = this.#openStream();
@@ -66,7 +66,7 @@ export class CappedOutput implements OutputMeter {
     return opened;
   }
 
-  #total(channel: Channel): number {
+  #total(channel: OutputChannel): number {
     return this.#streams[channel]?.total() ?? 0;
   }
 

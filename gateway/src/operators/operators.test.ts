@@ -5,7 +5,7 @@ import { systemClock } from "../base/clock.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
-import { patientClock } from "../base/testing.ts";
+import { timeoutFreeClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openFleet } from "../fleet/fleet.ts";
 import { checkLedger } from "../ledger/check.ts";
@@ -24,7 +24,7 @@ describe("operators", () => {
   let ledger: Ledger;
   before(async () => {
     db = await openTestDatabase();
-    ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test" });
+    ledger = openLedger({ pool: db.pool, clock: timeoutFreeClock, gatewayId: "test" });
   });
   after(() => db.close());
 

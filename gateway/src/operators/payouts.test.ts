@@ -7,7 +7,7 @@ import { systemClock } from "../base/clock.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { dollars, pico, ZERO } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
-import { patientClock } from "../base/testing.ts";
+import { timeoutFreeClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "../ledger/check.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
@@ -20,7 +20,7 @@ let db: TestDatabase;
 let ledger: Ledger;
 before(async () => {
   db = await openTestDatabase();
-  ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test" });
+  ledger = openLedger({ pool: db.pool, clock: timeoutFreeClock, gatewayId: "test" });
 });
 after(() => db.close());
 

@@ -1,6 +1,6 @@
 /** Judges whether the platform is serving, degraded or down, and why. Pure; platform-verdict.ts reads the input. */
 import type { Outage } from "../base/dependency.ts";
-import type { VerdictState } from "../base/states.ts";
+import type { PlatformState } from "../base/states.ts";
 import type { Incident } from "../history/availability.ts";
 
 /** `since`: the start in Unix milliseconds; null if unknown. */
@@ -21,7 +21,7 @@ interface Seen {
 }
 
 export interface PlatformVerdict {
-  state: VerdictState;
+  state: PlatformState;
   /** The causes, most urgent first. */
   causes: PlatformVerdictCause[];
 }

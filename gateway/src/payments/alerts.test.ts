@@ -1,7 +1,7 @@
 /** Tests the low-credit alert with two gateways: once per fall of the balance, without losing an email. */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
-import { sessionObject } from "@tollgate/demo-provider/objects.ts";
+import { buildCheckoutSession } from "@tollgate/demo-provider/api-objects.ts";
 import { openIdentities } from "../accounts/identities.ts";
 import { cheapHash } from "../accounts/testing/cheap-hash.ts";
 import type { Uuid } from "../base/ids.ts";
@@ -136,7 +136,7 @@ describe("a low-credit alert", () => {
     const client = await t.db.pool.connect();
     await client.query("begin");
     await client.query("select from ledger_account where id = $1 for update", [id]);
-    const bought = deliver(t.receivers[0], t.demo, eventBody("checkout.session.completed", sessionObject(paid)));
+    const bought = deliver(t.receivers[0], t.demo, eventBody("checkout.session.completed", buildCheckoutSession(paid)));
     try {
       await untilStatementWaits(t.db.pool, "%ledger_transfer%");
       assert.deepEqual(await first().of(id), { mark: dollars(5), fallen: true });

@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { chargeObject, disputeObject, sessionObject } from "@tollgate/demo-provider/objects.ts";
+import { buildCharge, buildCheckoutSession, buildDispute } from "@tollgate/demo-provider/api-objects.ts";
 import { refundableCents, refundedCents, type Sale } from "@tollgate/demo-provider/sale.ts";
 import { Shop } from "@tollgate/demo-provider/shop.ts";
 import fc from "fast-check";
@@ -50,12 +50,12 @@ for (const paidBy of ["completed", "async_succeeded"] as const) {
       const bodies: Record<Name, string> = {
         completed: eventBody(
           "checkout.session.completed",
-          sessionObject({ ...sale, state: paidBy === "completed" ? "paid" : "pending" }),
+          buildCheckoutSession({ ...sale, state: paidBy === "completed" ? "paid" : "pending" }),
         ),
-        async_succeeded: eventBody("checkout.session.async_payment_succeeded", sessionObject(sale)),
-        refunded: eventBody("charge.refunded", chargeObject({ ...sale, refunds })),
-        disputed: eventBody("charge.dispute.created", disputeObject(sale, dispute)),
-        expired: eventBody("checkout.session.expired", sessionObject({ ...opened, state: "expired" })),
+        async_succeeded: eventBody("checkout.session.async_payment_succeeded", buildCheckoutSession(sale)),
+        refunded: eventBody("charge.refunded", buildCharge({ ...sale, refunds })),
+        disputed: eventBody("charge.dispute.created", buildDispute(sale, dispute)),
+        expired: eventBody("checkout.session.expired", buildCheckoutSession({ ...opened, state: "expired" })),
       };
       const seen = new Set<Name>();
       for (const name of order) {

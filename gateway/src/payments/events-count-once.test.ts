@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { chargeObject, disputeObject, sessionObject } from "@tollgate/demo-provider/objects.ts";
+import { buildCharge, buildCheckoutSession, buildDispute } from "@tollgate/demo-provider/api-objects.ts";
 import type { Sale } from "@tollgate/demo-provider/sale.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Uuid } from "../base/ids.ts";
@@ -40,7 +40,7 @@ async function rowsFor(account: Uuid, id: Uuid): Promise<Record<string, unknown>
 describe("concurrent events", () => {
   test("credit once for 50 deliveries of one event to two gateways", async () => {
     const { account, id, sale } = await paidSale();
-    const body = eventBody("checkout.session.completed", sessionObject(sale), { id: `evt_${id}` });
+    const body = eventBody("checkout.session.completed", buildCheckoutSession(sale), { id: `evt_${id}` });
     await Promise.all(Array.from({ length: 50 }, (_, i) => deliver(t.receivers[i % 2 ? 1 : 0], t.demo, body)));
     assert.equal(await t.balance(account), dollars(20));
     assert.deepEqual(await rowsFor(account, id), { transfers: 1, moves: 1, events: 1, state: "paid" });
@@ -55,11 +55,11 @@ describe("concurrent events", () => {
     const refunded = { ...sale, refunds: [{ id: `re_${id}`, cents: 700, status: "succeeded" }] };
     const dispute = { id: `du_${id}`, cents: 500, status: "needs_response" };
     const kinds = [
-      () => eventBody("checkout.session.completed", sessionObject(sale)),
-      () => eventBody("checkout.session.async_payment_succeeded", sessionObject(sale)),
-      () => eventBody("charge.refunded", chargeObject(refunded)),
-      () => eventBody("charge.dispute.created", disputeObject(sale, dispute)),
-      () => eventBody("checkout.session.expired", sessionObject({ ...sale, payment: null, state: "expired" })),
+      () => eventBody("checkout.session.completed", buildCheckoutSession(sale)),
+      () => eventBody("checkout.session.async_payment_succeeded", buildCheckoutSession(sale)),
+      () => eventBody("charge.refunded", buildCharge(refunded)),
+      () => eventBody("charge.dispute.created", buildDispute(sale, dispute)),
+      () => eventBody("checkout.session.expired", buildCheckoutSession({ ...sale, payment: null, state: "expired" })),
     ];
     await Promise.all(
       Array.from({ length: 50 }, (_, i) => {
@@ -77,11 +77,11 @@ describe("concurrent events", () => {
       const { account, id, sale } = await paidSale();
       const refund = { id: `re_${id}`, cents: 500, status: "succeeded" };
       const told = (more: (typeof refund)[]) =>
-        eventBody("charge.refunded", chargeObject({ ...sale, refunds: [refund, ...more] }));
+        eventBody("charge.refunded", buildCharge({ ...sale, refunds: [refund, ...more] }));
       if (knownBefore) await deliver(t.receivers[0], t.demo, told([]));
       const rest = { id: `re_rest_${id}`, cents: 1500, status: "succeeded" };
       await Promise.all([
-        deliver(t.receivers[0], t.demo, eventBody("checkout.session.completed", sessionObject(sale))),
+        deliver(t.receivers[0], t.demo, eventBody("checkout.session.completed", buildCheckoutSession(sale))),
         deliver(t.receivers[1], t.demo, told([rest])),
       ]);
       assert.equal(await t.balance(account), 0n);
@@ -112,7 +112,7 @@ describe("interrupted events", () => {
 
   test("leave no change if the connection is killed before the commit, and the next delivery credits once", async () => {
     const { account, id, sale } = await paidSale();
-    const body = eventBody("checkout.session.completed", sessionObject(sale), { id: `evt_${id}` });
+    const body = eventBody("checkout.session.completed", buildCheckoutSession(sale), { id: `evt_${id}` });
     await stopped(body, async (pid, delivery) => {
       const failed = assert.rejects(delivery);
       // Terminates the connection, as if the gateway's machine failed without a rollback.
@@ -130,7 +130,7 @@ describe("interrupted events", () => {
     const { account, sale } = await paidSale();
     let acknowledged = false;
     let finished: Promise<void> | undefined;
-    await stopped(eventBody("checkout.session.completed", sessionObject(sale)), async (_pid, delivery) => {
+    await stopped(eventBody("checkout.session.completed", buildCheckoutSession(sale)), async (_pid, delivery) => {
       finished = delivery.then(() => {
         acknowledged = true;
       });
@@ -144,7 +144,7 @@ describe("interrupted events", () => {
 
   test("are rolled back if the transaction fails at its very end", async () => {
     const { account, id, sale } = await paidSale();
-    const body = eventBody("checkout.session.completed", sessionObject(sale), { id: `evt_${id}` });
+    const body = eventBody("checkout.session.completed", buildCheckoutSession(sale), { id: `evt_${id}` });
     await t.db.pool.query(
       `create function refuse_events() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$;
        create trigger refuse_events before insert on payment_event for each row execute function refuse_events()`,
@@ -161,7 +161,7 @@ describe("interrupted events", () => {
 
   test("cannot credit a checkout twice, because a database constraint refuses it", async () => {
     const { account, id, sale } = await paidSale();
-    await deliver(t.receivers[0], t.demo, eventBody("checkout.session.completed", sessionObject(sale)));
+    await deliver(t.receivers[0], t.demo, eventBody("checkout.session.completed", buildCheckoutSession(sale)));
     const transfer = { id: t.newId(), kind: "purchase", accountId: account, amount: dollars(20) } as const;
     await t.ledger.transfer({ ...transfer, kind: "grant", reason: "a forged one" });
     await assert.rejects(

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { OPEN_CHECKOUTS_MAX } from "@tollgate/api/bounds.ts";
-import { sessionObject } from "@tollgate/demo-provider/objects.ts";
+import { buildCheckoutSession } from "@tollgate/demo-provider/api-objects.ts";
 import type { Uuid } from "../base/ids.ts";
 import { Fault } from "../faults.ts";
 import { deliver, eventBody, openTestPayments, type TestPayments } from "./testing.ts";
@@ -52,7 +52,7 @@ describe("open checkouts of one account", () => {
       assert.ok(sale !== undefined);
       const type = state === "paid" ? "checkout.session.completed" : "checkout.session.expired";
       const ended = { ...sale, state, payment: `pi_${sale.session}`, charge: `ch_${sale.session}` };
-      await deliver(t.receivers[0], t.demo, eventBody(type, sessionObject(ended)));
+      await deliver(t.receivers[0], t.demo, eventBody(type, buildCheckoutSession(ended)));
     }
     await t.start(account);
     await t.start(account);

@@ -1,5 +1,5 @@
 /** An account's payments, newest first: purchases, automatic top-ups, refunds and disputes. */
-import { PAYMENT_KINDS, PAYMENT_STATES } from "@tollgate/api/states.ts";
+import { PAYMENT_KINDS, PAYMENT_STATES } from "@tollgate/api/enumerations.ts";
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";

@@ -2,8 +2,8 @@
  * Buying credit: a builder opens a checkout and pays at the provider, whose signed events become ledger transfers. The
  * return of the buyer's browser proves nothing and moves no money. Automatic top-ups use a saved card (top-ups.ts).
  */
-import { PROVIDER_UNREACHABLE } from "@tollgate/api/console/credits.ts";
-import { tooManyCheckouts } from "@tollgate/api/console/money.ts";
+import { PAYMENT_PROVIDER_UNREACHABLE } from "@tollgate/api/console/credits.ts";
+import { describeCheckoutLimit } from "@tollgate/api/console/money.ts";
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
 import { type NewId, publicId, type Uuid } from "../base/ids.ts";
@@ -116,7 +116,7 @@ export function openPayments(options: PaymentsOptions): Payments {
         log,
         about,
         () => methods.openSetup(accountId, page),
-        PROVIDER_UNREACHABLE.setup,
+        PAYMENT_PROVIDER_UNREACHABLE.setup,
       );
       if ("waitS" in opened) throw tooManyOpen(opened.waitS);
       return opened;
@@ -126,7 +126,7 @@ export function openPayments(options: PaymentsOptions): Payments {
         log,
         { account: publicId("acc", accountId) },
         () => methods.remove(accountId),
-        PROVIDER_UNREACHABLE.removal,
+        PAYMENT_PROVIDER_UNREACHABLE.removal,
       ),
     topUps: openTopUps(options),
     list: (accountId, page) => listPayments(pool, accountId, page),
@@ -140,7 +140,7 @@ export function openPayments(options: PaymentsOptions): Payments {
         log,
         about,
         () => provider.receipts({ session, payment }),
-        PROVIDER_UNREACHABLE.receipt,
+        PAYMENT_PROVIDER_UNREACHABLE.receipt,
       );
     },
     async receive(body, signature) {
@@ -178,7 +178,7 @@ function goodsOf(what: CheckoutRequest["what"]): Goods {
 function tooManyOpen(waitS: number): Fault {
   return fault("rate_limit_requests", {
     retry: waitS > 60 ? "never" : "later",
-    message: tooManyCheckouts(waitS),
+    message: describeCheckoutLimit(waitS),
     headers: { "retry-after": String(waitS) },
   });
 }

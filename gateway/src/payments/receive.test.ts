@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { chargeObject, disputeObject, refundObject, sessionObject } from "@tollgate/demo-provider/objects.ts";
-import type { Reversal, Sale } from "@tollgate/demo-provider/sale.ts";
+import { buildCharge, buildCheckoutSession, buildDispute, buildRefund } from "@tollgate/demo-provider/api-objects.ts";
+import type { RefundOrDispute, Sale } from "@tollgate/demo-provider/sale.ts";
 import { systemClock } from "../base/clock.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import { dollars, PICO_PER_DOLLAR } from "../base/money.ts";
@@ -52,16 +52,16 @@ async function outcomeOf(event: string): Promise<{ outcome: string; deliveries: 
   return rows[0];
 }
 
-const reversal = (id: string, cents: number, status: string): Reversal => ({ id, cents, status });
+const reversal = (id: string, cents: number, status: string): RefundOrDispute => ({ id, cents, status });
 
 describe("a payment event", () => {
   test("credits a paid checkout once, with a reason that the owner can understand", async () => {
     const { account, id, paid } = await bought("pack_100");
-    await send("checkout.session.completed", sessionObject(paid), { id: "evt_paid" });
+    await send("checkout.session.completed", buildCheckoutSession(paid), { id: "evt_paid" });
     assert.equal(await dollarsOf(account), 100);
     assert.equal(await stateOf(id), "paid");
-    await send("checkout.session.completed", sessionObject(paid), { id: "evt_paid" });
-    await send("checkout.session.async_payment_succeeded", sessionObject(paid));
+    await send("checkout.session.completed", buildCheckoutSession(paid), { id: "evt_paid" });
+    await send("checkout.session.async_payment_succeeded", buildCheckoutSession(paid));
     assert.equal(await dollarsOf(account), 100);
     const { rows } = await t.db.pool.query("select kind, amount, reason from transfer where account_id = $1", [
       account,
@@ -73,25 +73,25 @@ describe("a payment event", () => {
 
   test("credits a delayed payment only when its money arrives", async () => {
     const { account, id, paid } = await bought();
-    await send("checkout.session.completed", sessionObject({ ...paid, state: "pending" }));
+    await send("checkout.session.completed", buildCheckoutSession({ ...paid, state: "pending" }));
     assert.deepEqual([await dollarsOf(account), await stateOf(id)], [0, "pending"]);
-    await send("checkout.session.async_payment_succeeded", sessionObject(paid));
+    await send("checkout.session.async_payment_succeeded", buildCheckoutSession(paid));
     assert.deepEqual([await dollarsOf(account), await stateOf(id)], [20, "paid"]);
   });
 
   test("credits nothing for a failed delayed payment and an expired checkout", async () => {
     const failed = await bought();
-    await send("checkout.session.completed", sessionObject({ ...failed.paid, state: "pending" }));
-    await send("checkout.session.async_payment_failed", sessionObject({ ...failed.paid, state: "failed" }));
+    await send("checkout.session.completed", buildCheckoutSession({ ...failed.paid, state: "pending" }));
+    await send("checkout.session.async_payment_failed", buildCheckoutSession({ ...failed.paid, state: "failed" }));
     assert.deepEqual([await dollarsOf(failed.account), await stateOf(failed.id)], [0, "failed"]);
     const expired = await bought();
-    await send("checkout.session.expired", sessionObject({ ...expired.sale, state: "expired" }));
+    await send("checkout.session.expired", buildCheckoutSession({ ...expired.sale, state: "expired" }));
     assert.deepEqual([await dollarsOf(expired.account), await stateOf(expired.id)], [0, "expired"]);
   });
 
   test("debits only the difference to earlier refunds, even below a balance of zero", async () => {
     const { account, paid } = await bought();
-    await send("checkout.session.completed", sessionObject(paid));
+    await send("checkout.session.completed", buildCheckoutSession(paid));
     await t.ledger.transfer({
       id: t.newId(),
       kind: "payout",
@@ -100,10 +100,10 @@ describe("a payment event", () => {
       reason: "spent",
     });
     const refunds = [reversal("re_a", 500, "succeeded"), reversal("re_b", 1500, "succeeded")];
-    await send("charge.refunded", chargeObject({ ...paid, refunds: refunds.slice(0, 1) }));
+    await send("charge.refunded", buildCharge({ ...paid, refunds: refunds.slice(0, 1) }));
     assert.equal(await dollarsOf(account), -4);
-    await send("charge.refunded", chargeObject({ ...paid, refunds }));
-    await send("charge.refunded", chargeObject({ ...paid, refunds: refunds.slice(0, 1) }));
+    await send("charge.refunded", buildCharge({ ...paid, refunds }));
+    await send("charge.refunded", buildCharge({ ...paid, refunds: refunds.slice(0, 1) }));
     assert.equal(await dollarsOf(account), -19);
     const { rows } = await t.db.pool.query("select overdrawn from ledger_account where id = $1", [account]);
     assert.equal(rows[0].overdrawn, true);
@@ -112,17 +112,17 @@ describe("a payment event", () => {
   test("debits once a refund that is reported both alone and in the total, and reverses a failed refund", async () => {
     const { account, paid } = await bought();
     const refund = reversal("re_c", 700, "pending");
-    await send("checkout.session.completed", sessionObject(paid));
-    await send("refund.created", refundObject(paid, refund));
+    await send("checkout.session.completed", buildCheckoutSession(paid));
+    await send("refund.created", buildRefund(paid, refund));
     assert.equal(await dollarsOf(account), 13);
-    await send("charge.refunded", chargeObject({ ...paid, refunds: [refund] }));
+    await send("charge.refunded", buildCharge({ ...paid, refunds: [refund] }));
     assert.equal(await dollarsOf(account), 13);
-    await send("refund.failed", refundObject(paid, { ...refund, status: "failed" }), { created: 1_900_000_001 });
+    await send("refund.failed", buildRefund(paid, { ...refund, status: "failed" }), { created: 1_900_000_001 });
     assert.equal(await dollarsOf(account), 20);
     // The refund total is the same as after the first refund, which failed, but this is a second refund.
     const second = reversal("re_d", 700, "succeeded");
-    await send("charge.refunded", chargeObject({ ...paid, refunds: [second] }), { created: 1_900_000_002 });
-    await send("refund.created", refundObject(paid, second), { created: 1_900_000_002 });
+    await send("charge.refunded", buildCharge({ ...paid, refunds: [second] }), { created: 1_900_000_002 });
+    await send("refund.created", buildRefund(paid, second), { created: 1_900_000_002 });
     assert.equal(await dollarsOf(account), 13);
   });
 
@@ -133,11 +133,11 @@ describe("a payment event", () => {
     ] as const) {
       const { account, id, paid } = await bought();
       const dispute = reversal(`du_${id}`, 2000, "needs_response");
-      await send("checkout.session.completed", sessionObject(paid));
-      await send("charge.dispute.created", disputeObject(paid, dispute));
-      await send("charge.dispute.funds_withdrawn", disputeObject(paid, dispute));
+      await send("checkout.session.completed", buildCheckoutSession(paid));
+      await send("charge.dispute.created", buildDispute(paid, dispute));
+      await send("charge.dispute.funds_withdrawn", buildDispute(paid, dispute));
       assert.equal(await dollarsOf(account), 0);
-      await send("charge.dispute.closed", disputeObject(paid, { ...dispute, status: result }), {
+      await send("charge.dispute.closed", buildDispute(paid, { ...dispute, status: result }), {
         created: 1_900_000_001,
       });
       assert.equal(await dollarsOf(account), balance, result);
@@ -155,9 +155,9 @@ describe("a payment event", () => {
   for (const order of orders) {
     test(`debits a lost dispute once in the order ${order.join(", ")}`, async () => {
       const { account, id, paid } = await bought();
-      const dispute = (status: string) => disputeObject(paid, reversal(`du_${id}`, 2000, status));
+      const dispute = (status: string) => buildDispute(paid, reversal(`du_${id}`, 2000, status));
       const news: Record<DisputeNews, () => Promise<void>> = {
-        paid: () => send("checkout.session.completed", sessionObject(paid)),
+        paid: () => send("checkout.session.completed", buildCheckoutSession(paid)),
         opened: () => send("charge.dispute.created", dispute("needs_response")),
         withdrawn: () => send("charge.dispute.funds_withdrawn", dispute("needs_response")),
         lost: () => send("charge.dispute.closed", dispute("lost"), { created: 1_900_000_001 }),
@@ -178,10 +178,10 @@ describe("a payment event", () => {
   test("debits nothing for an inquiry, but debits the dispute that follows", async () => {
     const { account, id, paid } = await bought();
     const inquiry = reversal(`du_${id}`, 2000, "warning_needs_response");
-    await send("checkout.session.completed", sessionObject(paid));
-    await send("charge.dispute.created", disputeObject(paid, inquiry));
+    await send("checkout.session.completed", buildCheckoutSession(paid));
+    await send("charge.dispute.created", buildDispute(paid, inquiry));
     assert.equal(await dollarsOf(account), 20);
-    await send("charge.dispute.updated", disputeObject(paid, { ...inquiry, status: "under_review" }), {
+    await send("charge.dispute.updated", buildDispute(paid, { ...inquiry, status: "under_review" }), {
       created: 1_900_000_001,
     });
     assert.equal(await dollarsOf(account), 0);
@@ -202,22 +202,22 @@ describe("a payment event whose amount, currency or account does not match the c
   for (const [what, change] of cases) {
     test(`credits nothing: ${what}`, async () => {
       const { account, id, paid } = await bought();
-      await send("checkout.session.completed", change(sessionObject(paid)), { id: `evt_${id}` });
+      await send("checkout.session.completed", change(buildCheckoutSession(paid)), { id: `evt_${id}` });
       assert.deepEqual([await dollarsOf(account), await stateOf(id)], [0, "mismatch"]);
       assert.equal((await outcomeOf(`evt_${id}`))?.outcome, "mismatch");
       const alert = t.logged.findLast(({ event }) => event === `evt_${id}`);
       assert.equal(alert?.level, 50);
       assert.match(String(alert?.msg), /does not match its checkout/);
       // The provider returns the payment to the buyer. The account was never credited, so nothing is debited.
-      await send("charge.refunded", chargeObject({ ...paid, refunds: [reversal(`re_${id}`, 2000, "succeeded")] }));
+      await send("charge.refunded", buildCharge({ ...paid, refunds: [reversal(`re_${id}`, 2000, "succeeded")] }));
       assert.equal(await dollarsOf(account), 0);
     });
   }
 
   test("debits nothing for a refund in another currency, and raises an alert", async () => {
     const { account, id, paid } = await bought();
-    await send("checkout.session.completed", sessionObject(paid));
-    const refund = refundObject({ ...paid, currency: "eur" }, reversal(`re_${id}`, 2000, "succeeded"));
+    await send("checkout.session.completed", buildCheckoutSession(paid));
+    const refund = buildRefund({ ...paid, currency: "eur" }, reversal(`re_${id}`, 2000, "succeeded"));
     await send("refund.created", refund, { id: `evt_${id}` });
     assert.equal(await dollarsOf(account), 20);
     assert.equal((await outcomeOf(`evt_${id}`))?.outcome, "mismatch");
@@ -226,8 +226,8 @@ describe("a payment event whose amount, currency or account does not match the c
 
   test("raises an alert for a second payment of one checkout instead of crediting again", async () => {
     const { account, id, paid } = await bought();
-    await send("checkout.session.completed", sessionObject(paid));
-    await send("checkout.session.completed", sessionObject({ ...paid, payment: `pi_other_${id}` }), {
+    await send("checkout.session.completed", buildCheckoutSession(paid));
+    await send("checkout.session.completed", buildCheckoutSession({ ...paid, payment: `pi_other_${id}` }), {
       id: `evt_${id}`,
     });
     assert.equal(await dollarsOf(account), 20);
@@ -236,7 +236,7 @@ describe("a payment event whose amount, currency or account does not match the c
 
   test("raises an alert for an unknown checkout, and ignores checkouts of other products", async () => {
     const { sale, paid } = await bought();
-    const stranger = { ...sessionObject(paid), id: "cs_test_stranger" };
+    const stranger = { ...buildCheckoutSession(paid), id: "cs_test_stranger" };
     await send("checkout.session.completed", stranger, { id: "evt_stranger" });
     assert.equal((await outcomeOf("evt_stranger"))?.outcome, "unknown");
     assert.ok(t.logged.some(({ event, level }) => event === "evt_stranger" && level === 50));
@@ -259,7 +259,7 @@ test("another product's refund is acknowledged and ignored, even above the maxim
 
 test("an event that mixes live and test mode is refused", async () => {
   const { account, paid } = await bought();
-  const body = sessionObject(paid);
+  const body = buildCheckoutSession(paid);
   await assert.rejects(send("checkout.session.completed", body, { id: "evt_live", livemode: true }), {
     name: "Fault",
     status: 400,
@@ -276,7 +276,7 @@ test("a test-mode event in live mode is refused and credits nothing", async () =
     ...{ pool: t.db.pool, notify, newId, clock: systemClock, log: silentLog() },
     provider: { ...createStripeProviderAt(t.demo), live: true },
   });
-  const body = eventBody("checkout.session.completed", sessionObject(paid), { id: "evt_test_mode" });
+  const body = eventBody("checkout.session.completed", buildCheckoutSession(paid), { id: "evt_test_mode" });
   await assert.rejects(deliver(live, t.demo, body), {
     name: "Fault",
     status: 400,

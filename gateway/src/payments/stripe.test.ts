@@ -7,8 +7,8 @@ import { createHmac } from "node:crypto";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
+import { buildCheckoutSession } from "@tollgate/demo-provider/api-objects.ts";
 import { type DemoProvider, openDemoProvider } from "@tollgate/demo-provider/demo-provider.ts";
-import { sessionObject } from "@tollgate/demo-provider/objects.ts";
 import { systemClock } from "../base/clock.ts";
 import { dollars } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
@@ -248,7 +248,7 @@ describe("reading an event", () => {
     refunds: [],
     disputes: [],
   } as const;
-  const session = sessionObject({ ...sale, refunds: [], disputes: [] });
+  const session = buildCheckoutSession({ ...sale, refunds: [], disputes: [] });
 
   test("treats a completed but unpaid session as a delayed payment", () => {
     const seen = (type: string, payment_status: string): unknown => {

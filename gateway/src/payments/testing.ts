@@ -13,7 +13,7 @@ import { type Clock, systemClock } from "../base/clock.ts";
 import { type NewId, newIds, type Uuid } from "../base/ids.ts";
 import { createLog, type Log } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
-import { patientClock } from "../base/testing.ts";
+import { timeoutFreeClock } from "../base/testing.ts";
 import { openPool } from "../db/pool.ts";
 import { validateRows } from "../db/rows.ts";
 import { openTestDatabase, TEST_CONNECTION_TIMEOUT_MS, type TestDatabase } from "../db/testing.ts";
@@ -82,7 +82,7 @@ export async function openTestPayments(options: TestPaymentsOptions = {}): Promi
   const receivers = pools.map((pool) =>
     openPayments({ pool, provider: provider(createStripeProviderAt(demo)), notify, clock, newId, log }),
   );
-  const ledger = openLedger({ pool: db.pool, clock: patientClock, gatewayId: "test" });
+  const ledger = openLedger({ pool: db.pool, clock: timeoutFreeClock, gatewayId: "test" });
   const accounts = openAccounts({ pool: db.pool, newId });
   return {
     db,

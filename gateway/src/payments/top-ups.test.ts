@@ -5,13 +5,13 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import {
-  chargeObject,
-  disputeObject,
-  intentObject,
-  refundObject,
-  sessionObject,
-} from "@tollgate/demo-provider/objects.ts";
-import type { Card, Last4, Sale } from "@tollgate/demo-provider/sale.ts";
+  buildCharge,
+  buildCheckoutSession,
+  buildDispute,
+  buildPaymentIntent,
+  buildRefund,
+} from "@tollgate/demo-provider/api-objects.ts";
+import type { Card, Sale, TestCardLast4 } from "@tollgate/demo-provider/sale.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import { dollars, PICO_PER_DOLLAR, type Pico } from "../base/money.ts";
@@ -53,13 +53,13 @@ const dollarsOf = async (account: Uuid): Promise<number> =>
 /** Saves a card on the provider's page as a person would, and delivers the event. */
 async function saveCard(
   accountId: Uuid,
-  last4: Last4,
+  last4: TestCardLast4,
   created = clock.now() / 1000,
 ): Promise<{ sale: Sale; card: Card }> {
   await gateway().openSetup({ accountId, successUrl: "http://a.test/", cancelUrl: "http://a.test/" });
   const sale = t.demo.shop.sales.at(-1) as Sale;
   const card = t.demo.shop.save(sale, last4);
-  await deliver(gateway(), t.demo, eventBody("checkout.session.completed", sessionObject(sale), { created }));
+  await deliver(gateway(), t.demo, eventBody("checkout.session.completed", buildCheckoutSession(sale), { created }));
   return { sale, card };
 }
 
@@ -70,7 +70,7 @@ interface Wanted {
 }
 const WANTED: Wanted = { amount: dollars(20), mark: dollars(5), monthMax: dollars(1000) };
 
-async function account({ last4 = "4242", ...wanted }: Partial<Wanted> & { last4?: Last4 } = {}): Promise<Uuid> {
+async function account({ last4 = "4242", ...wanted }: Partial<Wanted> & { last4?: TestCardLast4 } = {}): Promise<Uuid> {
   const id = await t.openBuilder();
   await t.db.pool.query("insert into identity (id, email, name) values ($1, $2, 'A')", [
     t.newId(),
@@ -155,12 +155,12 @@ describe("an automatic top-up", () => {
       const dispute = { id: `du_${paid.payment}`, cents: 500, status: "needs_response" };
       const failed = { ...paid, state: "failed", failure: "card_declined" } as Sale;
       const bodies: Record<Exclude<News, "answer">, string> = {
-        succeeded: eventBody("payment_intent.succeeded", intentObject(paid)),
-        failed: eventBody("payment_intent.payment_failed", intentObject(failed)),
-        refund: eventBody("refund.created", refundObject(paid, refunds[0] as (typeof refunds)[0])),
-        dispute: eventBody("charge.dispute.created", disputeObject(paid, dispute)),
+        succeeded: eventBody("payment_intent.succeeded", buildPaymentIntent(paid)),
+        failed: eventBody("payment_intent.payment_failed", buildPaymentIntent(failed)),
+        refund: eventBody("refund.created", buildRefund(paid, refunds[0] as (typeof refunds)[0])),
+        dispute: eventBody("charge.dispute.created", buildDispute(paid, dispute)),
       };
-      const total = eventBody("charge.refunded", chargeObject({ ...paid, refunds }));
+      const total = eventBody("charge.refunded", buildCharge({ ...paid, refunds }));
       for (const news of order) {
         if (news === "answer") {
           answer();
@@ -233,7 +233,7 @@ describe("an automatic top-up", () => {
     const late = { ...(t.demo.shop.sales[0] as Sale), mode: "intent", state: "paid", payment: `pi_${id}`, cents: 2000 };
     const metadata = { tollgate_checkout: publicId("pay", checkout), tollgate_account: publicId("acc", id) };
     const sale = { ...late, metadata, failure: null } as Sale;
-    await deliver(gateway(), t.demo, eventBody("payment_intent.succeeded", intentObject(sale)));
+    await deliver(gateway(), t.demo, eventBody("payment_intent.succeeded", buildPaymentIntent(sale)));
     assert.equal(await dollarsOf(id), 20);
     assert.equal(await enabled(id), false);
   });
@@ -250,7 +250,7 @@ describe("a failed automatic top-up", () => {
       const off = await gateway().topUps.of(id);
       assert.deepEqual([off?.enabled, off?.failure, off?.failedAt?.getTime()], [false, failure, clock.now()]);
       const [sale] = intents(id) as [Sale];
-      const body = eventBody("payment_intent.payment_failed", intentObject(sale));
+      const body = eventBody("payment_intent.payment_failed", buildPaymentIntent(sale));
       await Promise.all([deliver(gateway(0), t.demo, body), deliver(gateway(1), t.demo, body)]);
       await t.deliverer.send();
       const mailed = t.mailed.filter(({ to }) => to === `${id}@example.test`);
@@ -299,9 +299,9 @@ describe("a failed automatic top-up", () => {
 
 describe("a reversed automatic top-up", () => {
   const disputed = (sale: Sale, status: string): string =>
-    eventBody("charge.dispute.created", disputeObject(sale, { id: `du_${sale.payment}`, cents: 2000, status }));
+    eventBody("charge.dispute.created", buildDispute(sale, { id: `du_${sale.payment}`, cents: 2000, status }));
   const refunded = (sale: Sale): string =>
-    eventBody("refund.created", refundObject(sale, { id: `re_${sale.payment}`, cents: 700, status: "succeeded" }));
+    eventBody("refund.created", buildRefund(sale, { id: `re_${sale.payment}`, cents: 700, status: "succeeded" }));
   for (const [what, failure, body, words] of [
     ["disputed", "disputed", (sale: Sale) => disputed(sale, "needs_response"), /was disputed: the cardholder asked/],
     ["lost in a dispute", "disputed", (sale: Sale) => disputed(sale, "lost"), /was disputed: the cardholder asked/],
@@ -336,7 +336,7 @@ describe("a reversed automatic top-up", () => {
     await deliver(gateway(), t.demo, disputed(sale, "warning_needs_response"));
     const { sale: byHand } = await t.start(id);
     t.demo.shop.pay(byHand);
-    await deliver(gateway(), t.demo, eventBody("checkout.session.completed", sessionObject(byHand)));
+    await deliver(gateway(), t.demo, eventBody("checkout.session.completed", buildCheckoutSession(byHand)));
     await deliver(gateway(), t.demo, refunded(byHand));
     assert.equal(await enabled(id), true);
   });
@@ -409,7 +409,7 @@ describe("a saved card", () => {
     clock.advance(5_000);
     const { card } = await saveCard(id, "4242");
     const again = (created: number) =>
-      deliver(gateway(1), t.demo, eventBody("checkout.session.completed", sessionObject(old), { created }));
+      deliver(gateway(1), t.demo, eventBody("checkout.session.completed", buildCheckoutSession(old), { created }));
     await again(clock.now() / 1000 - 5);
     assert.deepEqual(await gateway().method(id), { method: card.id, brand: "visa", last4: "4242" });
     await gateway().topUps.set(id, { ...WANTED, enabled: true });
@@ -465,11 +465,11 @@ describe("a saved card", () => {
       setup: "seti_other",
       mode: "setup",
     };
-    await deliver(gateway(), t.demo, eventBody("checkout.session.completed", sessionObject(stranger as Sale)));
+    await deliver(gateway(), t.demo, eventBody("checkout.session.completed", buildCheckoutSession(stranger as Sale)));
     const id = await t.openBuilder();
     await gateway().openSetup({ accountId: id, successUrl: "http://a.test/", cancelUrl: "http://a.test/" });
     const sale = t.demo.shop.sales.at(-1) as Sale;
-    const event = eventBody("checkout.session.completed", sessionObject({ ...sale, state: "saved" }));
+    const event = eventBody("checkout.session.completed", buildCheckoutSession({ ...sale, state: "saved" }));
     await assert.rejects(deliver(gateway(), t.demo, event), { code: "payment_provider_unavailable" });
     t.demo.shop.save(sale, "4242");
     await deliver(gateway(), t.demo, event);
@@ -485,10 +485,10 @@ describe("the list of payments", () => {
     const { sale } = await t.start(id);
     t.demo.shop.pay(sale);
     const send = (type: string, object: object) => deliver(gateway(), t.demo, eventBody(type, object));
-    await send("checkout.session.completed", sessionObject(sale));
+    await send("checkout.session.completed", buildCheckoutSession(sale));
     const [automatic] = intents(id) as [Sale];
-    await send("refund.created", refundObject(automatic, { id: "re_list", cents: 700, status: "succeeded" }));
-    await send("charge.dispute.created", disputeObject(sale, { id: "du_list", cents: 2000, status: "needs_response" }));
+    await send("refund.created", buildRefund(automatic, { id: "re_list", cents: 700, status: "succeeded" }));
+    await send("charge.dispute.created", buildDispute(sale, { id: "du_list", cents: 2000, status: "needs_response" }));
     await t.start(id);
     const all = await gateway().list(id, { before: undefined, limit: 10 });
     const seen = all.map(({ kind, state, amount, providerId }) => [

@@ -7,13 +7,13 @@ import { duplexPair } from "node:stream";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { type NatsConnection, PermissionViolationError } from "@nats-io/transport-node";
 import {
-  ALL_NODE_STATES,
-  gatewayInbox,
+  ALL_NODE_STATES_SUBJECT,
+  gatewayInboxSubject,
   gatewaySubject,
   nodeStateSubject,
   nodeSubject,
-  STATE_REQUEST,
-} from "@tollgate/protocol/subjects.ts";
+  STATE_REQUEST_SUBJECT,
+} from "@tollgate/protocol/nats-subjects.ts";
 import { eventually, HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
 import { Channel } from "../base/channel.ts";
 import { type Clock, systemClock as clock } from "../base/clock.ts";
@@ -128,7 +128,7 @@ function messages(open: OpenPlane): void {
     const [plane, node] = [await open(t), newNode()];
     const client = await connectClient(t, await plane.mint(node));
     const heard: [string, Buffer][] = [];
-    plane.subscribe(gatewayInbox("gw"), (subject, payload) => heard.push([subject, Buffer.from(payload)]));
+    plane.subscribe(gatewayInboxSubject("gw"), (subject, payload) => heard.push([subject, Buffer.from(payload)]));
     await echo(plane);
     const bytes = Buffer.from([...Array(256).keys(), 13, 10, 13, 10]);
     client.publish(gatewaySubject("gw", node), bytes);
@@ -169,7 +169,7 @@ function messages(open: OpenPlane): void {
     const [plane, node] = [await open(t), newNode()];
     const client = await connectClient(t, await plane.mint(node));
     const heard: string[] = [];
-    plane.subscribe(gatewayInbox("gw2"), (_, payload) => heard.push(text(payload)));
+    plane.subscribe(gatewayInboxSubject("gw2"), (_, payload) => heard.push(text(payload)));
     let largest = 0;
     plane.subscribe(nodeStateSubject(node), (_, payload) => {
       largest = payload.length;
@@ -190,18 +190,18 @@ function messages(open: OpenPlane): void {
     const [a, b] = [newNode(), newNode()];
     const [one, two] = [await connectClient(t, await plane.mint(a)), await connectClient(t, await plane.mint(b))];
     const states: string[] = [];
-    const leave = plane.subscribe(ALL_NODE_STATES, (subject) => states.push(subject));
+    const leave = plane.subscribe(ALL_NODE_STATES_SUBJECT, (subject) => states.push(subject));
     await echo(plane);
     for (const [client, node] of [
       [one, a],
       [two, b],
     ] as const) {
-      client.subscribe(STATE_REQUEST, {
+      client.subscribe(STATE_REQUEST_SUBJECT, {
         callback: (_, request) => client.publish(nodeStateSubject(node), request.data),
       });
     }
     await settle(plane, one, two);
-    plane.publish(STATE_REQUEST, Buffer.from("?"));
+    plane.publish(STATE_REQUEST_SUBJECT, Buffer.from("?"));
     await settle(plane, one, two);
     await settle(plane, one, two);
     assert.deepEqual(states.sort(), [nodeStateSubject(a), nodeStateSubject(b)].sort());
@@ -245,7 +245,7 @@ function permissions(open: OpenPlane): void {
       gatewaySubject("gw", other),
       nodeSubject(node),
       nodeSubject(other),
-      STATE_REQUEST,
+      STATE_REQUEST_SUBJECT,
       `tg.s.${node}.x`,
       `tg.g.gw.${node}.x`,
       `tg.g.a.b.${node}`,
@@ -293,7 +293,7 @@ function permissions(open: OpenPlane): void {
       nodeSubject(other),
       nodeStateSubject(other),
       nodeStateSubject(node),
-      gatewayInbox("gw"),
+      gatewayInboxSubject("gw"),
       "tg.e.*",
       "tg.i.>",
       "_INBOX.>",
@@ -304,19 +304,19 @@ function permissions(open: OpenPlane): void {
       client.subscribe(subject, { callback });
       client.subscribe(subject, { callback, queue: "thieves" });
     }
-    for (const subject of [nodeSubject(node), STATE_REQUEST]) client.subscribe(subject, { callback });
+    for (const subject of [nodeSubject(node), STATE_REQUEST_SUBJECT]) client.subscribe(subject, { callback });
     await client.flush();
     for (const subject of [
       nodeSubject(node),
       nodeSubject(other),
-      STATE_REQUEST,
+      STATE_REQUEST_SUBJECT,
       gatewaySubject("gw", other),
       nodeStateSubject(other),
     ]) {
       plane.publish(subject, x);
     }
     await settle(plane, client);
-    assert.deepEqual(heard, [nodeSubject(node), STATE_REQUEST]);
+    assert.deepEqual(heard, [nodeSubject(node), STATE_REQUEST_SUBJECT]);
     assert.deepEqual(
       await told,
       foreign.flatMap((subject) => [`subscription ${subject}`, `subscription ${subject}`]),
@@ -617,7 +617,7 @@ function bounds(open: OpenPlane): void {
     const [a, b] = [newNode(), newNode()];
     const [one, two] = [await connectClient(t, await plane.mint(a)), await connectClient(t, await plane.mint(b))];
     const heard: string[] = [];
-    plane.subscribe(ALL_NODE_STATES, (subject) => {
+    plane.subscribe(ALL_NODE_STATES_SUBJECT, (subject) => {
       if (subject === nodeStateSubject(a)) throw new Error("a bug");
       heard.push(subject);
     });

@@ -1,6 +1,6 @@
 /** GET /.well-known/tollgate-receipts: the public keys that verify usage receipts. */
 import { publicRoutes } from "@tollgate/api/public/routes.ts";
-import { type JsonOf, methodAndUrl } from "@tollgate/api/route.ts";
+import { type AnswerJsonOf, splitMethodAndUrl } from "@tollgate/api/route.ts";
 import type { FastifyInstance } from "fastify";
 import type { HistoryParts } from "../history/parts.ts";
 import { sendCached } from "../http/send-cached.ts";
@@ -9,9 +9,9 @@ const route = publicRoutes.listReceiptKeys;
 
 export function receiptKeyRoutes(app: FastifyInstance, { receipts }: Pick<HistoryParts, "receipts">): void {
   app.route({
-    ...methodAndUrl(route),
+    ...splitMethodAndUrl(route),
     async handler(request, reply) {
-      const keys: JsonOf<typeof route> = {
+      const keys: AnswerJsonOf<typeof route> = {
         object: "receipt.keys",
         algorithm: "ed25519",
         keys: await receipts.keys(),

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
-import { decode } from "@tollgate/protocol/codec.ts";
+import { decodeFrame } from "@tollgate/protocol/codec.ts";
 import type { JobHeader } from "@tollgate/protocol/frames.ts";
-import { nodeSubject } from "@tollgate/protocol/subjects.ts";
+import { nodeSubject } from "@tollgate/protocol/nats-subjects.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
@@ -396,7 +396,7 @@ describe("trust in nodes", () => {
     const automaton = async (id: string, answerTo: (prompt: string) => string | undefined): Promise<FakeNode> => {
       const node = new FakeNode(plane, { id, gatewayId: "gw1" });
       plane.subscribe(nodeSubject(id), (_subject, payload) => {
-        const frame = decode(payload);
+        const frame = decodeFrame(payload);
         if (frame.kind !== "job") return;
         const { job } = frame.header;
         const said = answerTo(Buffer.from(frame.piece).toString());

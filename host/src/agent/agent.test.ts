@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { encode } from "@tollgate/protocol/codec.ts";
-import { cutJob } from "@tollgate/protocol/jobs.ts";
-import { gatewaySubject, nodeSubject, STATE_REQUEST } from "@tollgate/protocol/subjects.ts";
+import { encodeFrame } from "@tollgate/protocol/codec.ts";
+import { splitJob } from "@tollgate/protocol/job-pieces.ts";
+import { gatewaySubject, nodeSubject, STATE_REQUEST_SUBJECT } from "@tollgate/protocol/nats-subjects.ts";
 import { waitOneTurn } from "../clock.ts";
 import { EngineError } from "../engines/engine.ts";
 import { SCHEMA_KEYWORDS } from "../engines/schema-keywords.ts";
 import { scriptedEngine } from "../engines/scripted.ts";
-import { AgentHarness, NODE } from "../testing/agent-harness.ts";
+import { AgentHarness, TEST_NODE_ID } from "../testing/agent-harness.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 
 test("a node reports its models and slots when it connects", async () => {
@@ -27,7 +27,7 @@ test("a node reports its models and slots when it connects", async () => {
       draining: false,
     },
   ]);
-  assert.deepEqual(harness.plane.connections[0]?.subjects, [nodeSubject(NODE), STATE_REQUEST]);
+  assert.deepEqual(harness.plane.connections[0]?.subjects, [nodeSubject(TEST_NODE_ID), STATE_REQUEST_SUBJECT]);
   assert.deepEqual(harness.statuses, [{ type: "online" }]);
   await harness.agent.stop();
 });
@@ -40,7 +40,7 @@ test("a node accepts a job on its gateway's subject, answers it and reports its 
   assert.equal(harness.kinds(job)[0], "accepted");
   assert.equal(harness.text(job), "hmone two three");
   const about = harness.plane.heard.filter(({ frame }) => frame?.kind !== "state");
-  assert.deepEqual(new Set(about.map(({ subject }) => subject)), new Set([gatewaySubject("gw7", NODE)]));
+  assert.deepEqual(new Set(about.map(({ subject }) => subject)), new Set([gatewaySubject("gw7", TEST_NODE_ID)]));
   await harness.agent.stop();
 });
 
@@ -104,13 +104,13 @@ test("a node accepts a job before its body has arrived, and runs it once the bod
   const job = "0000000000000000000000000y-01";
   const header = { job, gateway: "gw1", model: "tiny-3b", endpoint: "chat" as const, stream: true };
   const messages = [{ role: "user", content: '#script {"text":"ok"}' }];
-  const [offer, body] = cutJob({ ...header, output_tokens_max: 9, sampling: {} }, { messages }, { later: true });
+  const [offer, body] = splitJob({ ...header, output_tokens_max: 9, sampling: {} }, { messages }, { later: true });
   assert.ok(offer && body);
-  harness.plane.send(nodeSubject(NODE), encode(offer));
+  harness.plane.send(nodeSubject(TEST_NODE_ID), encodeFrame(offer));
   await harness.plane.until(() => harness.kinds(job).length > 0);
   assert.deepEqual(harness.kinds(job), ["accepted"]);
   assert.equal(harness.agent.snapshot().busy, 1);
-  harness.plane.send(nodeSubject(NODE), encode(body));
+  harness.plane.send(nodeSubject(TEST_NODE_ID), encodeFrame(body));
   await harness.plane.ending(job);
   assert.equal(harness.text(job), "ok");
   assert.equal(harness.kinds(job).filter((kind) => kind === "accepted").length, 1);
@@ -125,7 +125,7 @@ test("a node reports its state when its slots change, when a gateway asks, and e
   harness.cancel(job);
   await harness.plane.until(() => harness.states().at(-1)?.busy === 0);
   const before = harness.states().length;
-  harness.plane.send(STATE_REQUEST, new Uint8Array(0));
+  harness.plane.send(STATE_REQUEST_SUBJECT, new Uint8Array(0));
   assert.equal(harness.states().length, before + 1);
   harness.clock.advance(10_000);
   assert.equal(harness.states().length, before + 3);
@@ -232,22 +232,22 @@ test("a node fails a job when one of its pieces is missing after ten seconds", a
     output_tokens_max: 1,
     sampling: {},
   };
-  const [first, second, third] = cutJob(header, { prompt: "x".repeat(600_000) });
+  const [first, second, third] = splitJob(header, { prompt: "x".repeat(600_000) });
   assert.ok(first && second && third);
-  harness.plane.send(nodeSubject(NODE), encode(first));
+  harness.plane.send(nodeSubject(TEST_NODE_ID), encodeFrame(first));
   await harness.plane.until(() => harness.kinds(job).length > 0);
   assert.deepEqual(harness.kinds(job), ["accepted"]);
   assert.deepEqual(harness.kinds(harness.offer("hi")), ["busy"], "its slot is taken");
   harness.clock.advance(10_000);
   assert.deepEqual(harness.kinds(job), ["accepted", "failed"]);
-  harness.plane.send(nodeSubject(NODE), encode(second));
+  harness.plane.send(nodeSubject(TEST_NODE_ID), encodeFrame(second));
   assert.deepEqual(harness.kinds(job), ["accepted", "failed"], "late pieces mean nothing");
 
   const again = job.replace("z-01", "z-02");
-  const [start, , end] = cutJob({ ...header, job: again }, { prompt: "x".repeat(600_000) });
+  const [start, , end] = splitJob({ ...header, job: again }, { prompt: "x".repeat(600_000) });
   assert.ok(start && end);
-  harness.plane.send(nodeSubject(NODE), encode(start));
-  harness.plane.send(nodeSubject(NODE), encode(end));
+  harness.plane.send(nodeSubject(TEST_NODE_ID), encodeFrame(start));
+  harness.plane.send(nodeSubject(TEST_NODE_ID), encodeFrame(end));
   await harness.plane.until(() => harness.kinds(again).length > 1);
   assert.deepEqual(harness.kinds(again), ["accepted", "failed"], "a lost piece is noticed at once");
   assert.equal((await harness.plane.ending(harness.offer("hi"))).kind, "done");
@@ -258,7 +258,7 @@ test("a node ignores malformed frames, unknown frame kinds and cancellations of 
   const harness = new AgentHarness();
   await harness.online();
   for (const bytes of [[], [1], [9, 9], [1, 200], [1, 1, 0xff, 0xff], [1, 3, 0x7b]])
-    harness.plane.send(nodeSubject(NODE), Uint8Array.from(bytes));
+    harness.plane.send(nodeSubject(TEST_NODE_ID), Uint8Array.from(bytes));
   harness.cancel("0000000000000000000000000q-01");
   const unreadable = harness.offer({ prompt: "x" }, { endpoint: "chat" });
   assert.deepEqual(harness.kinds(unreadable), ["busy"]);

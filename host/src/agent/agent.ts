@@ -2,22 +2,27 @@
  * The agent of one node: passes jobs from the dispatch plane to its engine and sends back the output. It reports its
  * load and models when it connects, when they change, when a gateway asks, and every few seconds.
  */
-import { encode } from "@tollgate/protocol/codec.ts";
-import { gatewaySubject, nodeStateSubject, nodeSubject, STATE_REQUEST } from "@tollgate/protocol/subjects.ts";
+import { encodeFrame } from "@tollgate/protocol/codec.ts";
+import {
+  gatewaySubject,
+  nodeStateSubject,
+  nodeSubject,
+  STATE_REQUEST_SUBJECT,
+} from "@tollgate/protocol/nats-subjects.ts";
 import { PROTOCOL_VERSION } from "@tollgate/protocol/version.ts";
 import { type Clock, sleep } from "../clock.ts";
 import type { Availability, Engine } from "../engines/engine.ts";
 import type { Log } from "../log.ts";
-import { FormatChecks } from "./format-checks.ts";
+import { FormatSupportChecks } from "./format-support-checks.ts";
 import { JobCounters } from "./job-counters.ts";
 import { JobIntake } from "./job-intake.ts";
+import { LoopTurnQueue } from "./loop-turn-queue.ts";
 import { Outbox } from "./outbox.ts";
 import type { PlaneCredentials, PlaneDialer } from "./plane.ts";
 import { PlaneLink } from "./plane-link.ts";
-import { ScoreChecks } from "./score-checks.ts";
+import { ScoringSupportChecks } from "./scoring-support-checks.ts";
 import type { AgentSnapshot, AgentState } from "./snapshot.ts";
 import { Throttle } from "./throttle.ts";
-import { TurnEndQueue } from "./turn-end-queue.ts";
 
 const STATE_EVERY_MS = 5_000;
 /** Gateways disconnect a node that reports its state more than twenty times a second. These limits stay below that. */
@@ -51,11 +56,11 @@ export class Agent {
   readonly #link: PlaneLink;
   readonly #intake: JobIntake;
   readonly #outbox: Outbox;
-  readonly #formats: FormatChecks;
-  readonly #scores: ScoreChecks;
+  readonly #formats: FormatSupportChecks;
+  readonly #scores: ScoringSupportChecks;
   readonly #tally: JobCounters;
   readonly #report: Throttle;
-  readonly #turnEnd: TurnEndQueue;
+  readonly #turnEnd: LoopTurnQueue;
   readonly #idlers = new Set<() => void>();
   readonly #listeners = new Set<() => void>();
   /** What the engine offers now (models, slots), limited to the elected models. */
@@ -71,12 +76,12 @@ export class Agent {
     this.#now = this.#elected({ models: engine.models, slots: engine.slots });
     this.#tally = new JobCounters(clock);
     this.#report = new Throttle(clock, STATE_THROTTLE, () => this.#publishState());
-    this.#turnEnd = new TurnEndQueue(clock);
+    this.#turnEnd = new LoopTurnQueue(clock);
     const publish = (gateway: string, bytes: Uint8Array): void =>
       this.#link.publish(gatewaySubject(gateway, node), bytes);
     this.#outbox = new Outbox(clock, publish, this.#turnEnd);
-    this.#formats = new FormatChecks({ engine, clock, log, changed: () => this.#report.due() });
-    this.#scores = new ScoreChecks({ engine, clock, log, changed: () => this.#report.due() });
+    this.#formats = new FormatSupportChecks({ engine, clock, log, changed: () => this.#report.due() });
+    this.#scores = new ScoringSupportChecks({ engine, clock, log, changed: () => this.#report.due() });
     this.#intake = new JobIntake({
       engine,
       now: () => this.#now,
@@ -94,7 +99,7 @@ export class Agent {
       credentials: options.credentials,
       subscriptions: {
         [nodeSubject(node)]: (payload) => this.#intake.receive(payload),
-        [STATE_REQUEST]: () => this.#report.due(),
+        [STATE_REQUEST_SUBJECT]: () => this.#report.due(),
       },
       idle: () => this.#intake.busy === 0,
       // The first report on a connection is never delayed: its arrival makes the node online.
@@ -260,6 +265,6 @@ export class Agent {
       accepts_early: true,
       draining: this.#intake.draining,
     };
-    this.#link.publish(nodeStateSubject(node), encode({ kind: "state", state }));
+    this.#link.publish(nodeStateSubject(node), encodeFrame({ kind: "state", state }));
   }
 }

@@ -1,13 +1,13 @@
 /** The agent must survive any input from a gateway or the plane, use bounded memory, and serve the next valid job. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { encode } from "@tollgate/protocol/codec.ts";
+import { encodeFrame } from "@tollgate/protocol/codec.ts";
 import type { JobHeader } from "@tollgate/protocol/frames.ts";
-import { cutJob } from "@tollgate/protocol/jobs.ts";
+import { splitJob } from "@tollgate/protocol/job-pieces.ts";
 import { JOB_BODY_BYTES_MAX, JOB_PIECE_BYTES, JOB_PIECES_MAX } from "@tollgate/protocol/limits.ts";
-import { nodeSubject, STATE_REQUEST } from "@tollgate/protocol/subjects.ts";
+import { nodeSubject, STATE_REQUEST_SUBJECT } from "@tollgate/protocol/nats-subjects.ts";
 import fc from "fast-check";
-import { AgentHarness, NODE } from "../testing/agent-harness.ts";
+import { AgentHarness, TEST_NODE_ID } from "../testing/agent-harness.ts";
 
 const header = (job: string, rest: Partial<JobHeader> = {}): JobHeader => ({
   job,
@@ -25,10 +25,10 @@ const jobId = (n: number): string => `${String(n).padStart(26, "z")}-01`;
 
 /** Well-formed frames with hostile content. */
 const mischief = fc.oneof(
-  fc.nat(3).map((n) => encode({ kind: "cancel", job: jobId(n) })),
+  fc.nat(3).map((n) => encodeFrame({ kind: "cancel", job: jobId(n) })),
   fc
     .tuple(fc.nat(3), fc.integer({ min: 1, max: JOB_PIECES_MAX - 1 }), fc.uint8Array({ maxLength: 50 }))
-    .map(([n, index, piece]) => encode({ kind: "piece", job: jobId(n), index, piece })),
+    .map(([n, index, piece]) => encodeFrame({ kind: "piece", job: jobId(n), index, piece })),
   fc
     .record({
       n: fc.nat(3),
@@ -45,16 +45,16 @@ const mischief = fc.oneof(
     .map(({ n, body, bytes, pieces, honest, stop, temperature, ...rest }) => {
       const piece = Buffer.from(body);
       const size = honest ? { body_bytes: Math.max(2, piece.length), pieces: 1 } : { body_bytes: bytes, pieces };
-      return encode({
+      return encodeFrame({
         kind: "job",
         header: header(jobId(n), { ...rest, ...size, sampling: { stop, temperature } }),
         piece,
       });
     }),
   fc.constantFrom(
-    encode({ kind: "accepted", job: jobId(0) }),
-    encode({ kind: "done", job: jobId(0), seq: 0, finish: "stop" }),
-    encode({ kind: "deltas", deltas: [{ job: jobId(0), seq: 0, channel: "answer", text: "?" }] }),
+    encodeFrame({ kind: "accepted", job: jobId(0) }),
+    encodeFrame({ kind: "done", job: jobId(0), seq: 0, finish: "stop" }),
+    encodeFrame({ kind: "deltas", deltas: [{ job: jobId(0), seq: 0, channel: "answer", text: "?" }] }),
   ),
 );
 
@@ -75,8 +75,8 @@ test("the agent survives every frame, well formed or damaged", async () => {
   await harness.online();
   await fc.assert(
     fc.asyncProperty(fc.array(fc.oneof(mischief, damaged, noise), { maxLength: 20 }), async (frames) => {
-      for (const bytes of frames) harness.plane.send(nodeSubject(NODE), bytes);
-      harness.plane.send(STATE_REQUEST, Buffer.from("unexpected"));
+      for (const bytes of frames) harness.plane.send(nodeSubject(TEST_NODE_ID), bytes);
+      harness.plane.send(STATE_REQUEST_SUBJECT, Buffer.from("unexpected"));
       // After ten seconds, jobs that wait for pieces time out. The running jobs are aborted, so a valid job finds a
       // free slot.
       harness.clock.advance(10_000);
@@ -94,9 +94,9 @@ test("the agent survives every frame, well formed or damaged", async () => {
 test("the agent logs the number of malformed frames in a flood instead of one line per frame", async () => {
   const harness = new AgentHarness();
   await harness.online();
-  for (let i = 0; i < 5000; i++) harness.plane.send(nodeSubject(NODE), Buffer.from([1, 3, 0x7b]));
+  for (let i = 0; i < 5000; i++) harness.plane.send(nodeSubject(TEST_NODE_ID), Buffer.from([1, 3, 0x7b]));
   harness.clock.advance(1000);
-  harness.plane.send(nodeSubject(NODE), Buffer.from([1, 3, 0x7b]));
+  harness.plane.send(nodeSubject(TEST_NODE_ID), Buffer.from([1, 3, 0x7b]));
   const lines = harness.logged.split("\n").filter((line) => line.includes("malformed"));
   assert.equal(lines.length, 2);
   assert.equal(JSON.parse(lines[1] ?? "").frames, 5000);
@@ -109,14 +109,14 @@ test("the agent limits the memory for job bodies, however many slots it has", as
   const piece = new Uint8Array(JOB_PIECE_BYTES);
   const whole = { body_bytes: JOB_BODY_BYTES_MAX, pieces: JOB_PIECES_MAX };
   for (let n = 0; n < 64; n++)
-    harness.plane.send(nodeSubject(NODE), encode({ kind: "job", header: header(jobId(n), whole), piece }));
+    harness.plane.send(nodeSubject(TEST_NODE_ID), encodeFrame({ kind: "job", header: header(jobId(n), whole), piece }));
   const refused = Array.from({ length: 64 }, (_, n) => harness.kinds(jobId(n))).filter(([kind]) => kind === "busy");
   assert.equal(refused.length, 64 - Math.floor((128 * 1024 * 1024) / JOB_BODY_BYTES_MAX));
   assert.equal((await harness.plane.ending(harness.offer("small"))).kind, "done");
   harness.clock.advance(10_000);
-  const [first, ...rest] = cutJob(header(jobId(70)), { messages: [{ role: "user", content: "x".repeat(600_000) }] });
+  const [first, ...rest] = splitJob(header(jobId(70)), { messages: [{ role: "user", content: "x".repeat(600_000) }] });
   assert.ok(first && rest.length === 2);
-  for (const frame of [first, ...rest]) harness.plane.send(nodeSubject(NODE), encode(frame));
+  for (const frame of [first, ...rest]) harness.plane.send(nodeSubject(TEST_NODE_ID), encodeFrame(frame));
   await harness.plane.until(() => harness.kinds(jobId(70)).at(-1) === "done");
   await harness.agent.stop();
 });

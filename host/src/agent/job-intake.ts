@@ -4,17 +4,17 @@
  * node that is not in good standing (such as one on probation), and try another node if the acceptance is late. A job
  * holds its slot from its first frame until the engine has released it.
  */
-import { decode, encode, FrameError } from "@tollgate/protocol/codec.ts";
+import { decodeFrame, encodeFrame, FrameError } from "@tollgate/protocol/codec.ts";
 import type { Frame, JobHeader } from "@tollgate/protocol/frames.ts";
-import { JobJoiner } from "@tollgate/protocol/jobs.ts";
+import { JobJoiner } from "@tollgate/protocol/job-pieces.ts";
 import type { Clock } from "../clock.ts";
 import type { Availability, Engine, EngineJob } from "../engines/engine.ts";
-import { type Log, withoutMessage } from "../log.ts";
+import { describeWithoutMessage, type Log } from "../log.ts";
 import type { JobCounters } from "./job-counters.ts";
 import { JobWriter } from "./job-writer.ts";
 import type { Outbox } from "./outbox.ts";
 import { PartialJobs } from "./partial-jobs.ts";
-import { engineJob, runJob } from "./run-job.ts";
+import { runJob, toEngineJob } from "./run-job.ts";
 
 /** The number of recent job IDs that are kept, so that a job delivered twice runs once. */
 const REMEMBERED_MAX = 1024;
@@ -89,7 +89,7 @@ export class JobIntake {
   receive(bytes: Uint8Array): void {
     let frame: Frame;
     try {
-      frame = decode(bytes);
+      frame = decodeFrame(bytes);
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
       this.#complain(error);
@@ -168,7 +168,7 @@ export class JobIntake {
       step();
     } catch (error) {
       this.#partial.forget(header.job);
-      this.#options.log.warn({ job: header.job, ...withoutMessage(error) }, "job cannot be read");
+      this.#options.log.warn({ job: header.job, ...describeWithoutMessage(error) }, "job cannot be read");
       decline.call(this, header, "unreadable");
       this.#options.changed();
     }
@@ -177,7 +177,7 @@ export class JobIntake {
   /** Starts a complete job. `accepted`: its writer, if it was accepted before its body arrived. */
   #begin(joiner: JobJoiner, accepted?: JobWriter): void {
     const { header } = joiner;
-    const job = engineJob(header, joiner.body());
+    const job = toEngineJob(header, joiner.body());
     const formatted = job.endpoint !== "embedding" && job.format !== undefined;
     const unkept = formatted && !this.#options.keepsFormat(job.model);
     const unscored = job.endpoint !== "embedding" && job.score !== undefined && !this.#options.scores(job.model);
@@ -206,7 +206,7 @@ export class JobIntake {
     changed();
     runJob({ engine, job, writer, record, signal, log })
       .catch((error: unknown) => {
-        log.error(withoutMessage(error), "could not report the end of a job");
+        log.error(describeWithoutMessage(error), "could not report the end of a job");
         return "failed" as const;
       })
       .then((outcome) => {
@@ -228,7 +228,7 @@ export class JobIntake {
   #refuse(header: JobHeader, reason: string): void {
     this.#options.tally.refused();
     this.#options.log.debug({ job: header.job, model: header.model, reason }, "job declined");
-    this.#options.outbox.send(header.gateway, encode({ kind: "busy", job: header.job }));
+    this.#options.outbox.send(header.gateway, encodeFrame({ kind: "busy", job: header.job }));
   }
 
   /** Fails a job that was accepted but cannot run. */

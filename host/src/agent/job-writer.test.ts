@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decode } from "@tollgate/protocol/codec.ts";
+import { decodeFrame } from "@tollgate/protocol/codec.ts";
 import type { Delta, Frame, JobHeader } from "@tollgate/protocol/frames.ts";
-import { DELTAS_PER_FRAME_MAX, DELTAS_TEXT_BYTES_MAX } from "@tollgate/protocol/limits.ts";
+import { DELTAS_FRAME_TEXT_BYTES_MAX, DELTAS_PER_FRAME_MAX } from "@tollgate/protocol/limits.ts";
 import fc from "fast-check";
 import { waitOneTurn } from "../clock.ts";
 import { EngineError } from "../engines/engine.ts";
@@ -17,7 +17,7 @@ const C = "0000000000000000000000000c-01";
 function harness() {
   const clock = new ManualClock();
   const frames: { gateway: string; frame: Frame }[] = [];
-  const outbox = new Outbox(clock, (gateway, bytes) => frames.push({ gateway, frame: decode(bytes) }));
+  const outbox = new Outbox(clock, (gateway, bytes) => frames.push({ gateway, frame: decodeFrame(bytes) }));
   const writer = (job: string, rest: Partial<JobHeader> = {}): JobWriter =>
     new JobWriter(outbox, clock, {
       job,
@@ -120,7 +120,7 @@ function timedBench(rest: Partial<JobHeader>) {
   const began = clock.monotonic();
   const sent: { at: number; firstMs: number; lastMs: number; text: string }[] = [];
   const outbox = new Outbox(clock, (_gateway, bytes) => {
-    const frame = decode(bytes);
+    const frame = decodeFrame(bytes);
     assert.notEqual(frame.kind, "deltas");
     for (const { firstMs, lastMs, text } of frame.kind === "timed" ? frame.deltas : [])
       sent.push({ at: clock.monotonic() - began, firstMs, lastMs, text });
@@ -277,7 +277,7 @@ test("a frame is filled to its last byte, and the rest goes into the next one", 
   const { writer, clock, deltas, frames } = harness();
   const a = writer(A);
   // 16 KiB of text are still queued and are sent in one frame with the next output if both fit.
-  const half = "x".repeat(DELTAS_TEXT_BYTES_MAX / 2);
+  const half = "x".repeat(DELTAS_FRAME_TEXT_BYTES_MAX / 2);
   for (const text of [half, half, half, `${half}${half}`]) a.delta("answer", text);
   await waitOneTurn(clock);
   assert.equal(deltas().length, 4);

@@ -2,20 +2,20 @@
  * Writes the frames of one job: numbers its output, adds each token's time if the gateway asks for it, limits frame sizes, and sends
  * nothing after `done`, `failed` or `discard`.
  */
-import { encode } from "@tollgate/protocol/codec.ts";
-import type { Channel, Failed, JobHeader } from "@tollgate/protocol/frames.ts";
+import { encodeFrame } from "@tollgate/protocol/codec.ts";
+import type { FailedFrame, JobHeader, OutputChannel } from "@tollgate/protocol/frames.ts";
 import {
   DELTA_TEXT_BYTES_MAX,
   FAILURE_MESSAGE_CHARS_MAX,
   FRAME_BYTES_MAX,
-  JOINED_PAUSE_MS_MAX,
-  SCORES_MAX,
+  JOINED_DELTA_PAUSE_MS_MAX,
+  SCORES_PER_FRAME_MAX,
   VECTOR_WIDTH_MAX,
   VECTORS_PER_FRAME_MAX,
 } from "@tollgate/protocol/limits.ts";
 import type { Clock } from "../clock.ts";
-import { EngineError, type Finish, type Logprobs } from "../engines/engine.ts";
-import { type Outbox, type QueuedDelta, WAIT_MS } from "./outbox.ts";
+import { EngineError, type FinishReason, type Logprobs } from "../engines/engine.ts";
+import { FLUSH_DELAYS_MS, type Outbox, type QueuedDelta } from "./outbox.ts";
 
 /** The bytes of a vectors frame besides its job ID and values; the layout is in the protocol's codec. */
 const VECTORS_OVERHEAD_BYTES = 14;
@@ -49,17 +49,17 @@ export class JobWriter {
   accepted(): void {
     this.#acceptedAt = this.#clock.monotonic();
     const { gateway, job } = this.#header;
-    this.#outbox.begins(gateway, encode({ kind: "accepted", job }));
+    this.#outbox.begins(gateway, encodeFrame({ kind: "accepted", job }));
   }
 
   progress(fraction: number): void {
     // Gateways ignore progress reports once text arrives. Between vectors, the reports are the only proof that the
     // engine works.
     if (this.#over || (this.#seq > 0 && this.#header.endpoint !== "embedding")) return;
-    this.#send(encode({ kind: "progress", job: this.#header.job, fraction: Math.min(1, Math.max(0, fraction)) }));
+    this.#send(encodeFrame({ kind: "progress", job: this.#header.job, fraction: Math.min(1, Math.max(0, fraction)) }));
   }
 
-  delta(channel: Channel, text: string): void {
+  delta(channel: OutputChannel, text: string): void {
     if (this.#over) return;
     // Most texts fit into one frame. Comparing their byte length is cheaper than searching for a position to split at.
     const bytes = Buffer.byteLength(text);
@@ -68,7 +68,7 @@ export class JobWriter {
     else for (const part of splitText(text, DELTA_TEXT_BYTES_MAX)) this.#queue(channel, part.text, part.bytes);
   }
 
-  #queue(channel: Channel, text: string, bytes: number): void {
+  #queue(channel: OutputChannel, text: string, bytes: number): void {
     const { gateway, job, stream, times } = this.#header;
     const now = this.#clock.monotonic();
     const pauseMs = now - this.#textAt;
@@ -76,14 +76,14 @@ export class JobWriter {
     const atMs = Math.max(0, Math.floor(now - this.#acceptedAt));
     const last = this.#last;
     const joins = last !== undefined && !stream && !last.sent && last.delta.channel === channel;
-    if (joins && pauseMs <= JOINED_PAUSE_MS_MAX && last.bytes + bytes <= DELTA_TEXT_BYTES_MAX) {
+    if (joins && pauseMs <= JOINED_DELTA_PAUSE_MS_MAX && last.bytes + bytes <= DELTA_TEXT_BYTES_MAX) {
       if ("lastMs" in last.delta) last.delta.lastMs = atMs;
       this.#outbox.extend(gateway, last, text, bytes);
       return;
     }
     // The first output is never delayed, because the gateway measures a node's latency by it. Output after a pause is
     // not delayed either: otherwise the gateway would see a longer pause than there was, and might assume a stall.
-    const gathers = this.#seq > 0 && (stream || pauseMs < WAIT_MS.rarely);
+    const gathers = this.#seq > 0 && (stream || pauseMs < FLUSH_DELAYS_MS.rarely);
     const delay = gathers ? (stream ? "step" : "rarely") : "turn";
     const delta = { job, seq: this.#seq++, channel, text };
     this.#last = { delta: times ? { ...delta, firstMs: atMs, lastMs: atMs } : delta, bytes, sent: false };
@@ -112,7 +112,7 @@ export class JobWriter {
     const values = new Float32Array(vectors.length * width);
     for (const [i, vector] of vectors.entries()) values.set(vector, i * width);
     const { job } = this.#header;
-    this.#send(encode({ kind: "vectors", job, seq: this.#seq++, first: this.#vectorsSent, width, values }));
+    this.#send(encodeFrame({ kind: "vectors", job, seq: this.#seq++, first: this.#vectorsSent, width, values }));
     this.#vectorsSent += vectors.length;
     this.#vectors = [];
   }
@@ -123,24 +123,24 @@ export class JobWriter {
     const { job } = this.#header;
     // Different engines agree on fewer than three decimals. Rounding keeps the frame within its limit.
     const rounded = logprobs
-      .slice(0, SCORES_MAX)
+      .slice(0, SCORES_PER_FRAME_MAX)
       .map((value) => (value === null ? null : Math.min(0, Math.round(value * 1000) / 1000)));
-    this.#send(encode({ kind: "scored", job, seq: this.#seq++, logprobs: rounded }));
+    this.#send(encodeFrame({ kind: "scored", job, seq: this.#seq++, logprobs: rounded }));
   }
 
-  done(finish: Finish): void {
+  done(finish: FinishReason): void {
     if (this.#over) return;
     this.#sendVectors();
     const { gateway, job } = this.#header;
-    this.#outbox.ends(gateway, job, encode({ kind: "done", job, seq: this.#seq++, finish }));
+    this.#outbox.ends(gateway, job, encodeFrame({ kind: "done", job, seq: this.#seq++, finish }));
     this.#over = true;
   }
 
-  failed(cause: Failed["cause"], message: string): void {
+  failed(cause: FailedFrame["cause"], message: string): void {
     if (this.#over) return;
     this.#sendVectors();
     const short = message.slice(0, FAILURE_MESSAGE_CHARS_MAX);
-    this.#send(encode({ kind: "failed", job: this.#header.job, seq: this.#seq++, cause, message: short }));
+    this.#send(encodeFrame({ kind: "failed", job: this.#header.job, seq: this.#seq++, cause, message: short }));
     this.#over = true;
   }
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { unusedAddress } from "../testing/stub-http.ts";
-import { SEED, type StubNats, stubNats } from "../testing/stub-nats.ts";
+import { NATS_USER_SEED, type StubNats, stubNats } from "../testing/stub-nats.ts";
 import { connectToNats } from "./nats.ts";
 import { type PlaneConnection, PlaneRefusal } from "./plane.ts";
 
-const credentials = (url: string) => ({ url, jwt: "jwt-1", seed: SEED, expiresAt: 0 });
+const credentials = (url: string) => ({ url, jwt: "jwt-1", seed: NATS_USER_SEED, expiresAt: 0 });
 
 async function connected(t: TestContext): Promise<{ nats: StubNats; connection: PlaneConnection }> {
   const nats = await stubNats(t);

@@ -5,18 +5,18 @@
  * (job-writer.ts). Acceptances and `done` are sent at the end of the turn with queued messages, in one write. Other
  * messages about jobs are sent at once.
  */
-import { encode } from "@tollgate/protocol/codec.ts";
+import { encodeFrame } from "@tollgate/protocol/codec.ts";
 import type { Delta, Frame, TimedDelta } from "@tollgate/protocol/frames.ts";
-import { DELTAS_PER_FRAME_MAX, DELTAS_TEXT_BYTES_MAX } from "@tollgate/protocol/limits.ts";
+import { DELTAS_FRAME_TEXT_BYTES_MAX, DELTAS_PER_FRAME_MAX } from "@tollgate/protocol/limits.ts";
 import type { Clock } from "../clock.ts";
-import { TurnEndQueue } from "./turn-end-queue.ts";
+import { LoopTurnQueue } from "./loop-turn-queue.ts";
 
 /**
  * The maximum wait of output in the queue. `turn`: until the end of the event loop's turn. `step`: for engines that run
  * several jobs in one step and emit their tokens within a few milliseconds. `rarely`: for clients that do not stream.
  */
-export const WAIT_MS = { turn: 0, step: 5, rarely: 200 };
-type FlushDelay = keyof typeof WAIT_MS;
+export const FLUSH_DELAYS_MS = { turn: 0, step: 5, rarely: 200 };
+type FlushDelay = keyof typeof FLUSH_DELAYS_MS;
 /** A queue with more text than this is sent at once. */
 const LANE_BYTES_MAX = 16 * 1024;
 
@@ -44,11 +44,11 @@ type Publish = (gateway: string, bytes: Uint8Array) => void;
 export class Outbox {
   readonly #clock: Clock;
   readonly #publish: Publish;
-  readonly #turnEnd: TurnEndQueue;
+  readonly #turnEnd: LoopTurnQueue;
   /** The queue per gateway. Gateways without queued messages have no entry. */
   readonly #lanes = new Map<string, Lane>();
 
-  constructor(clock: Clock, publish: Publish, turnEnd = new TurnEndQueue(clock)) {
+  constructor(clock: Clock, publish: Publish, turnEnd = new LoopTurnQueue(clock)) {
     this.#clock = clock;
     this.#publish = publish;
     this.#turnEnd = turnEnd;
@@ -57,7 +57,7 @@ export class Outbox {
   queue(gateway: string, entry: QueuedDelta, delay: FlushDelay): void {
     const lane = this.#lanes.get(gateway) ?? this.#newLane(gateway);
     lane.queue.push(entry);
-    this.#plan(gateway, lane, WAIT_MS[delay]);
+    this.#plan(gateway, lane, FLUSH_DELAYS_MS[delay]);
     this.#grew(gateway, lane, entry.bytes);
   }
 
@@ -73,14 +73,14 @@ export class Outbox {
   begins(gateway: string, bytes: Uint8Array): void {
     const lane = this.#lanes.get(gateway) ?? this.#newLane(gateway);
     lane.begun.push(bytes);
-    this.#plan(gateway, lane, WAIT_MS.turn);
+    this.#plan(gateway, lane, FLUSH_DELAYS_MS.turn);
   }
 
   /** Queues a `done`, to be sent at the end of the turn after queued output. */
   ends(gateway: string, job: string, bytes: Uint8Array): void {
     const lane = this.#lanes.get(gateway) ?? this.#newLane(gateway);
     lane.ended.push({ job, bytes });
-    this.#plan(gateway, lane, WAIT_MS.turn);
+    this.#plan(gateway, lane, FLUSH_DELAYS_MS.turn);
   }
 
   /** Sends a frame at once, after everything queued for that gateway. */
@@ -95,7 +95,7 @@ export class Outbox {
     lane.cancelTimer();
     this.#lanes.delete(gateway);
     for (const bytes of lane.begun) this.#publish(gateway, bytes);
-    for (const frame of cutFrames(lane.queue)) this.#publish(gateway, encode(frame));
+    for (const frame of cutFrames(lane.queue)) this.#publish(gateway, encodeFrame(frame));
     for (const { bytes } of lane.ended) this.#publish(gateway, bytes);
   }
 
@@ -149,7 +149,7 @@ function* cutFrames(queue: readonly QueuedDelta[]): Generator<DeltaFrame> {
   let textBytes = 0;
   for (const entry of queue) {
     const kind = "firstMs" in entry.delta ? "timed" : "deltas";
-    const full = frame?.deltas.length === DELTAS_PER_FRAME_MAX || textBytes + entry.bytes > DELTAS_TEXT_BYTES_MAX;
+    const full = frame?.deltas.length === DELTAS_PER_FRAME_MAX || textBytes + entry.bytes > DELTAS_FRAME_TEXT_BYTES_MAX;
     if (frame === undefined || full || frame.kind !== kind) {
       if (frame !== undefined) yield frame;
       frame = { kind, deltas: [] } as DeltaFrame;

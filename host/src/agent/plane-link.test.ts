@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { waitOneTurn } from "../clock.ts";
 import type { Engine } from "../engines/engine.ts";
 import { scriptedEngine } from "../engines/scripted.ts";
-import { AgentHarness, CREDENTIAL_LIFE_MS } from "../testing/agent-harness.ts";
+import { AgentHarness, CREDENTIAL_LIFETIME_MS } from "../testing/agent-harness.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { PlaneRefusal } from "./plane.ts";
 
@@ -53,7 +53,7 @@ test("an agent that cannot reconnect fetches new credentials early, and so learn
   // The gateway may be unreachable too. The agent then tries the old address again.
   harness.credentialFailures.push(new Error("no gateway"), new Error("no gateway"));
   const dialled = harness.plane.dials;
-  for (let waitedMs = 0; waitedMs < CREDENTIAL_LIFE_MS / 10 && harness.plane.open.length === 0; waitedMs += 5_000) {
+  for (let waitedMs = 0; waitedMs < CREDENTIAL_LIFETIME_MS / 10 && harness.plane.open.length === 0; waitedMs += 5_000) {
     await settle(harness);
     harness.clock.advance(5_000);
   }
@@ -104,7 +104,7 @@ test("the agent renews credentials at two thirds of their lifetime and stays rea
   const harness = new AgentHarness();
   await harness.online();
   const opened = harness.plane.until(() => harness.plane.connections[1]);
-  harness.clock.advance((CREDENTIAL_LIFE_MS * 2) / 3);
+  harness.clock.advance((CREDENTIAL_LIFETIME_MS * 2) / 3);
   await opened;
   assert.equal(harness.plane.connections[0]?.isOpen, true, "the old connection outlives the opening of the new one");
   await settle(harness);
@@ -123,7 +123,7 @@ test("the agent delays the change to a new connection until a running job has en
   const harness = new AgentHarness({ engine: gated(gate.promise) });
   await harness.online();
   const job = harness.offer("hi");
-  harness.clock.advance((CREDENTIAL_LIFE_MS * 2) / 3);
+  harness.clock.advance((CREDENTIAL_LIFETIME_MS * 2) / 3);
   await settle(harness);
   assert.equal(harness.plane.connections.length, 1);
   gate.resolve();
@@ -149,10 +149,10 @@ test("the output of a job that outlives its connection continues on the new conn
   await harness.online();
   const job = harness.offer("hi");
   await harness.plane.until(() => harness.text(job) === "a");
-  harness.clock.advance((CREDENTIAL_LIFE_MS * 2) / 3);
+  harness.clock.advance((CREDENTIAL_LIFETIME_MS * 2) / 3);
   await settle(harness);
   assert.equal(harness.plane.connections.length, 1);
-  harness.clock.advance(CREDENTIAL_LIFE_MS / 6);
+  harness.clock.advance(CREDENTIAL_LIFETIME_MS / 6);
   await settle(harness);
   assert.deepEqual(
     harness.plane.connections.map(({ isOpen }) => isOpen),
@@ -168,7 +168,7 @@ test("the agent retries when renewing its credentials fails", async () => {
   const harness = new AgentHarness();
   await harness.online();
   harness.credentialFailures.push(new Error("gateway is away"));
-  harness.clock.advance((CREDENTIAL_LIFE_MS * 2) / 3);
+  harness.clock.advance((CREDENTIAL_LIFETIME_MS * 2) / 3);
   await settle(harness);
   harness.clock.advance(10_000);
   await settle(harness);

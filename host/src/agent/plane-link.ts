@@ -6,8 +6,8 @@
  */
 import { type Clock, sleep } from "../clock.ts";
 import type { Log } from "../log.ts";
-import { BACKLOG_BYTES_MAX, PublishBacklog } from "./backlog.ts";
 import { type PlaneConnection, type PlaneCredentials, type PlaneDialer, PlaneRefusal } from "./plane.ts";
+import { BACKLOG_BYTES_MAX, PublishBacklog } from "./publish-backlog.ts";
 
 const RETRY_MS_MIN = 100;
 const RETRY_MS_MAX = 5_000;

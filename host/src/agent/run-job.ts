@@ -6,14 +6,14 @@ import {
   EngineError,
   type EngineJob,
   type GenerationJob,
+  type OutputSink,
   type ScoringJob,
-  type Sink,
 } from "../engines/engine.ts";
-import { type Log, withoutMessage } from "../log.ts";
+import { describeWithoutMessage, type Log } from "../log.ts";
 import type { JobOutcome, JobRecord } from "./job-counters.ts";
 import type { JobWriter } from "./job-writer.ts";
 
-export function engineJob(header: JobHeader, body: JobBody): EngineJob {
+export function toEngineJob(header: JobHeader, body: JobBody): EngineJob {
   const attempt = Number(header.job.slice(header.job.lastIndexOf("-") + 1));
   const common = { id: header.job, attempt, model: header.model };
   if ("input" in body) return { ...common, endpoint: "embedding", input: body.input };
@@ -48,7 +48,7 @@ export async function runJob(run: JobRun): Promise<JobOutcome> {
   } catch (error) {
     if (signal.aborted) return "cancelled";
     const failure = failureOf(error);
-    run.log.warn({ ...failure, ...(failure.cause === "agent" ? withoutMessage(error) : {}) }, "job failed");
+    run.log.warn({ ...failure, ...(failure.cause === "agent" ? describeWithoutMessage(error) : {}) }, "job failed");
     writer.failed(failure.cause, failure.message);
     return "failed";
   }
@@ -56,7 +56,7 @@ export async function runJob(run: JobRun): Promise<JobOutcome> {
 }
 
 async function generate({ engine, writer, record, signal }: JobRun, job: GenerationJob): Promise<void> {
-  const sink: Sink = {
+  const sink: OutputSink = {
     delta(channel, text) {
       record.said(text.length);
       writer.delta(channel, text);

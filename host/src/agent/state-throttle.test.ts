@@ -1,7 +1,7 @@
 /** A node reports its state at once after a change, but never often enough that a gateway disconnects it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { STATE_REQUEST } from "@tollgate/protocol/subjects.ts";
+import { STATE_REQUEST_SUBJECT } from "@tollgate/protocol/nats-subjects.ts";
 import { waitOneTurn } from "../clock.ts";
 import { AgentHarness } from "../testing/agent-harness.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
@@ -37,7 +37,7 @@ test("a node with 100 jobs a second reports its state at most 20 times a second,
   for (let i = 0; i < 100; i++) {
     await harness.plane.ending(harness.script({ text: "ok" }));
     await waitOneTurn(harness.clock);
-    harness.plane.send(STATE_REQUEST, new Uint8Array(0));
+    harness.plane.send(STATE_REQUEST_SUBJECT, new Uint8Array(0));
     harness.clock.advance(10);
   }
   const reports = harness.states().length - before;

@@ -23,7 +23,7 @@ export function isLoopback(url: string): boolean {
 
 const NAME_CHARS_MAX = 200;
 
-export function parseName(name: string, wrong: ReportMistake): string | undefined {
+export function parseNodeName(name: string, wrong: ReportMistake): string | undefined {
   const fits = name.trim() !== "" && name.length <= NAME_CHARS_MAX;
   return fits ? name : wrong(`--name must have 1 to ${NAME_CHARS_MAX} characters`);
 }
@@ -65,7 +65,7 @@ const DAY_S = 86_400;
  * Parses a day or time into Unix seconds. A day means its beginning. As the end of a period, it means the beginning of
  * the next day.
  */
-export function parseDay(
+export function parseDayOrTime(
   flag: string,
   text: string | undefined,
   edge: "begin" | "end",

@@ -6,21 +6,21 @@ import type { Clock } from "../clock.ts";
 import { compositeEngine } from "../engines/composite.ts";
 import type { DemoOptions } from "../engines/demo.ts";
 import {
-  addressesFor,
-  engineNotes,
-  explainAbsenceAtGiven,
+  explainAbsenceAtGivenAddress,
   type FoundEngine,
   findEngines,
   identifyEngine,
-} from "../engines/detect.ts";
+  listEngineAddresses,
+  listEngineNotes,
+} from "../engines/detect-engines.ts";
 import type { Engine } from "../engines/engine.ts";
 import type { EngineAbsence } from "../engines/engine-absence.ts";
-import { withLlamaCpp } from "../engines/llama-cpp/load.ts";
-import { limitEngineLoad } from "../engines/load-limit.ts";
-import { ACTIVE_MODELS, catalogueModel, mapModels } from "../engines/models.ts";
+import { limitEngineLoad } from "../engines/engine-load-limit.ts";
+import { FrameFaultInjector } from "../engines/frame-fault-injector.ts";
+import { loadLlamaCpp } from "../engines/llama-cpp/load-llama-cpp.ts";
+import { ACTIVE_MODELS, findCatalogueId, mapCatalogueModels } from "../engines/model-names.ts";
 import { openAiEngine } from "../engines/openai.ts";
 import { scriptedEngine } from "../engines/scripted.ts";
-import { WireFaults } from "../engines/wire-faults.ts";
 import { isLoopback } from "./arguments.ts";
 import type { EngineSettings } from "./flags.ts";
 
@@ -55,7 +55,7 @@ export interface ChosenEngine {
 }
 
 export async function chooseEngine(flags: EngineSettings, choice: Choice): Promise<ChosenEngine> {
-  const faults = new WireFaults();
+  const faults = new FrameFaultInjector();
   const { engine, sources = [] } = await build(flags, choice, faults);
   const plane = (dial: PlaneDialer): PlaneDialer => (isScripted(flags) ? faults.decorate(dial) : dial);
   const models = flags.models ?? engine.models;
@@ -74,7 +74,7 @@ interface Built {
   sources?: EngineSource[];
 }
 
-async function build(flags: EngineSettings, choice: Choice, faults: WireFaults): Promise<Built> {
+async function build(flags: EngineSettings, choice: Choice, faults: FrameFaultInjector): Promise<Built> {
   const models = flags.models ?? ACTIVE_MODELS;
   if (flags.modelFile !== undefined) return { engine: await fileEngine(flags.modelFile, flags, choice) };
   if (isScripted(flags)) return { engine: scriptedEngine({ models, slots: flags.slots, clock: choice.clock, faults }) };
@@ -84,17 +84,17 @@ async function build(flags: EngineSettings, choice: Choice, faults: WireFaults):
 }
 
 async function demo(models: string[], slots: number | undefined, { env, clock, ...choice }: Choice): Promise<Engine> {
-  const open = choice.openDemo ?? (await withLlamaCpp(() => import("../engines/demo.ts"))).demoEngine;
+  const open = choice.openDemo ?? (await loadLlamaCpp(() => import("../engines/demo.ts"))).demoEngine;
   return open({ models, slots, modelFile: env.TOLLGATE_DEMO_MODEL, clock });
 }
 
 async function fileEngine(file: string, flags: EngineSettings, { clock }: Choice): Promise<Engine> {
-  const model = flags.modelAs ?? catalogueModel(file);
+  const model = flags.modelAs ?? findCatalogueId(file);
   if (model === undefined)
     throw new UsageError([
       `--as is missing: the file name ${basename(file)} does not match any model of the catalogue`,
     ]);
-  const { llamaCppEngine } = await withLlamaCpp(() => import("../engines/llama-cpp/llama-cpp.ts"));
+  const { llamaCppEngine } = await loadLlamaCpp(() => import("../engines/llama-cpp/llama-cpp.ts"));
   return llamaCppEngine({ name: basename(file), file, models: [model], slots: flags.slots, clock }).catch(
     (cause: unknown) => {
       const reason = cause instanceof Error ? cause.message.split("\n")[0] : String(cause);
@@ -107,13 +107,13 @@ async function fileEngine(file: string, flags: EngineSettings, { clock }: Choice
 
 async function namedEngine(flags: EngineSettings, choice: Choice): Promise<Engine> {
   const url = flags.engineUrl as string;
-  const absence = await explainAbsenceAtGiven(url, flags.engineKey);
+  const absence = await explainAbsenceAtGivenAddress(url, flags.engineKey);
   // The first test may report a known engine as another program (`stranger`), so identifying it comes next.
-  if (absence !== undefined && absence.cause !== "stranger") throw absenceError(absence);
+  if (absence !== undefined && absence.cause !== "stranger") throw makeAbsenceError(absence);
   const found = await identifyEngine(url, { apiKey: flags.engineKey });
-  if (found === undefined) throw absenceError(absence ?? notAnEngine(url));
+  if (found === undefined) throw makeAbsenceError(absence ?? notAnEngine(url));
   if (found.models.length === 0 && flags.map.size === 0) throw holdsNothing(found);
-  const models = new Map([...mapModels(found.models), ...flags.map]);
+  const models = new Map([...mapCatalogueModels(found.models), ...flags.map]);
   if (models.size === 0) {
     const listed = found.models.slice(0, LISTED_MAX).join(", ");
     throw new UsageError([`--map is missing: none of the engine's models is in the catalogue (it has: ${listed})`]);
@@ -126,7 +126,7 @@ export class EngineLoadingError extends CommandError {
   override name = "EngineLoading";
 }
 
-export function absenceError({ cause, what, next }: EngineAbsence): CommandError {
+export function makeAbsenceError({ cause, what, next }: EngineAbsence): CommandError {
   return cause === "loading" ? new EngineLoadingError(what, { next }) : new CommandError(what, { next });
 }
 
@@ -158,7 +158,7 @@ function httpEngine(
     slots,
     slotsTold: found.slotsTold ? found.slots : undefined,
     listed: found.models,
-    notes: engineNotes(found, models, slots),
+    notes: listEngineNotes(found, models, slots),
     clock,
   });
   return limitEngineLoad(engine, clock);
@@ -169,7 +169,7 @@ function httpEngine(
  * allows this with --demo-fallback.
  */
 async function foundEngines(flags: EngineSettings, choice: Choice): Promise<Built> {
-  const found = await (choice.find ?? findEngines)(addressesFor(choice.env, flags.addresses));
+  const found = await (choice.find ?? findEngines)(listEngineAddresses(choice.env, flags.addresses));
   const engines: Engine[] = [];
   const sources: EngineSource[] = [];
   const served = new Set<string>();
@@ -188,7 +188,7 @@ async function foundEngines(flags: EngineSettings, choice: Choice): Promise<Buil
 }
 
 function modelsOf(engine: FoundEngine, asked: string[] | undefined, served: Set<string>): Map<string, string> {
-  const known = [...mapModels(engine.models)];
+  const known = [...mapCatalogueModels(engine.models)];
   return new Map(known.filter(([model]) => !served.has(model) && (asked?.includes(model) ?? true)));
 }
 

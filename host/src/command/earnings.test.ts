@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sendJson } from "../testing/stub-http.ts";
-import { parseDay } from "./arguments.ts";
+import { parseDayOrTime } from "./arguments.ts";
 import { earnings } from "./earnings.ts";
-import { loggedIn } from "./testing/command-harness.ts";
-import { NODE, type StubGateway } from "./testing/stub-gateway.ts";
+import { makeLoggedInHarness } from "./testing/command-harness.ts";
+import { STUB_NODE_ID, type StubGateway } from "./testing/stub-gateway.ts";
 
 const row = (i: number, earned_micro = "9830.400000") => ({
   request_id: `req_${i}`,
-  node: NODE,
+  node: STUB_NODE_ID,
   model: "tiny-3b",
   finished_at: 1_794_725_422 + i,
   prompt_tokens: 1200,
@@ -38,7 +38,7 @@ function serve(gateway: StubGateway, rows: object[]): void {
 }
 
 test("earnings prints the balance and the latest requests with exact amounts", async (t) => {
-  const { run, terminal, gateway } = await loggedIn(t);
+  const { run, terminal, gateway } = await makeLoggedInHarness(t);
   serve(gateway, [row(1), row(2, "0.000001")]);
   assert.equal(await run(earnings), 0);
   assert.deepEqual(terminal.lines, [
@@ -57,7 +57,7 @@ test("earnings prints the balance and the latest requests with exact amounts", a
 });
 
 test("earnings prints held-back, set-off and own-request amounts only if they are not zero", async (t) => {
-  const { run, terminal, gateway } = await loggedIn(t);
+  const { run, terminal, gateway } = await makeLoggedInHarness(t);
   gateway.answers["GET /earnings"] = (_request: unknown, response: Parameters<typeof sendJson>[0]) =>
     sendJson(response, {
       object: "list",
@@ -80,7 +80,7 @@ test("earnings prints held-back, set-off and own-request amounts only if they ar
 });
 
 test("earnings handles an account without requests, and an account with more requests than it prints", async (t) => {
-  const { run, terminal, gateway } = await loggedIn(t);
+  const { run, terminal, gateway } = await makeLoggedInHarness(t);
   serve(gateway, []);
   await run(earnings);
   assert.equal(terminal.lines.at(-1), "no request has earned anything in this period");
@@ -93,30 +93,33 @@ test("earnings handles an account without requests, and an account with more req
 });
 
 test("earnings --csv fetches every page, filtered by period and node", async (t) => {
-  const { run, terminal, gateway } = await loggedIn(t);
+  const { run, terminal, gateway } = await makeLoggedInHarness(t);
   serve(
     gateway,
     Array.from({ length: 250 }, (_, i) => row(i)),
   );
-  assert.equal(await run(earnings, "--csv", "--from", "2026-11-01", "--to", "2026-11-30", "--node", NODE), 0);
+  assert.equal(await run(earnings, "--csv", "--from", "2026-11-01", "--to", "2026-11-30", "--node", STUB_NODE_ID), 0);
   assert.equal(terminal.lines.length, 251);
   assert.equal(
     terminal.lines[0],
     "finished_at,request_id,node,model,prompt_tokens,completion_tokens,outcome,earned_micro,own",
   );
-  assert.equal(terminal.lines[1], `2026-11-15T06:50:22.000Z,req_0,${NODE},tiny-3b,1200,100,ok,9830.400000,false`);
+  assert.equal(
+    terminal.lines[1],
+    `2026-11-15T06:50:22.000Z,req_0,${STUB_NODE_ID},tiny-3b,1200,100,ok,9830.400000,false`,
+  );
   const period = `from=${Date.UTC(2026, 10, 1) / 1000}&to=${Date.UTC(2026, 11, 1) / 1000}`;
   assert.deepEqual(gateway.calls, [
-    `GET /earnings?${period}&node=${NODE}&limit=100`,
-    `GET /earnings?${period}&node=${NODE}&cursor=100&limit=100`,
-    `GET /earnings?${period}&node=${NODE}&cursor=200&limit=100`,
+    `GET /earnings?${period}&node=${STUB_NODE_ID}&limit=100`,
+    `GET /earnings?${period}&node=${STUB_NODE_ID}&cursor=100&limit=100`,
+    `GET /earnings?${period}&node=${STUB_NODE_ID}&cursor=200&limit=100`,
   ]);
 });
 
 test("earnings lists withheld shares with their request and reason", async (t) => {
-  const { run, terminal, gateway } = await loggedIn(t);
+  const { run, terminal, gateway } = await makeLoggedInHarness(t);
   const balance = { ...BALANCE, withheld_micro: "700.000000" };
-  const share = { request_id: "req_9", node: NODE, withheld_at: 1_794_725_422, amount_micro: "700.000000" };
+  const share = { request_id: "req_9", node: STUB_NODE_ID, withheld_at: 1_794_725_422, amount_micro: "700.000000" };
   const released = { ...share, request_id: "req_8", amount_micro: "0.000001", released_at: 1_794_725_500 };
   gateway.answers["GET /earnings"] = { object: "list", balance, today_micro: "0", data: [row(1)], next_cursor: null };
   const data = [
@@ -136,7 +139,7 @@ test("earnings lists withheld shares with their request and reason", async (t) =
 });
 
 test("earnings --json returns everything", async (t) => {
-  const { run, terminal, gateway } = await loggedIn(t);
+  const { run, terminal, gateway } = await makeLoggedInHarness(t);
   const rows = Array.from({ length: 101 }, (_, i) => row(i));
   serve(gateway, rows);
   await run(earnings, "--json");
@@ -150,7 +153,7 @@ test("earnings --json returns everything", async (t) => {
 });
 
 test("earnings names the flag that contains a mistake", async (t) => {
-  const { fails } = await loggedIn(t);
+  const { fails } = await makeLoggedInHarness(t);
   const cases: [string[], RegExp][] = [
     [["--from", "yesterday"], /^--from must be a day/],
     [["--to", "2026-02-30"], /^--to must be a day/],
@@ -168,9 +171,9 @@ test("earnings names the flag that contains a mistake", async (t) => {
 
 test("earnings uses UTC days and includes the last day of the period", () => {
   const never = (mistake: string): undefined => assert.fail(mistake);
-  assert.equal(parseDay("from", "2026-11-15", "begin", never), 1_794_700_800);
-  assert.equal(parseDay("to", "2026-11-15", "end", never), 1_794_787_200);
-  assert.equal(parseDay("to", "2026-11-15T06:50:22Z", "end", never), 1_794_725_422);
-  assert.equal(parseDay("to", "2026-11-15T07:50+01:00", "end", never), 1_794_725_400);
-  assert.equal(parseDay("to", undefined, "end", never), undefined);
+  assert.equal(parseDayOrTime("from", "2026-11-15", "begin", never), 1_794_700_800);
+  assert.equal(parseDayOrTime("to", "2026-11-15", "end", never), 1_794_787_200);
+  assert.equal(parseDayOrTime("to", "2026-11-15T06:50:22Z", "end", never), 1_794_725_422);
+  assert.equal(parseDayOrTime("to", "2026-11-15T07:50+01:00", "end", never), 1_794_725_400);
+  assert.equal(parseDayOrTime("to", undefined, "end", never), undefined);
 });

@@ -2,14 +2,14 @@
 
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
-import { alignProperties, sanitise, table } from "@tollgate/terminal/text.ts";
-import { parseDay, parseWholeNumber } from "./arguments.ts";
+import { alignProperties, alignRows, sanitiseForTerminal } from "@tollgate/terminal/text.ts";
+import { parseDayOrTime, parseWholeNumber } from "./arguments.ts";
 import { type Command, type CommandContext, printResult } from "./command.ts";
 import { formatCount, formatCounted, formatDollarColumn, formatDollars, formatUtcTime, sumMicro } from "./format.ts";
 import type { Earning, EarningsPage, HostInsight, WithheldShare } from "./gateway/answers.ts";
 import type { EarningsQuery, GatewayClient, InsightRange } from "./gateway/client.ts";
+import { type LoginSession, nodeIdOf, openLoginSession } from "./login-session.ts";
 import { RANGE_LABELS, RANGES } from "./range.ts";
-import { nodeIdOf, openSession, type Session } from "./session.ts";
 
 const SHOWN = 20;
 const LIMIT_MAX = 1_000_000;
@@ -40,8 +40,8 @@ async function run({ flags, switches, json }: CommandInput, context: CommandCont
   const mistakes: string[] = [];
   const wrong = (mistake: string): undefined => void mistakes.push(mistake);
   if (csv && json) wrong("--csv and --json cannot be combined");
-  const from = parseDay("from", flags.from, "begin", wrong);
-  const to = parseDay("to", flags.to, "end", wrong);
+  const from = parseDayOrTime("from", flags.from, "begin", wrong);
+  const to = parseDayOrTime("to", flags.to, "end", wrong);
   if (from !== undefined && to !== undefined && from >= to) wrong("--from must be before --to");
   const limit = parseWholeNumber("limit", flags.limit, { min: 1, max: LIMIT_MAX }, wrong);
   const range = flags.range as InsightRange | undefined;
@@ -52,7 +52,7 @@ async function run({ flags, switches, json }: CommandInput, context: CommandCont
     wrong("--range can be combined with --node and --json only");
   if (mistakes.length > 0) throw new UsageError(mistakes);
 
-  const session = await openSession(context);
+  const session = await openLoginSession(context);
   if (range !== undefined) {
     await showRange(session, context, { range, node: flags.node && nodeIdOf(session, flags.node), json });
     return 0;
@@ -74,7 +74,11 @@ interface Ranged {
 }
 
 /** Prints earnings over time and by node instead of single requests. */
-async function showRange({ gateway }: Session, context: CommandContext, { range, node, json }: Ranged): Promise<void> {
+async function showRange(
+  { gateway }: LoginSession,
+  context: CommandContext,
+  { range, node, json }: Ranged,
+): Promise<void> {
   const [all, nodes] = await Promise.all([
     node === undefined ? gateway.insight(range) : gateway.nodeInsight(node, range),
     node === undefined ? gateway.nodes() : [],
@@ -83,7 +87,7 @@ async function showRange({ gateway }: Session, context: CommandContext, { range,
     throw new CommandError("the gateway is older than this program and cannot return sums", {
       next: "leave out --range",
     });
-  const nameOf = (id: string): string => sanitise(nodes.find((each) => each.id === id)?.name ?? id);
+  const nameOf = (id: string): string => sanitiseForTerminal(nodes.find((each) => each.id === id)?.name ?? id);
   const slots = all.earnings.filter(({ earned_micro }) => !/^[0.]*$/.test(earned_micro));
   const byNode = "nodes" in all ? (all.nodes as HostInsight["nodes"]) : [];
   printResult(context, json, all, () => [
@@ -111,11 +115,11 @@ async function showRange({ gateway }: Session, context: CommandContext, { range,
 function column(title: string, rows: [name: string, micro: string][]): string[] {
   if (rows.length === 0) return [];
   const amounts = formatDollarColumn(rows.map(([, micro]) => micro));
-  return table([[title, "earned"], ...rows.map(([name], i) => [name, amounts[i] ?? ""])], ["left", "right"]);
+  return alignRows([[title, "earned"], ...rows.map(([name], i) => [name, amounts[i] ?? ""])], ["left", "right"]);
 }
 
 /** Prints page by page, so that a year of requests never has to fit into memory. */
-async function printCsv({ gateway }: Session, { terminal }: CommandContext, query: EarningsQuery, limit?: number) {
+async function printCsv({ gateway }: LoginSession, { terminal }: CommandContext, query: EarningsQuery, limit?: number) {
   terminal.print("finished_at,request_id,node,model,prompt_tokens,completion_tokens,outcome,earned_micro,own");
   for await (const { rows } of pages(gateway, query, limit)) {
     for (const row of rows) {
@@ -145,7 +149,7 @@ interface Wanted {
   json: boolean;
 }
 
-async function show({ gateway }: Session, context: CommandContext, { query, limit, json }: Wanted): Promise<void> {
+async function show({ gateway }: LoginSession, context: CommandContext, { query, limit, json }: Wanted): Promise<void> {
   const data: Earning[] = [];
   let last: EarningsPage | undefined;
   let more = false;
@@ -189,9 +193,12 @@ function withheldLines(shares: WithheldShare[]): string[] {
     formatUtcTime(withheld_at),
     request_id,
     amounts[i] ?? "",
-    `${sanitise(explanation)}${released_at == null ? "" : " Released."}`,
+    `${sanitiseForTerminal(explanation)}${released_at == null ? "" : " Released."}`,
   ]);
-  return [...table([["withheld (UTC)", "request", "share", "reason"], ...rows], ["left", "left", "right", "left"]), ""];
+  return [
+    ...alignRows([["withheld (UTC)", "request", "share", "reason"], ...rows], ["left", "left", "right", "left"]),
+    "",
+  ];
 }
 
 function requestLines(rows: Earning[], more: boolean): string[] {
@@ -199,7 +206,7 @@ function requestLines(rows: Earning[], more: boolean): string[] {
   const total = formatDollars(sumMicro(rows.map((row) => row.earned_micro)));
   const amounts = formatDollarColumn(rows.map((row) => row.earned_micro));
   return [
-    ...table(
+    ...alignRows(
       [
         ["finished (UTC)", "request", "model", "prompt", "output", "outcome", "earned"],
         ...rows.map((row, i) => [

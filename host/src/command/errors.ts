@@ -1,9 +1,9 @@
 /** Messages for the errors that only tollgate-host has: what is wrong, and what to do next. */
-import { type ExplainError, explainFailure, type Failure } from "@tollgate/terminal/failure.ts";
-import { LLAMA_CPP, LlamaCppMissingError } from "../engines/llama-cpp/load.ts";
+import { type CommandFailure, type ExplainError, explainFailure } from "@tollgate/terminal/failure.ts";
+import { LLAMA_CPP_PACKAGE, LlamaCppMissingError } from "../engines/llama-cpp/load-llama-cpp.ts";
 import { GatewayRefusal, GatewayUnreachable } from "./gateway/call.ts";
 
-export const PROGRAM = "tollgate-host";
+export const PROGRAM_NAME = "tollgate-host";
 
 export const explainHostError: ExplainError = (error) => {
   if (error instanceof GatewayRefusal) {
@@ -17,10 +17,10 @@ export const explainHostError: ExplainError = (error) => {
 };
 
 /** `usual`: the next step for errors that have none of their own. */
-export const describeError = (error: unknown, usual?: string): Failure =>
-  explainFailure(error, PROGRAM, explainHostError, usual);
+export const describeError = (error: unknown, usual?: string): CommandFailure =>
+  explainFailure(error, PROGRAM_NAME, explainHostError, usual);
 
-const INSTALL = `npm install ${LLAMA_CPP} where tollgate-host is installed, or serve with another engine (--engine)`;
+const INSTALL = `npm install ${LLAMA_CPP_PACKAGE} where tollgate-host is installed, or serve with another engine (--engine)`;
 const UNREACHABLE = "check the address and the network; tollgate-host login --gateway URL stores another address";
 const OUT_OF_ORDER = "try again in a moment; if it repeats, ask the platform's operator";
 

@@ -4,14 +4,14 @@
  */
 import { type CommandInput, type Flag, JSON_FLAG } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
-import type { RememberedAddresses } from "../engines/detect.ts";
+import type { RememberedAddresses } from "../engines/detect-engines.ts";
 import { LOG_LEVELS } from "../log.ts";
 import {
   isHostToken,
   isHttpUrl,
   parseModelMap,
   parseModels,
-  parseName,
+  parseNodeName,
   parseWholeNumber,
   type ReportMistake,
 } from "./arguments.ts";
@@ -105,7 +105,7 @@ export function parseUpFlags(
   if (gateway === undefined) wrong("--gateway is missing: give it, or run tollgate-host login first");
   else if (!isHttpUrl(gateway)) wrong("--gateway must be an address like http://127.0.0.1:8080");
   const identity = identityOf(values, stored?.node, wrong);
-  const fromFlags = engineSettings(values, env, wrong);
+  const fromFlags = parseEngineSettings(values, env, wrong);
   const settled = isEngineNamed(values) ? undefined : stored?.serving;
   const settings = settled === undefined ? fromFlags : settledBy(settled, fromFlags);
   if (stored !== undefined && stored.serving === undefined && !isEngineNamed(values) && values.models === undefined)
@@ -133,7 +133,7 @@ function isEngineNamed(values: EngineFlagValues): boolean {
   return [values.engine, values["engine-url"], values.map, values.model].some((value) => value !== undefined);
 }
 
-export function engineSettings(values: EngineFlagValues, env: FlagEnv, wrong: ReportMistake): EngineSettings {
+export function parseEngineSettings(values: EngineFlagValues, env: FlagEnv, wrong: ReportMistake): EngineSettings {
   const { "engine-url": engineUrl, model: modelFile, as: modelAs } = values;
   const engine = (values.engine ?? "auto") as EngineKind;
   if (engineUrl !== undefined && !isHttpUrl(engineUrl))
@@ -171,6 +171,6 @@ function identityOf(
 ): UpFlags["identity"] | undefined {
   if (node !== undefined && name !== undefined) return wrong("--node and --name cannot be combined");
   if (node !== undefined) return /^node_\w+$/.test(node) ? { id: node } : wrong("--node must be a node ID (node_…)");
-  if (name !== undefined) return parseName(name, wrong) === undefined ? undefined : { name };
+  if (name !== undefined) return parseNodeName(name, wrong) === undefined ? undefined : { name };
   return stored ?? wrong("--name (or --node) is missing: give this machine a name");
 }

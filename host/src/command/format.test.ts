@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { padStart, paint, sanitise, table, textWidth, truncate } from "@tollgate/terminal/text.ts";
+import { alignRows, createPaint, padStart, sanitiseForTerminal, textWidth, truncate } from "@tollgate/terminal/text.ts";
 import fc from "fast-check";
 import {
   formatCount,
@@ -60,11 +60,11 @@ test("formats counts, shares, times, sizes and durations", () => {
 });
 
 test("aligns columns without counting color codes", () => {
-  const { good, dim } = paint(true);
+  const { good, dim } = createPaint(true);
   assert.equal(textWidth(good("yes")), 3);
   assert.equal(padStart(good("7"), 3), `  ${good("7")}`);
   assert.deepEqual(
-    table(
+    alignRows(
       [
         ["a", good("10")],
         ["bb", dim("7")],
@@ -73,14 +73,14 @@ test("aligns columns without counting color codes", () => {
     ).map(plain),
     ["a   10", "bb   7"],
   );
-  assert.equal(paint(false).bad("x"), "x");
+  assert.equal(createPaint(false).bad("x"), "x");
 });
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with the escape character
 const plain = (text: string): string => text.replaceAll(/\x1b\[\d+m/g, "");
 
 test("escapes terminal control sequences in text from elsewhere", () => {
-  assert.equal(sanitise("a\u001b[2Jb\r\nc\u202ed"), "a [2Jb  c d");
+  assert.equal(sanitiseForTerminal("a\u001b[2Jb\r\nc\u202ed"), "a [2Jb  c d");
   assert.equal(truncate("abcdef", 4), "abc…");
   assert.equal(truncate("abcd", 4), "abcd");
 });

@@ -1,12 +1,12 @@
 /** `tollgate-host jobs`: lists a node's jobs, one line each, without prompts or names of builders. */
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
-import { sanitise, table } from "@tollgate/terminal/text.ts";
+import { alignRows, sanitiseForTerminal } from "@tollgate/terminal/text.ts";
 import { NODE_FLAG, parseWholeNumber } from "./arguments.ts";
 import { type Command, type CommandContext, printResult } from "./command.ts";
 import { formatCount, formatDollarColumn, formatMilliseconds, formatUtcTime } from "./format.ts";
 import type { Job } from "./gateway/answers.ts";
-import { nodeIdOf, openSession } from "./session.ts";
+import { nodeIdOf, openLoginSession } from "./login-session.ts";
 
 const SHOWN = 20;
 const LIMIT_MAX = 100;
@@ -33,7 +33,7 @@ async function run({ flags, json }: CommandInput, context: CommandContext): Prom
     (mistake) => void mistakes.push(mistake),
   );
   if (mistakes.length > 0) throw new UsageError(mistakes);
-  const session = await openSession(context);
+  const session = await openLoginSession(context);
   const query = {
     model: flags.model,
     outcome: flags.outcome as Job["outcome"] | undefined,
@@ -50,7 +50,7 @@ async function run({ flags, json }: CommandInput, context: CommandContext): Prom
 
 function jobLines(jobs: Job[]): string[] {
   const amounts = formatDollarColumn(jobs.map(({ earned_micro }) => earned_micro));
-  return table(
+  return alignRows(
     [
       ["finished (UTC)", "request", "model", "prompt", "output", "first token", "took", "earned", "outcome"],
       ...jobs.map((job, i) => [
@@ -62,7 +62,7 @@ function jobLines(jobs: Job[]): string[] {
         job.ttft_ms === null ? "–" : formatMilliseconds(job.ttft_ms),
         job.duration_ms === null ? "–" : formatMilliseconds(job.duration_ms),
         amounts[i] ?? "",
-        job.outcome === "ok" ? "ok" : `${job.outcome}: ${sanitise(job.says)}`,
+        job.outcome === "ok" ? "ok" : `${job.outcome}: ${sanitiseForTerminal(job.says)}`,
       ]),
     ],
     ["left", "left", "left", "right", "right", "right", "right", "right", "left"],

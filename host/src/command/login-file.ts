@@ -76,10 +76,10 @@ export function loginFile(directory: string): LoginFile {
 
 export function storedSettingsOf(login: Login): StoredSettings {
   const { gateway, token, node, serving } = login;
-  return { gateway, token, node, serving: serving === undefined ? undefined : settingsOf(serving) };
+  return { gateway, token, node, serving: serving === undefined ? undefined : engineSettingsOf(serving) };
 }
 
-export function settingsOf(serving: Serving): EngineSettings {
+export function engineSettingsOf(serving: Serving): EngineSettings {
   return {
     engine: serving.engine,
     engineUrl: serving.engine_url,
@@ -93,7 +93,7 @@ export function settingsOf(serving: Serving): EngineSettings {
   };
 }
 
-export function servingOf(settings: EngineSettings, models: string[]): Serving {
+export function servingSettingsOf(settings: EngineSettings, models: string[]): Serving {
   const { engine, engineUrl, engineKey, addresses, map, slots, modelFile, modelAs } = settings;
   return {
     engine,

@@ -5,73 +5,73 @@ import { test } from "node:test";
 import { unusedAddress } from "../testing/stub-http.ts";
 import { isUnencrypted, login } from "./login.ts";
 import { logout } from "./logout.ts";
-import { commandHarness, loggedIn } from "./testing/command-harness.ts";
-import { NODE, stubGateway, TOKEN } from "./testing/stub-gateway.ts";
+import { commandHarness, makeLoggedInHarness } from "./testing/command-harness.ts";
+import { STUB_HOST_TOKEN, STUB_NODE_ID, stubGateway } from "./testing/stub-gateway.ts";
 
 test("login checks a token from standard input and stores it readable only by its owner", async (t) => {
   const gateway = await stubGateway(t);
-  const { run, terminal, logins } = await commandHarness(t, { input: `${TOKEN}\n` });
+  const { run, terminal, logins } = await commandHarness(t, { input: `${STUB_HOST_TOKEN}\n` });
   assert.equal(await run(login, "--gateway", `${gateway.url}/v1/`, "--token", "-"), 0);
   assert.deepEqual(gateway.calls, ["GET /nodes"]);
-  assert.deepEqual(await logins.read(), { gateway: gateway.url, token: TOKEN });
+  assert.deepEqual(await logins.read(), { gateway: gateway.url, token: STUB_HOST_TOKEN });
   assert.equal((await stat(logins.path)).mode & 0o777, 0o600);
   assert.equal((await stat(dirname(logins.path))).mode & 0o777, 0o700);
   assert.match(
     terminal.text,
     /^logged in to http:.*; the account has 1 node\nstored in .*\nnext: tollgate-host register$/,
   );
-  assert.ok(!terminal.everything.includes(TOKEN));
+  assert.ok(!terminal.everything.includes(STUB_HOST_TOKEN));
 });
 
 test("login asks for the token without showing the typed text", async (t) => {
   const gateway = await stubGateway(t);
-  const { run, terminal, logins } = await commandHarness(t, { answers: [gateway.url, TOKEN] });
+  const { run, terminal, logins } = await commandHarness(t, { answers: [gateway.url, STUB_HOST_TOKEN] });
   assert.equal(await run(login), 0);
   assert.deepEqual(
     terminal.questions.map(({ hidden }) => hidden),
     [false, true],
   );
-  assert.equal((await logins.read())?.token, TOKEN);
+  assert.equal((await logins.read())?.token, STUB_HOST_TOKEN);
 });
 
 test("login keeps the stored gateway address if the answer is empty", async (t) => {
-  const { run, gateway, logins } = await loggedIn(t, { answers: ["", TOKEN] });
+  const { run, gateway, logins } = await makeLoggedInHarness(t, { answers: ["", STUB_HOST_TOKEN] });
   assert.equal(await run(login), 0);
   assert.equal((await logins.read())?.gateway, gateway.url);
 });
 
 test("login accepts the token from the environment, and prints JSON with --json", async (t) => {
   const gateway = await stubGateway(t);
-  const { run, terminal } = await commandHarness(t, { context: { env: { TOLLGATE_HOST_TOKEN: TOKEN } } });
+  const { run, terminal } = await commandHarness(t, { context: { env: { TOLLGATE_HOST_TOKEN: STUB_HOST_TOKEN } } });
   assert.equal(await run(login, "--gateway", gateway.url, "--json"), 0);
   assert.deepEqual(terminal.json(), { gateway: gateway.url, nodes: 1, node: null });
 });
 
 test("login keeps the stored node with its engine and models while the account has that node, and removes them otherwise", async (t) => {
   const serving = { engine: "demo" as const, models: ["tiny-3b"] };
-  const { run, gateway, logins } = await loggedIn(t, { input: TOKEN, login: { serving } });
+  const { run, gateway, logins } = await makeLoggedInHarness(t, { input: STUB_HOST_TOKEN, login: { serving } });
   await run(login, "--token", "-", "--gateway", gateway.url);
   assert.deepEqual(await logins.read(), {
     gateway: gateway.url,
-    token: TOKEN,
-    node: { id: NODE, name: "box" },
+    token: STUB_HOST_TOKEN,
+    node: { id: STUB_NODE_ID, name: "box" },
     serving,
   });
   gateway.answers["GET /nodes"] = { data: [] };
-  const again = await commandHarness(t, { input: TOKEN, context: { logins } });
+  const again = await commandHarness(t, { input: STUB_HOST_TOKEN, context: { logins } });
   await again.run(login, "--token", "-", "--gateway", gateway.url);
-  assert.deepEqual(await logins.read(), { gateway: gateway.url, token: TOKEN });
+  assert.deepEqual(await logins.read(), { gateway: gateway.url, token: STUB_HOST_TOKEN });
 });
 
 test("login reports a problem without repeating the token, and stores nothing", async (t) => {
   const gateway = await stubGateway(t);
   const cases: [input: string, args: string[], line: RegExp, exitCode: number][] = [
-    [TOKEN, [], /--gateway is missing/, 2],
-    [TOKEN, ["--gateway", "gateway.example"], /--gateway must be an address/, 2],
+    [STUB_HOST_TOKEN, [], /--gateway is missing/, 2],
+    [STUB_HOST_TOKEN, ["--gateway", "gateway.example"], /--gateway must be an address/, 2],
     ["", ["--gateway", gateway.url], /--token is missing/, 2],
     ["tsk_live_apikey_secret", ["--gateway", gateway.url], /begins with tht_live_/, 2],
     ["tht_live_other_secret", ["--gateway", gateway.url], /host token \(invalid_host_token\)$/, 1],
-    [TOKEN, ["--gateway", await unusedAddress()], /cannot reach the gateway at http:.*ECONNREFUSED/, 1],
+    [STUB_HOST_TOKEN, ["--gateway", await unusedAddress()], /cannot reach the gateway at http:.*ECONNREFUSED/, 1],
   ];
   for (const [input, args, line, exitCode] of cases) {
     const { fails, logins, terminal } = await commandHarness(t, { input });
@@ -86,11 +86,11 @@ test("login reports a problem without repeating the token, and stores nothing", 
 
 test("login replaces a damaged login file", async (t) => {
   const gateway = await stubGateway(t);
-  const { run, logins } = await commandHarness(t, { input: TOKEN });
-  await logins.write({ gateway: gateway.url, token: TOKEN });
+  const { run, logins } = await commandHarness(t, { input: STUB_HOST_TOKEN });
+  await logins.write({ gateway: gateway.url, token: STUB_HOST_TOKEN });
   await writeFile(logins.path, "{");
   assert.equal(await run(login, "--gateway", gateway.url, "--token", "-"), 0);
-  assert.equal((await logins.read())?.token, TOKEN);
+  assert.equal((await logins.read())?.token, STUB_HOST_TOKEN);
 });
 
 test("a gateway address counts as unencrypted if the token would cross the network in clear text", () => {
@@ -101,7 +101,7 @@ test("a gateway address counts as unencrypted if the token would cross the netwo
 });
 
 test("logout removes the login file and warns that the token still works", async (t) => {
-  const { run, terminal, logins } = await loggedIn(t);
+  const { run, terminal, logins } = await makeLoggedInHarness(t);
   assert.equal(await run(logout), 0);
   assert.match(terminal.text, /^removed .*\nthe token is still valid/);
   assert.equal(await logins.read(), undefined);

@@ -1,10 +1,10 @@
 /** `tollgate-host market`: shows how much each model could earn. */
 import type { CommandInput } from "@tollgate/terminal/command.ts";
-import { table } from "@tollgate/terminal/text.ts";
+import { alignRows } from "@tollgate/terminal/text.ts";
 import { type Command, type CommandContext, printResult } from "./command.ts";
 import { formatCount, formatCounted, formatDollarColumn } from "./format.ts";
 import type { Market } from "./gateway/answers.ts";
-import { nodeIdOf, openSession } from "./session.ts";
+import { nodeIdOf, openLoginSession } from "./login-session.ts";
 
 export const market: Command = {
   help: "show what each model could earn",
@@ -27,7 +27,7 @@ export const market: Command = {
 };
 
 async function run({ flags, json }: CommandInput, context: CommandContext): Promise<number> {
-  const session = await openSession(context);
+  const session = await openLoginSession(context);
   const node = flags.node === undefined ? session.login.node?.id : nodeIdOf(session, flags.node);
   const found = await session.gateway.market(node);
   printResult(context, json, found, () => marketLines(found));
@@ -59,7 +59,7 @@ function marketLines({ data, slots, share_percent }: Market): string[] {
     "mean/h",
   ];
   return [
-    ...table([names, ...rows], ["left", "right", "left", "left", "right", "right", "right"]),
+    ...alignRows([names, ...rows], ["left", "right", "left", "left", "right", "right", "right"]),
     "",
     `* marks elected models. slot/h${slots === null ? "" : ` and node/h (${formatCounted(slots, "slot")})`}: estimated earnings of an hour without idle time, ${share_percent} % of the price; --help explains them.`,
   ];

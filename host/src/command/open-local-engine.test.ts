@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CommandError } from "@tollgate/terminal/errors.ts";
 import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
-import type { FoundEngine } from "../engines/detect.ts";
+import type { FoundEngine } from "../engines/detect-engines.ts";
 import type { EngineAbsence } from "../engines/engine-absence.ts";
 import { generic } from "../engines/profiles/generic.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
-import { type Machine, openLocalEngine } from "./open-local-engine.ts";
+import { type EngineSearchContext, openLocalEngine } from "./open-local-engine.ts";
 
 const wanted = {
   engine: "auto" as const,
@@ -37,10 +37,10 @@ const absence = (cause: EngineAbsence["cause"], url = OLLAMA): EngineAbsence => 
   next: "do",
 });
 
-function machine(found: FoundEngine[], absences: EngineAbsence[] = [], env: Machine["env"] = {}) {
+function machine(found: FoundEngine[], absences: EngineAbsence[] = [], env: EngineSearchContext["env"] = {}) {
   const terminal = new FakeTerminal();
   const lookedAt: string[] = [];
-  const made: Machine & { clock: ManualClock } = {
+  const made: EngineSearchContext & { clock: ManualClock } = {
     clock: new ManualClock(),
     env,
     terminal,
@@ -72,7 +72,7 @@ test("tollgate-host up waits for an engine that is loading, and prints a line ev
   const here = machine(found, [absence("loading")]);
   const { clock } = here;
   const lines: string[] = [];
-  const findEngines: Machine["findEngines"] = async () => {
+  const findEngines: EngineSearchContext["findEngines"] = async () => {
     if (clock.monotonic() - startedAt >= 11_000) found.push(holding("llama3.2:3b"));
     clock.soon(() => clock.advance(1_000));
     return found;
@@ -95,7 +95,7 @@ test("tollgate-host up stops waiting at its time limit (at once if the limit is 
   const here = machine([], [absence("loading")]);
   const { clock } = here;
   let looks = 0;
-  const findEngines: Machine["findEngines"] = async () => {
+  const findEngines: EngineSearchContext["findEngines"] = async () => {
     looks++;
     clock.soon(() => clock.advance(1_000));
     return [];
@@ -112,7 +112,7 @@ test("tollgate-host up stops waiting at its time limit (at once if the limit is 
 });
 
 const failing = async (
-  here: Machine,
+  here: EngineSearchContext,
   more: { addresses?: Record<string, string>; settled?: boolean } = {},
 ): Promise<CommandError> => {
   const error: unknown = await openLocalEngine({ ...wanted, ...more }, here).then(

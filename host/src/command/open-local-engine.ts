@@ -1,14 +1,19 @@
 /** Opens the engine of this machine. The demo model only replaces an unreachable engine with --demo-fallback. */
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { sleep } from "../clock.ts";
-import { addressesFor, describeSearchedAddresses, type FoundEngine, ollamaAddress } from "../engines/detect.ts";
+import {
+  describeSearchedAddresses,
+  type FoundEngine,
+  listEngineAddresses,
+  ollamaAddress,
+} from "../engines/detect-engines.ts";
 import type { EngineAbsence } from "../engines/engine-absence.ts";
-import { mapModels } from "../engines/models.ts";
-import { absenceError, type ChosenEngine, chooseEngine, EngineLoadingError } from "./choose-engine.ts";
+import { mapCatalogueModels } from "../engines/model-names.ts";
+import { type ChosenEngine, chooseEngine, EngineLoadingError, makeAbsenceError } from "./choose-engine.ts";
 import type { CommandContext } from "./command.ts";
 import type { EngineSettings } from "./flags.ts";
 
-export type Machine = Pick<CommandContext, "clock" | "env" | "findEngines" | "findAbsences" | "terminal">;
+export type EngineSearchContext = Pick<CommandContext, "clock" | "env" | "findEngines" | "findAbsences" | "terminal">;
 type Wanted = EngineSettings & { settled: boolean; demoFallback: boolean };
 
 /** How long to wait for an engine that is loading, and a function that reports the wait. */
@@ -22,7 +27,11 @@ const LOOK_EVERY_MS = 1_000;
 const TELL_EVERY_MS = 5_000;
 const IMPATIENT: Patience = { waitMs: 0, tell: () => {}, signal: new AbortController().signal };
 
-export async function openLocalEngine(wanted: Wanted, machine: Machine, patience = IMPATIENT): Promise<ChosenEngine> {
+export async function openLocalEngine(
+  wanted: Wanted,
+  machine: EngineSearchContext,
+  patience = IMPATIENT,
+): Promise<ChosenEngine> {
   const { clock, terminal } = machine;
   for (const line of overrides(wanted, machine)) terminal.remark(`tollgate-host: ${line}`);
   const startedAt = clock.monotonic();
@@ -43,17 +52,17 @@ export async function openLocalEngine(wanted: Wanted, machine: Machine, patience
 }
 
 /** One line for each stored setting that the environment overrides. */
-function overrides({ engine, addresses }: Wanted, { env }: Machine): string[] {
+function overrides({ engine, addresses }: Wanted, { env }: EngineSearchContext): string[] {
   const [elected, now] = [addresses?.ollama, ollamaAddress(env.OLLAMA_HOST)];
   if (engine !== "auto" || elected === undefined || now === undefined || now === elected) return [];
   return [`OLLAMA_HOST is ${now}; the models were elected (chosen) with Ollama at ${elected}`];
 }
 
-async function look(wanted: Wanted, machine: Machine): Promise<ChosenEngine> {
+async function look(wanted: Wanted, machine: EngineSearchContext): Promise<ChosenEngine> {
   const { clock, env, findEngines } = machine;
   if (wanted.demoFallback) return chooseEngine(wanted, { clock, env, find: findEngines });
   const searches = wanted.engine === "auto" && wanted.modelFile === undefined;
-  const found = searches ? await findEngines(addressesFor(env, wanted.addresses)) : [];
+  const found = searches ? await findEngines(listEngineAddresses(env, wanted.addresses)) : [];
   const missing = searches ? missingFrom(found, wanted.models) : undefined;
   if (missing !== undefined) throw await explained(missing, found, wanted, machine);
   try {
@@ -71,7 +80,7 @@ const START_ELECTED = `start the engine, or choose the models again with tollgat
 const START_ANY = `start an engine with a model of docs/hosts/engines.md, or name one with --engine openai --engine-url URL; ${DEMO}`;
 
 function missingFrom(found: FoundEngine[], models: string[] | undefined): string | undefined {
-  const held = new Set(found.flatMap((engine) => [...mapModels(engine.models).keys()]));
+  const held = new Set(found.flatMap((engine) => [...mapCatalogueModels(engine.models).keys()]));
   if (held.size === 0) return "no engine on this machine has a model of the catalogue";
   const missing = models?.filter((model) => !held.has(model)) ?? [];
   return missing.length === 0 ? undefined : `no engine on this machine has ${missing.join(", ")} now`;
@@ -82,9 +91,9 @@ async function explained(
   missing: string,
   found: FoundEngine[],
   wanted: Wanted,
-  { env, findAbsences }: Machine,
+  { env, findAbsences }: EngineSearchContext,
 ): Promise<CommandError> {
-  const addresses = addressesFor(env, wanted.addresses);
+  const addresses = listEngineAddresses(env, wanted.addresses);
   const absences = await findAbsences(addresses);
   const said = ollamaAddress(env.OLLAMA_HOST);
   const expected = new Set([...Object.values(wanted.addresses ?? {}), ...(said === undefined ? [] : [said])]);
@@ -95,7 +104,7 @@ async function explained(
     return !(wanted.settled && expected.size > 0) && (cause === "loading" || cause === "key");
   });
   const loading = telling.find(({ cause }) => cause === "loading");
-  if (loading !== undefined) return absenceError(loading);
+  if (loading !== undefined) return makeAbsenceError(loading);
   const details = describeSearchedAddresses(addresses, found, absences);
   const isElsewhere = env.OLLAMA_HOST !== undefined && env.OLLAMA_HOST !== "" && said === undefined;
   if (isElsewhere)

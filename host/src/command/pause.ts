@@ -1,10 +1,10 @@
 /** `tollgate-host pause` and `resume`: stop and restart the requests to a node. */
 
-import { sanitise } from "@tollgate/terminal/text.ts";
+import { sanitiseForTerminal } from "@tollgate/terminal/text.ts";
 import { NODE_FLAG } from "./arguments.ts";
 import { type Command, printResult } from "./command.ts";
 import type { GatewayClient } from "./gateway/client.ts";
-import { nodeIdOf, openSession } from "./session.ts";
+import { nodeIdOf, openLoginSession } from "./login-session.ts";
 
 type Move = "pause" | "resume";
 
@@ -22,10 +22,10 @@ const command = (move: Move, what: string): Command => ({
   flags: NODE_FLAG,
   example: "",
   async run({ flags, json }, context): Promise<number> {
-    const session = await openSession(context);
+    const session = await openLoginSession(context);
     const node = await MOVES[move](session.gateway, nodeIdOf(session, flags.node));
     printResult(context, json, { node: node.id, name: node.name, state: node.state }, () => [
-      `${node.id} (${sanitise(node.name)}) is ${node.state}`,
+      `${node.id} (${sanitiseForTerminal(node.name)}) is ${node.state}`,
       EFFECTS[move],
     ]);
     return 0;

@@ -1,7 +1,7 @@
 /** Explains why a node gets no requests, and what its host can do. The gateway reports the reasons as codes. */
 
-import type { QuarantineReason } from "@tollgate/api/states.ts";
-import { type Paint, sanitise } from "@tollgate/terminal/text.ts";
+import type { QuarantineReason } from "@tollgate/api/enumerations.ts";
+import { type Paint, sanitiseForTerminal } from "@tollgate/terminal/text.ts";
 import { formatUtcTime } from "./format.ts";
 import type { Quarantine } from "./gateway/answers.ts";
 
@@ -38,7 +38,8 @@ const REASONS: Record<QuarantineReason, Explained> = {
 const explained = (reason: string): Explained | undefined => (REASONS as Record<string, Explained | undefined>)[reason];
 
 /** The reason in words. An operator's own text is shown as written, except for control characters. */
-export const quarantineReason = ({ reason }: Quarantine): string => explained(reason)?.words ?? sanitise(reason);
+export const quarantineReason = ({ reason }: Quarantine): string =>
+  explained(reason)?.words ?? sanitiseForTerminal(reason);
 
 export function quarantineRemedy(quarantine: Quarantine | null | undefined): string {
   const remedy = quarantine == null ? undefined : explained(quarantine.reason)?.remedy;
@@ -49,7 +50,7 @@ export function quarantineRemedy(quarantine: Quarantine | null | undefined): str
 export function withheldReason(withheld: string): string {
   return withheld === "host_quarantine"
     ? "it was registered while another of your nodes was in quarantine"
-    : sanitise(withheld);
+    : sanitiseForTerminal(withheld);
 }
 
 export const WITHHELD_REMEDY =
@@ -61,6 +62,6 @@ export function quarantineLines(quarantine: Quarantine, paint: Paint): string[] 
   const since = at == null ? "" : ` since ${formatUtcTime(at)} UTC`;
   return [
     paint.bad(`quarantined${since}: ${quarantineReason(quarantine)}`),
-    ...(evidence === "{}" ? [] : [`evidence: ${sanitise(evidence)}`]),
+    ...(evidence === "{}" ? [] : [`evidence: ${sanitiseForTerminal(evidence)}`]),
   ];
 }

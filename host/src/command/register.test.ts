@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { register } from "./register.ts";
-import { commandHarness, loggedIn } from "./testing/command-harness.ts";
+import { commandHarness, makeLoggedInHarness } from "./testing/command-harness.ts";
 import { fakeMachine } from "./testing/fake-machine.ts";
-import { NODE, NODE_OBJECT, TOKEN } from "./testing/stub-gateway.ts";
+import { STUB_HOST_TOKEN, STUB_NODE, STUB_NODE_ID } from "./testing/stub-gateway.ts";
 
 const H200 = "NVIDIA H200, 143771, 580.159.04\n";
 const ollama = { name: "ollama at 127.0.0.1:11434", url: "http://127.0.0.1:11434", models: ["llama3.2:3b"], slots: 1 };
 
 test("register sends the machine's hardware and engines, and stores the node", async (t) => {
   const machine = fakeMachine({ programs: { "nvidia-smi": H200 } });
-  const { run, terminal, gateway, logins } = await loggedIn(t, {
+  const { run, terminal, gateway, logins } = await makeLoggedInHarness(t, {
     context: { machine },
     engines: [ollama as never],
     login: { node: { id: "node_old", name: "old" }, serving: { engine: "demo", models: ["tiny-3b"] } },
@@ -32,9 +32,13 @@ test("register sends the machine's hardware and engines, and stores the node", a
     },
   ]);
   // The previous node's settings do not apply to this one.
-  assert.deepEqual(await logins.read(), { gateway: gateway.url, token: TOKEN, node: { id: NODE, name: "box" } });
+  assert.deepEqual(await logins.read(), {
+    gateway: gateway.url,
+    token: STUB_HOST_TOKEN,
+    node: { id: STUB_NODE_ID, name: "box" },
+  });
   assert.deepEqual(terminal.lines, [
-    `node     ${NODE} (box), registered`,
+    `node     ${STUB_NODE_ID} (box), registered`,
     "cpu      Test CPU, 8 cores",
     "memory   16.0 GiB",
     "gpu      NVIDIA H200, 140 GiB",
@@ -45,18 +49,18 @@ test("register sends the machine's hardware and engines, and stores the node", a
 
 test("register with a known name finds the same node and keeps its settings", async (t) => {
   const serving = { engine: "demo" as const, models: ["tiny-3b"] };
-  const { run, terminal, gateway, logins } = await loggedIn(t, { login: { serving } });
-  gateway.answers["POST /nodes"] = NODE_OBJECT;
+  const { run, terminal, gateway, logins } = await makeLoggedInHarness(t, { login: { serving } });
+  gateway.answers["POST /nodes"] = STUB_NODE;
   assert.equal(await run(register, "--name", "box", "--json"), 0);
   assert.deepEqual((await logins.read())?.serving, serving);
   const report = terminal.json<{ node: string; gpus: unknown[] }>();
-  assert.equal(report.node, NODE);
+  assert.equal(report.node, STUB_NODE_ID);
   assert.deepEqual(report.gpus, []);
 });
 
 test("register explains a name of a retired node, an empty name and a missing login", async (t) => {
-  const { fails, gateway } = await loggedIn(t);
-  gateway.answers["POST /nodes"] = { ...NODE_OBJECT, state: "retired" };
+  const { fails, gateway } = await makeLoggedInHarness(t);
+  gateway.answers["POST /nodes"] = { ...STUB_NODE, state: "retired" };
   assert.match((await fails(register)).next ?? "", /--name ANOTHER/);
   assert.deepEqual((await fails(register, "--name", " ")).exitCode, 2);
   const nobody = await commandHarness(t);

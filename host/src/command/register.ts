@@ -1,12 +1,12 @@
 /** `tollgate-host register`: registers this machine and stores its node. */
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
-import { alignProperties, sanitise } from "@tollgate/terminal/text.ts";
-import { addressesFor } from "../engines/detect.ts";
-import { parseName } from "./arguments.ts";
+import { alignProperties, sanitiseForTerminal } from "@tollgate/terminal/text.ts";
+import { listEngineAddresses } from "../engines/detect-engines.ts";
+import { parseNodeName } from "./arguments.ts";
 import { type Command, type CommandContext, printResult } from "./command.ts";
+import { openLoginSession } from "./login-session.ts";
 import { describeHardware, findHardware, hardwareReport } from "./machine/hardware.ts";
-import { openSession } from "./session.ts";
 
 export const register: Command = {
   help: "make this machine a node of your account",
@@ -22,13 +22,13 @@ export const register: Command = {
 async function run({ flags, json }: CommandInput, context: CommandContext): Promise<number> {
   const { machine, logins, version } = context;
   const mistakes: string[] = [];
-  const name = parseName(flags.name ?? machine.hostname, (mistake) => void mistakes.push(mistake));
+  const name = parseNodeName(flags.name ?? machine.hostname, (mistake) => void mistakes.push(mistake));
   if (name === undefined) throw new UsageError(mistakes);
-  const { login, gateway } = await openSession(context);
+  const { login, gateway } = await openLoginSession(context);
 
   const [hardware, engines] = await Promise.all([
     findHardware(machine),
-    context.findEngines(addressesFor(context.env, login.serving?.addresses)),
+    context.findEngines(listEngineAddresses(context.env, login.serving?.addresses)),
   ]);
   const node = await gateway.register({ name, hardware: hardwareReport(hardware, engines), agent: version });
   if (node.state === "retired")
@@ -43,7 +43,7 @@ async function run({ flags, json }: CommandInput, context: CommandContext): Prom
   const report = { node: node.id, name: node.name, state: node.state, ...hardwareReport(hardware, engines) };
   printResult(context, json, report, () => [
     ...alignProperties([
-      ["node", `${node.id} (${sanitise(node.name)}), ${node.state}`],
+      ["node", `${node.id} (${sanitiseForTerminal(node.name)}), ${node.state}`],
       ...describeHardware(hardware),
       ["engines", engines.map((engine) => engine.name).join(", ") || "no engine found on the usual ports"],
     ]),

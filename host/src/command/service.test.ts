@@ -4,8 +4,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Command } from "./command.ts";
-import { serviceCommands, unitText } from "./service.ts";
-import { commandHarness, loggedIn, temporaryDirectory } from "./testing/command-harness.ts";
+import { renderSystemdUnit, serviceCommands } from "./service.ts";
+import { commandHarness, makeLoggedInHarness, temporaryDirectory } from "./testing/command-harness.ts";
 import { fakeMachine } from "./testing/fake-machine.ts";
 
 const service = {
@@ -43,7 +43,7 @@ test("a system service runs as the user who called sudo, with restricted rights"
 
 test("paths in the unit are quoted according to systemd's rules", () => {
   const program = { node: '/opt/a b/no"de', file: "/x/100%/$HOME" };
-  const unit = unitText({ scope: "user", program, user: undefined, configHome: "/c $d" });
+  const unit = renderSystemdUnit({ scope: "user", program, user: undefined, configHome: "/c $d" });
   assert.match(unit, /^ExecStart="\/opt\/a b\/no\\"de" "\/x\/100%%\/\$\$HOME" up$/m);
   assert.match(unit, /^Environment="XDG_CONFIG_HOME=\/c \$d"$/m);
 });
@@ -54,7 +54,7 @@ test("service install writes and starts the unit, and uninstall removes it", asy
   const machine = fakeMachine({ home, programs: { systemctl: done, loginctl: "Linger=no\n" } });
   machine.exists = (asked) => asked === SYSTEMD || existsSync(asked);
   const serving = { engine: "demo" as const, models: ["tiny-3b"] };
-  const { run, terminal } = await loggedIn(t, { context: { machine }, login: { serving } });
+  const { run, terminal } = await makeLoggedInHarness(t, { context: { machine }, login: { serving } });
   assert.equal(await run(service.install), 0);
   assert.match(await readFile(path, "utf8"), /^\[Unit\]/);
   assert.deepEqual(machine.ran.slice(0, 3), [
@@ -74,19 +74,19 @@ test("service install writes and starts the unit, and uninstall removes it", asy
 });
 
 test("service install explains why it cannot install and what to do", async (t) => {
-  const none = await loggedIn(t);
+  const none = await makeLoggedInHarness(t);
   assert.deepEqual((await none.fails(service.install)).message, "this machine does not run systemd");
   assert.deepEqual((await none.fails(service.uninstall)).exitCode, 1);
 
   const machine = fakeMachine({ paths: [SYSTEMD], home: await temporaryDirectory(t) });
-  const early = await loggedIn(t, { context: { machine } });
+  const early = await makeLoggedInHarness(t, { context: { machine } });
   assert.match((await early.fails(service.install)).message, /no models are elected/);
   assert.match((await early.fails(service.install, "--system")).next ?? "", /sudo/);
 
   const broken = { code: 1, output: "", errors: "Failed to connect to bus: No medium found\n" };
   const noBus = fakeMachine({ paths: [SYSTEMD], home: await temporaryDirectory(t), programs: { systemctl: broken } });
   const serving = { engine: "demo" as const, models: ["tiny-3b"] };
-  const { fails } = await loggedIn(t, { context: { machine: noBus }, login: { serving } });
+  const { fails } = await makeLoggedInHarness(t, { context: { machine: noBus }, login: { serving } });
   assert.match((await fails(service.install)).message, /daemon-reload: Failed to connect to bus/);
 });
 

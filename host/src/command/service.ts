@@ -54,13 +54,13 @@ function placeOf(scope: Scope, named: string | undefined, { env, machine, progra
   const configHome = env.XDG_CONFIG_HOME || undefined;
   if (scope === "user") {
     const path = join(configHome ?? join(machine.home, ".config"), "systemd", "user", UNIT_NAME);
-    return { scope, user: undefined, path, unit: unitText({ scope, program, user: undefined, configHome }) };
+    return { scope, user: undefined, path, unit: renderSystemdUnit({ scope, program, user: undefined, configHome }) };
   }
   const user = named ?? env.SUDO_USER ?? (machine.isRoot ? undefined : machine.user);
   if (user === undefined || user === "root")
     throw new UsageError("--user is missing: the user that the service runs as; it needs no root rights");
   const path = join("/etc/systemd/system", UNIT_NAME);
-  return { scope, user, path, unit: unitText({ scope, program, user, configHome: undefined }) };
+  return { scope, user, path, unit: renderSystemdUnit({ scope, program, user, configHome: undefined }) };
 }
 
 async function print(place: Place, context: CommandContext, json: boolean): Promise<void> {
@@ -189,7 +189,7 @@ RemoveIPC=yes`;
  * compiles into it. Devices stay accessible for GPUs. ProtectClock= would block devices, and without capabilities the
  * process cannot set the clock anyway.
  */
-export function unitText({ scope, program, user, configHome }: UnitOptions): string {
+export function renderSystemdUnit({ scope, program, user, configHome }: UnitOptions): string {
   const isSystem = scope === "system";
   const lines = [
     "[Unit]",

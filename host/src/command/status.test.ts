@@ -3,14 +3,14 @@ import { test } from "node:test";
 import { pause, resume } from "./pause.ts";
 import { quarantineReason, quarantineRemedy } from "./quarantine.ts";
 import { status } from "./status.ts";
-import { loggedIn } from "./testing/command-harness.ts";
-import { NODE, NODE_OBJECT, refusal, STATS } from "./testing/stub-gateway.ts";
+import { makeLoggedInHarness } from "./testing/command-harness.ts";
+import { answerWithRefusal, STUB_NODE, STUB_NODE_ID, STUB_NODE_STATS } from "./testing/stub-gateway.ts";
 
 test("status shows a node that is serving", async (t) => {
-  const { run, terminal } = await loggedIn(t);
+  const { run, terminal } = await makeLoggedInHarness(t);
   assert.equal(await run(status), 0);
   assert.deepEqual(terminal.lines, [
-    `node      ${NODE} (box)`,
+    `node      ${STUB_NODE_ID} (box)`,
     "state     online",
     "slots     1 of 4 busy",
     "models    tiny-3b  first token 210 ms  45.2 tokens/s",
@@ -28,15 +28,15 @@ test("status explains each of the gateway's quarantine reasons, with the next st
 });
 
 test("status shows a quarantine's reason, evidence and next step, and escapes control sequences", async (t) => {
-  const { run, terminal, gateway } = await loggedIn(t);
-  gateway.answers[`GET /nodes/${NODE}/stats`] = {
-    ...STATS,
+  const { run, terminal, gateway } = await makeLoggedInHarness(t);
+  gateway.answers[`GET /nodes/${STUB_NODE_ID}/stats`] = {
+    ...STUB_NODE_STATS,
     state: "quarantined",
     connected: false,
     models: [],
     quarantine: { reason: "5 failures\u001b[2J in 20 jobs", at: 1_794_725_422, evidence: { jobs: ["a", "b"] } },
   };
-  assert.equal(await run(status, "--node", NODE), 0);
+  assert.equal(await run(status, "--node", STUB_NODE_ID), 0);
   assert.deepEqual(terminal.lines.slice(1, 4), [
     "state     quarantined",
     "slots     not connected",
@@ -50,13 +50,13 @@ test("status shows a quarantine's reason, evidence and next step, and escapes co
 });
 
 test("status shows evidence and next step of a quarantine that failed jobs caused", async (t) => {
-  const { run, terminal, gateway } = await loggedIn(t);
+  const { run, terminal, gateway } = await makeLoggedInHarness(t);
   const quarantine = {
     reason: "failures",
     at: 1_794_725_422,
     evidence: { jobs: 11, failures: 5, kinds: { engine: 5 } },
   };
-  gateway.answers[`GET /nodes/${NODE}/stats`] = { ...STATS, state: "quarantined", quarantine };
+  gateway.answers[`GET /nodes/${STUB_NODE_ID}/stats`] = { ...STUB_NODE_STATS, state: "quarantined", quarantine };
   await run(status);
   assert.deepEqual(terminal.lines.slice(-3), [
     "quarantined since 2026-11-15 06:50:22 UTC: too many of the node's last jobs failed",
@@ -66,58 +66,71 @@ test("status shows evidence and next step of a quarantine that failed jobs cause
 });
 
 test("status shows that a node takes fewer requests at once than its engine allows, with the reason", async (t) => {
-  const { run, terminal, gateway } = await loggedIn(t);
-  gateway.answers[`GET /nodes/${NODE}/stats`] = { ...STATS, slots: 3, engine_slots: 4 };
+  const { run, terminal, gateway } = await makeLoggedInHarness(t);
+  gateway.answers[`GET /nodes/${STUB_NODE_ID}/stats`] = { ...STUB_NODE_STATS, slots: 3, engine_slots: 4 };
   assert.equal(await run(status), 0);
   const slots = "slots     1 of 3 busy, fewer than the engine's 4: its pauses between tokens were too long";
   assert.ok(terminal.lines.includes(slots), terminal.lines.join("\n"));
 });
 
 test("status shows the progress of a new node's probation", async (t) => {
-  const { run, terminal, gateway } = await loggedIn(t);
-  gateway.answers[`GET /nodes/${NODE}/stats`] = { ...STATS, slots: 1, probation: { answers: 7, needed: 20 } };
+  const { run, terminal, gateway } = await makeLoggedInHarness(t);
+  gateway.answers[`GET /nodes/${STUB_NODE_ID}/stats`] = {
+    ...STUB_NODE_STATS,
+    slots: 1,
+    probation: { answers: 7, needed: 20 },
+  };
   assert.equal(await run(status), 0);
   assert.equal(terminal.lines.at(-1), "probation  7 of 20 good answers; until then one request at a time");
 });
 
 test("status shows that a node gets no requests because of another node's quarantine, also in the list", async (t) => {
-  const { run, terminal, gateway } = await loggedIn(t);
+  const { run, terminal, gateway } = await makeLoggedInHarness(t);
   const withheld = "host_quarantine";
-  gateway.answers[`GET /nodes/${NODE}/stats`] = { ...STATS, state: "ready", connected: false, withheld };
+  gateway.answers[`GET /nodes/${STUB_NODE_ID}/stats`] = {
+    ...STUB_NODE_STATS,
+    state: "ready",
+    connected: false,
+    withheld,
+  };
   assert.equal(await run(status), 0);
   assert.deepEqual(terminal.lines.slice(-2), [
     "no work: it was registered while another of your nodes was in quarantine",
     "next: tollgate-host status --all shows which node is quarantined; this node gets requests once an operator releases the quarantined node or clears this node",
   ]);
-  gateway.answers["GET /nodes"] = { data: [{ ...NODE_OBJECT, withheld }] };
+  gateway.answers["GET /nodes"] = { data: [{ ...STUB_NODE, withheld }] };
   await run(status, "--all");
   assert.match(terminal.lines.at(-1) ?? "", /ready {2}tiny-3b {2}\(no work\) {2}\(this machine\)$/);
 });
 
 test("status --json returns the gateway's answer with the node's name", async (t) => {
-  const { run, terminal } = await loggedIn(t);
+  const { run, terminal } = await makeLoggedInHarness(t);
   assert.equal(await run(status, "--json"), 0);
-  assert.deepEqual(terminal.json(), { ...STATS, name: "box" });
+  assert.deepEqual(terminal.json(), { ...STUB_NODE_STATS, name: "box" });
 });
 
 test("status --all lists every node and marks the node of this machine", async (t) => {
-  const { run, terminal, gateway, fails } = await loggedIn(t);
-  gateway.answers["GET /nodes"] = { data: [NODE_OBJECT, { ...NODE_OBJECT, id: "node_2", name: "other", models: [] }] };
+  const { run, terminal, gateway, fails } = await makeLoggedInHarness(t);
+  gateway.answers["GET /nodes"] = { data: [STUB_NODE, { ...STUB_NODE, id: "node_2", name: "other", models: [] }] };
   assert.equal(await run(status, "--all"), 0);
   assert.deepEqual(terminal.lines, [
-    `${NODE}  box    ready  tiny-3b  (this machine)`,
-    `node_2${" ".repeat(NODE.length - 6)}  other  ready  nothing elected`,
+    `${STUB_NODE_ID}  box    ready  tiny-3b  (this machine)`,
+    `node_2${" ".repeat(STUB_NODE_ID.length - 6)}  other  ready  nothing elected`,
   ]);
-  assert.equal((await fails(status, "--all", "--node", NODE)).exitCode, 2);
+  assert.equal((await fails(status, "--all", "--node", STUB_NODE_ID)).exitCode, 2);
 });
 
 test("pause and resume change the node's state", async (t) => {
-  const { run, terminal, gateway, fails } = await loggedIn(t);
+  const { run, terminal, gateway, fails } = await makeLoggedInHarness(t);
   assert.equal(await run(pause), 0);
   assert.equal(await run(resume, "--json"), 0);
   assert.match(terminal.text, /^node_\w+ \(box\) is paused\nrequests in flight finish/);
-  assert.deepEqual(JSON.parse(terminal.lines[2] ?? ""), { node: NODE, name: "box", state: "ready" });
-  gateway.answers[`POST /nodes/${NODE}/resume`] = refusal(409, "node_quarantined", "The node is quarantined.");
+  assert.deepEqual(JSON.parse(terminal.lines[2] ?? ""), { node: STUB_NODE_ID, name: "box", state: "ready" });
+  gateway.answers[`POST /nodes/${STUB_NODE_ID}/resume`] = answerWithRefusal(
+    409,
+    "node_quarantined",
+    "The node is quarantined.",
+  );
   assert.deepEqual(await fails(resume), {
     message: "The node is quarantined (node_quarantined)",
     next: "tollgate-host status shows the evidence; an operator of the platform can release the node",
@@ -128,8 +141,8 @@ test("pause and resume change the node's state", async (t) => {
 });
 
 test("status explains an unregistered machine, another account's node and an invalid ID", async (t) => {
-  const { fails, logins, gateway } = await loggedIn(t);
-  gateway.answers[`GET /nodes/${NODE}`] = refusal(404, "node_not_found", "No such node.");
+  const { fails, logins, gateway } = await makeLoggedInHarness(t);
+  gateway.answers[`GET /nodes/${STUB_NODE_ID}`] = answerWithRefusal(404, "node_not_found", "No such node.");
   assert.match((await fails(status)).next ?? "", /register/);
   assert.equal((await fails(status, "--node", "box")).exitCode, 2);
   const { node: _node, ...login } = (await logins.read()) ?? { gateway: "", token: "" };

@@ -2,7 +2,7 @@
 
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
-import { alignProperties, type Paint, sanitise, table } from "@tollgate/terminal/text.ts";
+import { alignProperties, alignRows, type Paint, sanitiseForTerminal } from "@tollgate/terminal/text.ts";
 import { NODE_FLAG } from "./arguments.ts";
 import { type Command, type CommandContext, printResult } from "./command.ts";
 import {
@@ -17,10 +17,10 @@ import {
 } from "./format.ts";
 import type { HostInsight, InsightTotal, Node, Probation, Quarantine, Stats } from "./gateway/answers.ts";
 import type { InsightRange } from "./gateway/client.ts";
-import { machineLines } from "./machine/reported-hardware.ts";
+import { nodeIdOf, openLoginSession } from "./login-session.ts";
+import { formatReportedHardware } from "./machine/reported-hardware.ts";
 import { quarantineLines, quarantineRemedy, WITHHELD_REMEDY, withheldReason } from "./quarantine.ts";
 import { RANGE_LABELS, RANGES } from "./range.ts";
-import { nodeIdOf, openSession } from "./session.ts";
 
 export const status: Command = {
   help: "show the node's state, its speed and its work today",
@@ -40,7 +40,7 @@ async function run({ flags, switches, json }: CommandInput, context: CommandCont
   const all = switches.has("all");
   if (all && flags.node !== undefined) throw new UsageError("--node and --all cannot be combined");
   const range = (flags.range ?? "24h") as InsightRange;
-  const session = await openSession(context);
+  const session = await openLoginSession(context);
   const { paint } = context.terminal;
   if (all) {
     const [nodes, insight] = await Promise.all([session.gateway.nodes(), session.gateway.insight(range)]);
@@ -69,10 +69,10 @@ async function run({ flags, switches, json }: CommandInput, context: CommandCont
 
 function nodeLines(nodes: Node[], own: string | undefined, paint: Paint): string[] {
   if (nodes.length === 0) return ["the account has no nodes yet", "next: tollgate-host register"];
-  return table(
+  return alignRows(
     nodes.map((node) => [
       node.id,
-      sanitise(node.name),
+      sanitiseForTerminal(node.name),
       paintState(node.state, paint),
       `${node.models.join(", ") || "nothing elected"}${node.withheld == null ? "" : paint.bad("  (no work)")}${node.id === own ? paint.dim("  (this machine)") : ""}`,
     ]),
@@ -83,13 +83,13 @@ function nodeLines(nodes: Node[], own: string | undefined, paint: Paint): string
 function insightLines(nodes: Node[], { nodes: each, total }: HostInsight, range: InsightRange): string[] {
   const shown = nodes.flatMap((node) => {
     const found = each.find((one) => one.node === node.id);
-    return found === undefined ? [] : [{ name: sanitise(node.name), total: found.total as InsightTotal }];
+    return found === undefined ? [] : [{ name: sanitiseForTerminal(node.name), total: found.total as InsightTotal }];
   });
   const rows = [...shown, ...(shown.length > 1 ? [{ name: "all", total: total as InsightTotal }] : [])];
   const amounts = formatDollarColumn(rows.map((row) => row.total.earned_micro));
   return [
     "",
-    ...table(
+    ...alignRows(
       [
         [`in ${RANGE_LABELS[range]}`, "use", "connected", "requests", "failed", "first token", "tokens/s", "earned"],
         ...rows.map(({ name, total: of }, i) => [
@@ -142,16 +142,16 @@ function statusLines(node: Node, stats: Stats, past: Past | undefined, paint: Pa
     ttft_p50_ms === null ? "no speed yet" : `first token ${formatMilliseconds(ttft_p50_ms)}`,
     tps_p50 === null ? "" : formatPerSecond(tps_p50),
   ]);
-  const speedLines = table(speeds);
+  const speedLines = alignRows(speeds);
   const quarantine = stats.quarantine ?? node.quarantine;
   const probation = stats.probation ?? node.probation;
   const withheld = stats.state === "quarantined" ? null : (stats.withheld ?? node.withheld);
   return [
     ...alignProperties([
-      ["node", `${node.id} (${sanitise(node.name)})`],
+      ["node", `${node.id} (${sanitiseForTerminal(node.name)})`],
       ["state", paintState(stats.state, paint)],
       ["slots", slotsOf(stats)],
-      ...machineLines(node.hardware),
+      ...formatReportedHardware(node.hardware),
       ...speedLines.map((line, i): [string, string] => [i === 0 ? "models" : "", line]),
       ...(speedLines.length === 0 ? [["models", "none elected"] as [string, string]] : []),
       [

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { loggedIn } from "./testing/command-harness.ts";
-import { NODE, NODE_OBJECT, refusal } from "./testing/stub-gateway.ts";
+import { makeLoggedInHarness } from "./testing/command-harness.ts";
+import { answerWithRefusal, STUB_NODE, STUB_NODE_ID } from "./testing/stub-gateway.ts";
 import { tryNode } from "./try.ts";
 
 const TRIAL = {
@@ -16,8 +16,8 @@ const TRIAL = {
 };
 
 test("tollgate-host try prints the speed, and the answer without control sequences", async (t) => {
-  const { run, terminal, gateway } = await loggedIn(t);
-  gateway.answers[`POST /nodes/${NODE}/try`] = TRIAL;
+  const { run, terminal, gateway } = await makeLoggedInHarness(t);
+  gateway.answers[`POST /nodes/${STUB_NODE_ID}/try`] = TRIAL;
   assert.equal(await run(tryNode), 0);
   assert.deepEqual(gateway.bodies, [{ model: "tiny-3b" }]);
   assert.equal(
@@ -27,8 +27,8 @@ test("tollgate-host try prints the speed, and the answer without control sequenc
 });
 
 test("tollgate-host try sends its options to the gateway, and prints the number of vectors for an embedding model", async (t) => {
-  const { run, terminal, gateway } = await loggedIn(t);
-  gateway.answers[`POST /nodes/${NODE}/try`] = {
+  const { run, terminal, gateway } = await makeLoggedInHarness(t);
+  gateway.answers[`POST /nodes/${STUB_NODE_ID}/try`] = {
     ...{ model: "embed-m3", text: "", vectors: { count: 1, width: 1024 }, finish_reason: null },
     ...{ prompt_tokens: 5, completion_tokens: 0, ttft_ms: 20, tps: null },
   };
@@ -38,20 +38,24 @@ test("tollgate-host try sends its options to the gateway, and prints the number 
 });
 
 test("tollgate-host try prints a reasoning model's thinking before its answer", async (t) => {
-  const { run, terminal, gateway } = await loggedIn(t);
-  gateway.answers[`POST /nodes/${NODE}/try`] = { ...TRIAL, text: "42", vendor_reasoning_content: "Six times seven." };
+  const { run, terminal, gateway } = await makeLoggedInHarness(t);
+  gateway.answers[`POST /nodes/${STUB_NODE_ID}/try`] = {
+    ...TRIAL,
+    text: "42",
+    vendor_reasoning_content: "Six times seven.",
+  };
   await run(tryNode, "--model", "reason-32b");
   assert.deepEqual(terminal.lines.slice(0, 3), ["Six times seven.", "", "42"]);
 });
 
 test("tollgate-host try explains why a node that is disconnected, stalls or has no models gives no answer", async (t) => {
-  const { fails, gateway } = await loggedIn(t);
-  const path = `POST /nodes/${NODE}/try`;
-  gateway.answers[path] = refusal(409, "node_state_conflict", "The node is not connected.");
+  const { fails, gateway } = await makeLoggedInHarness(t);
+  const path = `POST /nodes/${STUB_NODE_ID}/try`;
+  gateway.answers[path] = answerWithRefusal(409, "node_state_conflict", "The node is not connected.");
   assert.match((await fails(tryNode)).message, /not connected/);
-  gateway.answers[path] = refusal(502, "upstream_stall", "The node went quiet.");
+  gateway.answers[path] = answerWithRefusal(502, "upstream_stall", "The node went quiet.");
   assert.match((await fails(tryNode)).next ?? "", /doctor/);
-  gateway.answers[`GET /nodes/${NODE}`] = { ...NODE_OBJECT, models: [] };
+  gateway.answers[`GET /nodes/${STUB_NODE_ID}`] = { ...STUB_NODE, models: [] };
   assert.match((await fails(tryNode)).next ?? "", /elect/);
   assert.match(
     (await fails(tryNode, "--max-tokens", "x", "--prompt", "")).message,

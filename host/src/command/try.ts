@@ -10,7 +10,7 @@ import { NODE_FLAG, parseWholeNumber } from "./arguments.ts";
 import { type Command, type CommandContext, printResult } from "./command.ts";
 import { formatCounted, formatMilliseconds, formatPerSecond } from "./format.ts";
 import type { TryResult } from "./gateway/answers.ts";
-import { nodeIdOf, openSession, type Session } from "./session.ts";
+import { type LoginSession, nodeIdOf, openLoginSession } from "./login-session.ts";
 
 /** The gateway's limit of output tokens for a try. */
 const TOKENS_MAX = 512;
@@ -41,7 +41,7 @@ async function run({ flags, json }: CommandInput, context: CommandContext): Prom
   if (flags.prompt === "") mistakes.push("--prompt must not be empty");
   if (mistakes.length > 0) throw new UsageError(mistakes);
 
-  const session = await openSession(context);
+  const session = await openLoginSession(context);
   const node = nodeIdOf(session, flags.node);
   const model = flags.model ?? (await firstModel(session, node));
   const trial = await session.gateway.tryNode(node, { model, prompt: flags.prompt, max_tokens: maxTokens });
@@ -49,7 +49,7 @@ async function run({ flags, json }: CommandInput, context: CommandContext): Prom
   return 0;
 }
 
-async function firstModel({ gateway }: Session, node: string): Promise<string> {
+async function firstModel({ gateway }: LoginSession, node: string): Promise<string> {
   const { models } = await gateway.node(node);
   const [first] = models;
   if (first === undefined)

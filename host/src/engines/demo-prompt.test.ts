@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chatTokens, completionTokens, type Tokenizer } from "./demo-prompt.ts";
+import { encodeChat, encodeCompletion, type Tokenizer } from "./demo-prompt.ts";
 import type { ChatMessage } from "./engine.ts";
 
 /** A tokenizer that shows which parts are special tokens and which are user text. */
 const visible: Tokenizer<string> = { text: (text) => [`«${text}»`], marks: (text) => [text.replaceAll("\n", "↵")] };
-const chat = (messages: ChatMessage[], thinks = false): string => chatTokens(visible, messages, thinks).join("");
+const chat = (messages: ChatMessage[], thinks = false): string => encodeChat(visible, messages, thinks).join("");
 
 test("maps each message role to a role that the model knows", () => {
   const roles = ["system", "developer", "user", "assistant", "tool", "function"];
@@ -28,6 +28,6 @@ test("switches thinking on by a line in the system message, which is added if th
 });
 
 test("uses a completion's prompt unchanged, and starts a new document if the prompt is empty", () => {
-  assert.deepEqual(completionTokens(visible, "Once"), ["«Once»"]);
-  assert.deepEqual(completionTokens(visible, ""), ["<|end|>"]);
+  assert.deepEqual(encodeCompletion(visible, "Once"), ["«Once»"]);
+  assert.deepEqual(encodeCompletion(visible, ""), ["<|end|>"]);
 });

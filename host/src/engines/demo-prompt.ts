@@ -10,7 +10,7 @@ export interface Tokenizer<Token> {
 
 const THINK_ALOUD = "reasoning: on";
 
-export function chatTokens<Token>(
+export function encodeChat<Token>(
   tokenizer: Tokenizer<Token>,
   messages: readonly ChatMessage[],
   thinks: boolean,
@@ -27,7 +27,7 @@ export function chatTokens<Token>(
  * In the training text, each document began after the end mark of another one. An empty prompt therefore continues
  * after that mark.
  */
-export function completionTokens<Token>(tokenizer: Tokenizer<Token>, prompt: string): Token[] {
+export function encodeCompletion<Token>(tokenizer: Tokenizer<Token>, prompt: string): Token[] {
   return prompt === "" ? tokenizer.marks("<|end|>") : tokenizer.text(prompt);
 }
 

@@ -8,13 +8,13 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { LlamaModel, Token } from "node-llama-cpp";
 import { type Clock, systemClock } from "../clock.ts";
-import { chatTokens, completionTokens, type Tokenizer } from "./demo-prompt.ts";
+import { encodeChat, encodeCompletion, type Tokenizer } from "./demo-prompt.ts";
 import type { Engine } from "./engine.ts";
 import { llamaCppEngine } from "./llama-cpp/llama-cpp.ts";
 import type { ThinkingMarks } from "./llama-cpp/output-decoder.ts";
 import type { PromptFormat } from "./llama-cpp/prompt-format.ts";
-import { THINKING_MODELS } from "./models.ts";
-import { normalise } from "./prose.ts";
+import { THINKING_MODELS } from "./model-names.ts";
+import { normaliseVector } from "./prose.ts";
 
 const MODEL_FILE = fileURLToPath(new URL("../../models/tollgate-demo.gguf", import.meta.url));
 const MODEL_SHA256 = "b8c1471eadbd1eb42fdd75b905eb47046ade582a6bbf9e5a4e104472c734cf39";
@@ -84,10 +84,10 @@ function demoPromptFormat(model: LlamaModel): PromptFormat {
   };
   return (job) => {
     if ("prompt" in job.input)
-      return { tokens: completionTokens(tokenizer, job.input.prompt), thinking: undefined, startsThinking: false };
+      return { tokens: encodeCompletion(tokenizer, job.input.prompt), thinking: undefined, startsThinking: false };
     const thinks = THINKING_MODELS.includes(job.model);
     return {
-      tokens: chatTokens(tokenizer, job.input.messages, thinks),
+      tokens: encodeChat(tokenizer, job.input.messages, thinks),
       thinking: thinks ? marks : undefined,
       startsThinking: false,
     };
@@ -108,5 +108,5 @@ function thinkingMarks(model: LlamaModel): ThinkingMarks<Token> {
 function widen(vector: readonly number[]): Float32Array {
   const wide = new Float32Array(vector.length * VECTOR_COPIES);
   for (let copy = 0; copy < VECTOR_COPIES; copy++) wide.set(vector, copy * vector.length);
-  return normalise(wide);
+  return normaliseVector(wide);
 }

@@ -7,7 +7,7 @@ import type { Clock } from "../clock.ts";
 import type { Availability } from "./engine.ts";
 import type { EngineHttp } from "./engine-http.ts";
 import { ModelLiveness } from "./model-liveness.ts";
-import type { EngineFacts, EngineProfile } from "./profiles/profile.ts";
+import type { EngineProfile, EngineReport } from "./profiles/profile.ts";
 
 const CHECK_EVERY_MS = 5_000;
 const CHECK_AGAIN_MS_MIN = 250;
@@ -43,7 +43,7 @@ export class EngineHealth {
   readonly #doubts: ModelLiveness;
   #now: Availability;
   /** The engine's latest report. At first, the report from when it was found. */
-  #facts: EngineFacts | undefined;
+  #facts: EngineReport | undefined;
   #crowded: { slots: number; until: number } | undefined;
   #checking = false;
   #again = false;
@@ -116,7 +116,7 @@ export class EngineHealth {
     return Math.min(CHECK_EVERY_MS, CHECK_AGAIN_MS_MIN * 2 ** Math.min(this.#missed - 1, 10));
   }
 
-  #noticeCrowd(facts: EngineFacts | undefined): void {
+  #noticeCrowd(facts: EngineReport | undefined): void {
     const now = this.#options.clock.monotonic();
     // After an outage, another engine may run at this address, so the old limit no longer applies.
     if (facts === undefined || now >= (this.#crowded?.until ?? 0)) this.#crowded = undefined;
@@ -127,14 +127,14 @@ export class EngineHealth {
     this.#crowded = { slots, until: now + CROWDED_MS };
   }
 
-  #report(facts: EngineFacts | undefined): void {
+  #report(facts: EngineReport | undefined): void {
     const now = facts === undefined ? { models: [], slots: 0 } : this.#availability(facts);
     if (now.slots === this.#now.slots && now.models.join() === this.#now.models.join()) return;
     this.#now = now;
     for (const changed of this.#listeners) changed(now);
   }
 
-  #availability(facts: EngineFacts): Availability {
+  #availability(facts: EngineReport): Availability {
     const { names, slots, first } = this.#options;
     const there = new Set(facts.models.map(({ name }) => name));
     const held = [...names].filter(([, name]) => there.has(name) || !this.#listed.has(name)).map(([id]) => id);

@@ -6,7 +6,7 @@ import type { z } from "zod";
 import { type Clock, systemClock } from "../clock.ts";
 import { parseJson, readText } from "../http-body.ts";
 import { EngineError } from "./engine.ts";
-import { JobHttp, type JobRequest, type ReaderDemand } from "./job-http.ts";
+import { JobConnections, type JobRequest, type ReaderDemand } from "./job-connections.ts";
 
 const PROBE_MS_MAX = 2_000;
 const PROBE_BYTES_MAX = 4 * 1024 * 1024;
@@ -54,7 +54,7 @@ export class EngineRefused extends EngineError {
  * `answers`: an HTTP server responds without an error. `slow`: no response in time. `away`: nothing listens at the
  * address.
  */
-export type Liveness = "answers" | "slow" | "away";
+export type ServerLiveness = "answers" | "slow" | "away";
 
 /** The status and content type of a response, or the reason why there was none: a timeout or an error code. */
 export type ReachResult =
@@ -81,10 +81,10 @@ export class EngineHttp {
   readonly #headers: Record<string, string>;
   readonly #probeMs: number;
   readonly #clock: Clock;
-  #jobs: JobHttp | undefined;
+  #jobs: JobConnections | undefined;
 
   constructor(options: HttpOptions) {
-    this.root = rootAddress(options.url);
+    this.root = toRootAddress(options.url);
     this.#headers = options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` };
     this.#probeMs = options.probeMs ?? PROBE_MS_MAX;
     this.#clock = options.clock ?? systemClock;
@@ -106,7 +106,7 @@ export class EngineHttp {
     return (await this.#question(path, undefined))?.text.split("\n");
   }
 
-  async probe(path: string): Promise<Liveness> {
+  async probe(path: string): Promise<ServerLiveness> {
     const reached = await this.reach(path);
     if ("status" in reached) return reached.status < 500 ? "answers" : "away";
     return reached.late ? "slow" : "away";
@@ -188,7 +188,7 @@ export class EngineHttp {
   ): Promise<"enough" | "cut" | "over" | "broken"> {
     let takes = false;
     try {
-      this.#jobs ??= new JobHttp(this.root, this.#headers, this.#clock);
+      this.#jobs ??= new JobConnections(this.root, this.#headers, this.#clock);
       const jobs = this.#jobs;
       const request: JobRequest = {
         path,
@@ -238,7 +238,7 @@ function codeOf(error: unknown): string {
 }
 
 /** Removes a trailing slash or `/v1` from a URL. */
-export function rootAddress(url: string): string {
+export function toRootAddress(url: string): string {
   return url.replace(/\/+$/, "").replace(/\/v1$/, "");
 }
 
@@ -269,7 +269,7 @@ class BoundedText {
 /**
  * Converts an error event within a stream. LM Studio reports a prompt that is too long in this way, after status 200.
  */
-export function streamError(error: unknown): EngineError {
+export function toStreamError(error: unknown): EngineError {
   return mentionsContext(typeof error === "string" ? error : JSON.stringify(error))
     ? new EngineError("prompt", "the prompt does not fit the engine's context (reported in the stream)")
     : new EngineError("engine", "the engine reported an error in its stream");

@@ -2,7 +2,14 @@
  * The port between the agent and an engine. An engine runs several jobs at once, up to its slots, and writes output to
  * a sink. Only the gateway counts tokens for billing.
  */
-import type { Channel, Endpoint, OutputFormat, Sampling, Score, ScoringKind } from "@tollgate/protocol/frames.ts";
+import type {
+  Endpoint,
+  OutputChannel,
+  OutputFormat,
+  Sampling,
+  ScoringKind,
+  ScoringRequest,
+} from "@tollgate/protocol/frames.ts";
 
 export interface ChatMessage {
   role: string;
@@ -23,12 +30,12 @@ export interface GenerationJob {
   format?: OutputFormat | undefined;
   /** Whether output can be sent in larger parts, because the client does not stream. */
   gathers?: boolean | undefined;
-  score?: Score | undefined;
+  score?: ScoringRequest | undefined;
 }
 
 /** A job in which the engine scores another node's answer and generates nothing. */
 export interface ScoringJob extends GenerationJob {
-  score: Score;
+  score: ScoringRequest;
 }
 
 /** Natural logarithms of the probabilities, as in the protocol's `scored` frame. */
@@ -43,10 +50,10 @@ export interface EmbeddingJob {
 }
 
 export type EngineJob = GenerationJob | EmbeddingJob;
-export type Finish = "stop" | "length";
+export type FinishReason = "stop" | "length";
 
-export interface Sink {
-  delta(channel: Channel, text: string): void;
+export interface OutputSink {
+  delta(channel: OutputChannel, text: string): void;
   /**
    * Reports the processed fraction of the prompt, 0 to 1. Until the first output, this shows the gateway that the
    * engine is working.
@@ -118,14 +125,14 @@ export interface Engine {
    * Scores an answer. Only called if `scoring` found a way. Rejects with EngineError. Resolves early when `signal`
    * aborts.
    */
-  score?(job: ScoringJob, sink: Pick<Sink, "progress">, signal: AbortSignal): Promise<Logprobs>;
+  score?(job: ScoringJob, sink: Pick<OutputSink, "progress">, signal: AbortSignal): Promise<Logprobs>;
   /** Returns true if the engine cannot take this job now, even if a slot is free. Called before the job is accepted. */
   refuses?(job: EngineJob): boolean;
   /**
    * Generates an answer. Resolves when it is complete; rejects with EngineError. Resolves early when `signal` aborts.
    */
-  generate(job: GenerationJob, sink: Sink, signal: AbortSignal): Promise<{ finish: Finish }>;
+  generate(job: GenerationJob, sink: OutputSink, signal: AbortSignal): Promise<{ finish: FinishReason }>;
   /** Yields one vector per input, in order. Ends early when `signal` aborts. */
-  embed(job: EmbeddingJob, sink: Pick<Sink, "progress">, signal: AbortSignal): AsyncIterable<Float32Array>;
+  embed(job: EmbeddingJob, sink: Pick<OutputSink, "progress">, signal: AbortSignal): AsyncIterable<Float32Array>;
   close(): Promise<void>;
 }

@@ -7,8 +7,8 @@ import { isDeepStrictEqual } from "node:util";
 import type { OutputFormat } from "@tollgate/protocol/frames.ts";
 import type { Clock } from "../clock.ts";
 import { parseJson } from "../http-body.ts";
-import { type Engine, EngineError, type GenerationJob, type Sink } from "./engine.ts";
-import { THINKING_MODELS } from "./models.ts";
+import { type Engine, EngineError, type GenerationJob, type OutputSink } from "./engine.ts";
+import { THINKING_MODELS } from "./model-names.ts";
 
 /** The only value that the test's format allows. No model writes it by itself. */
 const ONLY = { word: "quetzal-4417" };
@@ -31,7 +31,7 @@ const THINKING_TOKENS_MAX = 2_048;
 /** The engine may have to load the model first. */
 const CHECK_MS_MAX = 120_000;
 
-type Generate = (job: GenerationJob, sink: Sink, signal: AbortSignal) => ReturnType<Engine["generate"]>;
+type Generate = (job: GenerationJob, sink: OutputSink, signal: AbortSignal) => ReturnType<Engine["generate"]>;
 
 /** Returns undefined if the engine does not answer. */
 export async function engineEnforcesFormat(engine: Engine, model: string): Promise<boolean | undefined> {
@@ -48,7 +48,7 @@ export async function testFormatEnforcement(generate: Generate, model: string, c
   const limit = new AbortController();
   const cancelTimer = clock.after(CHECK_MS_MAX, () => limit.abort());
   let answer = "";
-  const sink: Sink = {
+  const sink: OutputSink = {
     delta(channel, text) {
       if (channel === "answer") answer += text;
     },

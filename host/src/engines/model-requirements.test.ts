@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bytesNeeded, contextTokensOf, fitsMemory } from "./model-requirements.ts";
-import { ACTIVE_MODELS } from "./models.ts";
+import { ACTIVE_MODELS } from "./model-names.ts";
+import { contextTokensOf, modelBytesNeeded, modelFitsMemory } from "./model-requirements.ts";
 
 const GIB = 2 ** 30;
-const that = (memoryGib: number): string[] => ACTIVE_MODELS.filter((model) => fitsMemory(model, memoryGib * GIB));
+const that = (memoryGib: number): string[] => ACTIVE_MODELS.filter((model) => modelFitsMemory(model, memoryGib * GIB));
 
 test("more models fit into more memory, smallest first", () => {
   assert.deepEqual(that(1), []);
@@ -15,13 +15,13 @@ test("more models fit into more memory, smallest first", () => {
 });
 
 test("each slot needs memory for one context", () => {
-  const oneMore = (bytesNeeded("mid-14b", 2) as number) - (bytesNeeded("mid-14b", 1) as number);
+  const oneMore = (modelBytesNeeded("mid-14b", 2) as number) - (modelBytesNeeded("mid-14b", 1) as number);
   assert.equal(oneMore, 32_768 * 196_608);
 });
 
 test("an unknown model never fits", () => {
-  assert.equal(fitsMemory("large-70b", 1e15), false);
-  assert.equal(bytesNeeded("large-70b"), undefined);
+  assert.equal(modelFitsMemory("large-70b", 1e15), false);
+  assert.equal(modelBytesNeeded("large-70b"), undefined);
   assert.equal(contextTokensOf("large-70b"), undefined);
 });
 

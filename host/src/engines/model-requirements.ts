@@ -38,14 +38,14 @@ export function contextTokensOf(model: string): number | undefined {
 }
 
 /** The bytes needed for `slots` concurrent requests. Undefined for an unknown model. */
-export function bytesNeeded(model: string, slots = 1): number | undefined {
+export function modelBytesNeeded(model: string, slots = 1): number | undefined {
   const needs = NEEDS[model];
   if (needs === undefined) return undefined;
   return needs.weightBytes + slots * needs.contextTokens * needs.tokenBytes + WORKING_BYTES;
 }
 
 /** Whether the model fits into this memory with one slot. False for an unknown model. */
-export function fitsMemory(model: string, memoryBytes: number): boolean {
-  const bytes = bytesNeeded(model);
+export function modelFitsMemory(model: string, memoryBytes: number): boolean {
+  const bytes = modelBytesNeeded(model);
   return bytes !== undefined && bytes <= memoryBytes;
 }

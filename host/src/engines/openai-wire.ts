@@ -2,10 +2,10 @@
 import type { OutputFormat } from "@tollgate/protocol/frames.ts";
 import { z } from "zod";
 import { parseJson } from "../http-body.ts";
-import { type ChatMessage, EngineError, type Finish, type GenerationJob } from "./engine.ts";
-import { streamError } from "./engine-http.ts";
-import type { Dialect, EngineRequest, StreamEvent } from "./profiles/profile.ts";
-import { engineSeed } from "./seed.ts";
+import { type ChatMessage, EngineError, type FinishReason, type GenerationJob } from "./engine.ts";
+import { toStreamError } from "./engine-http.ts";
+import { toEngineSeed } from "./engine-seed.ts";
+import type { EngineApiDialect, EngineRequest, StreamEvent } from "./profiles/profile.ts";
 
 const Piece = z.string().nullish();
 
@@ -31,7 +31,10 @@ const EmbeddingList = z.object({
 });
 
 /** `more`: fields to add to generation requests for this engine. */
-export function openAiDialect(more: Record<string, unknown> = {}, rest: Partial<Dialect> = {}): Dialect {
+export function makeOpenAiDialect(
+  more: Record<string, unknown> = {},
+  rest: Partial<EngineApiDialect> = {},
+): EngineApiDialect {
   return {
     framing: "sse",
     generation: (job, model) => ({
@@ -64,7 +67,7 @@ function generationBody(job: GenerationJob, model: string): Record<string, unkno
     top_p: job.sampling.top_p,
     presence_penalty: job.sampling.presence_penalty,
     frequency_penalty: job.sampling.frequency_penalty,
-    seed: job.sampling.seed === undefined ? undefined : engineSeed(job.sampling.seed),
+    seed: job.sampling.seed === undefined ? undefined : toEngineSeed(job.sampling.seed),
     stop: job.sampling.stop,
   };
 }
@@ -76,7 +79,7 @@ export function mapToKnownRole({ role, content }: ChatMessage): ChatMessage {
 }
 
 /** An output format in the fields of the OpenAI API. */
-export function responseFormat(format: OutputFormat): { response_format: object } {
+export function toResponseFormat(format: OutputFormat): { response_format: object } {
   if (format.type === "json_object") return { response_format: format };
   const { type, ...schema } = format;
   return { response_format: { type, json_schema: schema } };
@@ -90,7 +93,7 @@ function uncapped({ path, body }: EngineRequest): EngineRequest {
 function chunkOf(data: string): Chunk {
   const result = Chunk.safeParse(parseJson(data));
   if (!result.success) throw new EngineError("engine", "the engine's stream has an event that is not a chunk");
-  if (result.data.error != null) throw streamError(result.data.error);
+  if (result.data.error != null) throw toStreamError(result.data.error);
   return result.data;
 }
 
@@ -110,7 +113,7 @@ function eventOf(chunk: Chunk): StreamEvent {
   };
 }
 
-export const parseFinishReason = (reason: string): Finish => (reason === "length" ? "length" : "stop");
+export const parseFinishReason = (reason: string): FinishReason => (reason === "length" ? "length" : "stop");
 
 function vectors(text: string, count: number): Float32Array[] {
   const result = EmbeddingList.safeParse(parseJson(text));

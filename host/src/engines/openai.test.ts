@@ -7,7 +7,7 @@ import { ManualClock } from "../testing/manual-clock.ts";
 import { chatJob, JOB_ID, RecordingSink } from "../testing/recording-sink.ts";
 import { type StubHandler, sendJson, stubServer, unusedAddress } from "../testing/stub-http.ts";
 import { type EmbeddingJob, type Engine, EngineError, type GenerationJob } from "./engine.ts";
-import { rootAddress } from "./engine-http.ts";
+import { toRootAddress } from "./engine-http.ts";
 import { openAiEngine } from "./openai.ts";
 
 const models = new Map([
@@ -392,8 +392,8 @@ test("reports a prompt error for a format that the engine refuses, and an engine
 
 test("accepts an address with or without /v1, or with a longer path", () => {
   for (const url of ["http://h:1", "http://h:1/", "http://h:1/v1", "http://h:1/v1/"])
-    assert.equal(rootAddress(url), "http://h:1");
-  assert.equal(rootAddress("https://h/engine/v1"), "https://h/engine");
+    assert.equal(toRootAddress(url), "http://h:1");
+  assert.equal(toRootAddress("https://h/engine/v1"), "https://h/engine");
 });
 
 test("fails the job when the engine stays overloaded", async (t) => {

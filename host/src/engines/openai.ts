@@ -3,13 +3,13 @@
  * The differences between engines are in profiles/.
  */
 import type { Clock } from "../clock.ts";
-import { countChat } from "./chat-count.ts";
+import { countChatTokens } from "./chat-token-count.ts";
 import { type Engine, EngineError } from "./engine.ts";
 import { EngineHealth } from "./engine-health.ts";
 import { EngineHttp, EngineOverloaded, EngineRefused, EngineUnreachable } from "./engine-http.ts";
 import { testFormatEnforcement } from "./format-check.ts";
-import { HttpJobs } from "./http-jobs.ts";
-import { EMBEDDING_MODELS, THINKING_MODELS } from "./models.ts";
+import { HttpJobRunner } from "./http-job-runner.ts";
+import { EMBEDDING_MODELS, THINKING_MODELS } from "./model-names.ts";
 import { generic } from "./profiles/generic.ts";
 import type { EngineProfile } from "./profiles/profile.ts";
 import { testScoring } from "./score-check.ts";
@@ -42,7 +42,7 @@ export function openAiEngine(options: OpenAiOptions): Engine {
   const http = new EngineHttp(options);
   const slots = slotsSet ?? options.slotsTold ?? profile.assumedSlots;
   const models = [...names.keys()];
-  const jobs = new HttpJobs({ http, profile, names, clock });
+  const jobs = new HttpJobRunner({ http, profile, names, clock });
   const health = new EngineHealth({
     http,
     profile,
@@ -92,7 +92,7 @@ export function openAiEngine(options: OpenAiOptions): Engine {
     },
     async chatTokens(model, messages, signal) {
       const name = names.get(model);
-      return name === undefined ? undefined : countChat({ http, profile, model, name, messages }, signal);
+      return name === undefined ? undefined : countChatTokens({ http, profile, model, name, messages }, signal);
     },
     ...(profile.dialect.format === undefined
       ? {}

@@ -2,42 +2,42 @@
  * Passes an engine's stream to the sink. It ends the stream at stop strings, limits its length, and never splits a
  * character. Output after the end is ignored.
  */
-import type { Channel } from "@tollgate/protocol/frames.ts";
-import { StopMatcher } from "@tollgate/protocol/stops.ts";
-import type { Finish, GenerationJob, Sink } from "./engine.ts";
-import { THINKING_MODELS } from "./models.ts";
+import type { OutputChannel } from "@tollgate/protocol/frames.ts";
+import { StopStringMatcher } from "@tollgate/protocol/stop-strings.ts";
+import type { FinishReason, GenerationJob, OutputSink } from "./engine.ts";
+import { THINKING_MODELS } from "./model-names.ts";
 import { OutputLimit } from "./output-limit.ts";
 import type { StreamEvent } from "./profiles/profile.ts";
 import { ThinkingInText } from "./thinking-in-text.ts";
 
 interface RelayOptions {
   job: GenerationJob;
-  sink: Pick<Sink, "delta">;
+  sink: Pick<OutputSink, "delta">;
   /** The model's context limit in the catalogue, if known. */
   contextTokens: number | undefined;
 }
 
 export class OutputRelay {
-  readonly #sink: Pick<Sink, "delta">;
-  readonly #stops: StopMatcher;
+  readonly #sink: Pick<OutputSink, "delta">;
+  readonly #stops: StopStringMatcher;
   readonly #thinking: ThinkingInText | undefined;
   readonly #bound: OutputLimit;
-  readonly #halves: Record<Channel, string> = { answer: "", reasoning: "" };
+  readonly #halves: Record<OutputChannel, string> = { answer: "", reasoning: "" };
   readonly #gathers: boolean;
   /** Output of the current read that has not been sent yet. */
-  #gathered: { channel: Channel; text: string } | undefined;
-  #cut: Finish | undefined;
+  #gathered: { channel: OutputChannel; text: string } | undefined;
+  #cut: FinishReason | undefined;
 
   constructor({ job, sink, contextTokens }: RelayOptions) {
     this.#sink = sink;
     this.#gathers = job.gathers ?? false;
-    this.#stops = new StopMatcher(job.sampling.stop);
+    this.#stops = new StopStringMatcher(job.sampling.stop);
     this.#thinking = THINKING_MODELS.includes(job.model) ? new ThinkingInText() : undefined;
     this.#bound = new OutputLimit(job.outputTokensMax, contextTokens);
   }
 
   /** The finish reason once the answer is over. The engine may still send more, which is ignored. */
-  get cut(): Finish | undefined {
+  get cut(): FinishReason | undefined {
     return this.#cut;
   }
 
@@ -84,7 +84,7 @@ export class OutputRelay {
   }
 
   /** Sends text. Engines may split a surrogate pair, so a half is kept until the other half arrives. */
-  #say(channel: Channel, said: string): void {
+  #say(channel: OutputChannel, said: string): void {
     if (said === "") return;
     const text = this.#halves[channel] + said;
     const endsInHalf = isFirstHalf(text.charCodeAt(text.length - 1));

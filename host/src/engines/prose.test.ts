@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { generateShortProse, unitVector } from "./prose.ts";
+import { generateShortProse, makeUnitVector } from "./prose.ts";
 
 test("the same key always gives the same prose", () => {
   assert.equal([...generateShortProse("a")].join(""), [...generateShortProse("a")].join(""));
@@ -16,11 +16,11 @@ test("a short prose text has about a hundred units and ends with a sentence", ()
 });
 
 test("a unit vector depends only on its text, and differs between texts", () => {
-  const vector = unitVector("hello", 1024);
+  const vector = makeUnitVector("hello", 1024);
   assert.equal(vector.length, 1024);
   assert.ok(Math.abs(Math.hypot(...vector) - 1) < 1e-5);
-  assert.deepEqual(unitVector("hello", 1024), vector);
-  const other = unitVector("hello!", 1024);
+  assert.deepEqual(makeUnitVector("hello", 1024), vector);
+  const other = makeUnitVector("hello!", 1024);
   const cosine = vector.reduce((sum, value, i) => sum + value * (other[i] ?? 0), 0);
   assert.ok(Math.abs(cosine) < 0.3, `cosine ${cosine}`);
 });

@@ -64,13 +64,13 @@ export function* generateShortProse(key: string): Generator<string> {
 }
 
 /** A unit vector whose direction depends only on the text. */
-export function unitVector(text: string, width: number): Float32Array {
+export function makeUnitVector(text: string, width: number): Float32Array {
   const random = randomFrom(text);
   const values = Float32Array.from({ length: width }, () => random() - 0.5);
-  return normalise(values);
+  return normaliseVector(values);
 }
 
-export function normalise(values: Float32Array): Float32Array {
+export function normaliseVector(values: Float32Array): Float32Array {
   let squares = 0;
   for (const value of values) squares += value * value;
   const length = Math.sqrt(squares);

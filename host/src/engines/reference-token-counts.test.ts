@@ -9,9 +9,9 @@ import { BpeCounter } from "../../../gateway/src/metering/bpe/counter.ts";
 import type { BpeTables } from "../../../gateway/src/metering/bpe/tables.ts";
 import { openPromptCounter } from "../../../gateway/src/metering/prompt.ts";
 import { loadTables, TOKENIZER_NAMES, TOKENIZERS } from "../../../gateway/src/metering/tokenizers.ts";
-import { ACTIVE_MODELS, EMBEDDING_MODELS } from "./models.ts";
-import { CHAT_FAMILIES, chatFamilyOf, TEMPLATE_CHAT, TEMPLATE_TEXT_TOKENS } from "./template-check.ts";
-import { TOKENIZER_OF, TOKENIZER_REFERENCES } from "./tokenizer-check.ts";
+import { ACTIVE_MODELS, EMBEDDING_MODELS } from "./model-names.ts";
+import { CHAT_FAMILIES, chatFamilyOf, TEMPLATE_TEST_CHAT, TEMPLATE_TEST_TEXT_TOKENS } from "./template-check.ts";
+import { TOKENIZER_BY_MODEL, TOKENIZER_REFERENCES } from "./tokenizer-check.ts";
 
 interface Catalogue {
   models: { id: string; status: string; build: { tokenizer: (typeof TOKENIZER_NAMES)[number] } }[];
@@ -35,11 +35,11 @@ test("the agent's reference counts equal the gateway's token counts for the test
   const active = catalogue.models.filter(({ status }) => status === "active");
   assert.deepEqual(active.map(({ id }) => id).toSorted(), ACTIVE_MODELS.toSorted());
   for (const { id, build } of active) {
-    assert.equal(TOKENIZER_OF[id], build.tokenizer, id);
+    assert.equal(TOKENIZER_BY_MODEL[id], build.tokenizer, id);
     assert.equal(chatFamilyOf(id) === undefined, EMBEDDING_MODELS.includes(id), id);
     if (EMBEDDING_MODELS.includes(id)) continue;
     const prompts = openPromptCounter(TOKENIZERS[build.tokenizer], await loadTables(build.tokenizer));
-    const { tokens } = prompts.count({ kind: "chat", messages: TEMPLATE_CHAT }, LIMIT);
+    const { tokens } = prompts.count({ kind: "chat", messages: TEMPLATE_TEST_CHAT }, LIMIT);
     assert.equal(chatFamilyOf(id)?.renderings[0].tokens, tokens, id);
   }
 });
@@ -48,7 +48,7 @@ test("the agent's reference counts equal the gateway's token counts for the test
 const MARK = "\u0000";
 
 test("the agent's reference counts for harmless variants of chat templates equal those of the published templates", async () => {
-  const [system = "", question = "", answer = "", next = ""] = TEMPLATE_CHAT.map(({ content }) => content);
+  const [system = "", question = "", answer = "", next = ""] = TEMPLATE_TEST_CHAT.map(({ content }) => content);
   const llama = (start: string): string => {
     const turn = (role: string, text: string): string => `<|start_header_id|>${role}<|end_header_id|>\n\n${text}`;
     const said = [`${turn("system", start + system)}`, turn("user", question), turn("assistant", answer)];
@@ -75,6 +75,6 @@ test("the agent's reference counts for harmless variants of chat templates equal
     };
     const said = CHAT_FAMILIES[family].renderings.map(({ tokens }) => tokens);
     assert.deepEqual(said, texts.map(count), family);
-    assert.equal(count([system, question, answer, next].join(MARK)) - 3, TEMPLATE_TEXT_TOKENS);
+    assert.equal(count([system, question, answer, next].join(MARK)) - 3, TEMPLATE_TEST_TEXT_TOKENS);
   }
 });

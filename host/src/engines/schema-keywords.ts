@@ -3,11 +3,11 @@
  * names are those that a node announces (`KeywordUse.needs` in protocol/src/json-schema.ts). A schema with other
  * keywords is sent to other nodes or refused, so no keyword is silently ignored.
  */
-import { ASSUMED_KEYWORDS } from "@tollgate/protocol/json-schema.ts";
+import { DEFAULT_SCHEMA_KEYWORDS } from "@tollgate/protocol/json-schema.ts";
 
 /** Keywords that every library for constrained decoding supports: llama.cpp, XGrammar, Outlines, llguidance. */
 const COMMON = [
-  ...ASSUMED_KEYWORDS,
+  ...DEFAULT_SCHEMA_KEYWORDS,
   ...["const", "$ref", "anyOf", "oneOf", "allOf:one", "items", "minItems", "maxItems", "minLength", "maxLength"],
 ];
 const INTEGER_RANGES = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"];
@@ -26,7 +26,17 @@ export const SCHEMA_KEYWORDS = {
   /** LM Studio uses llama.cpp for GGUF files and Outlines for MLX. */
   lmStudio: COMMON,
   scripted: [
-    ...[...ASSUMED_KEYWORDS, "const", "anyOf", "oneOf", "items", "minItems", "maxItems", "minLength", "maxLength"],
+    ...[
+      ...DEFAULT_SCHEMA_KEYWORDS,
+      "const",
+      "anyOf",
+      "oneOf",
+      "items",
+      "minItems",
+      "maxItems",
+      "minLength",
+      "maxLength",
+    ],
     ...["minimum", "maximum", "minimum:number", "maximum:number"],
   ],
 } as const satisfies Record<string, readonly string[]>;

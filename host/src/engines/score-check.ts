@@ -2,7 +2,7 @@
 import type { ScoringKind } from "@tollgate/protocol/frames.ts";
 import type { Clock } from "../clock.ts";
 import { type Engine, EngineError, type ScoringJob } from "./engine.ts";
-import { EMBEDDING_MODELS } from "./models.ts";
+import { EMBEDDING_MODELS } from "./model-names.ts";
 
 const ANSWER = "The sky is blue because the air scatters short waves of light more than long ones.";
 const CUTS = [0, 7, 27, 43];

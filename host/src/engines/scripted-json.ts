@@ -10,7 +10,7 @@ type Schema = Record<string, unknown>;
  * `say`: the content of an object if there is no schema. Returns pieces as short as tokens, which join to the JSON
  * text.
  */
-export function jsonWords(format: OutputFormat, say: string): string[] {
+export function makeJsonPieces(format: OutputFormat, say: string): string[] {
   const value = format.type === "json_object" ? { answer: say } : fitting(format.schema);
   return JSON.stringify(value).match(/\s*(?:[^\s{}[\]:,"]+|[{}[\]:,"])/g) ?? [];
 }

@@ -4,7 +4,7 @@ import { systemClock, waitOneTurn } from "../clock.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { chatJob, JOB_ID, RecordingSink } from "../testing/recording-sink.ts";
 import { EngineError, type GenerationJob } from "./engine.ts";
-import { splitIntoWords } from "./script.ts";
+import { splitIntoWords } from "./engine-script.ts";
 import { scriptedEngine } from "./scripted.ts";
 
 const engine = scriptedEngine({ models: ["tiny-3b"], clock: systemClock });

@@ -1,28 +1,28 @@
 /**
  * A scripted engine for tests and load tests: the prompt contains the behavior to simulate. Each word is one delta, and
- * the output cap counts words. Scripts are parsed in script.ts; wire-faults.ts adds faults to the network messages.
+ * the output cap counts words. Scripts are parsed in engine-script.ts; frame-fault-injector.ts adds faults to the network messages.
  */
 
-import type { Channel } from "@tollgate/protocol/frames.ts";
-import { SCORES_MAX } from "@tollgate/protocol/limits.ts";
-import { StopMatcher } from "@tollgate/protocol/stops.ts";
+import type { OutputChannel } from "@tollgate/protocol/frames.ts";
+import { SCORES_PER_FRAME_MAX } from "@tollgate/protocol/limits.ts";
+import { StopStringMatcher } from "@tollgate/protocol/stop-strings.ts";
 import { type Clock, sleep, waitOneTurn } from "../clock.ts";
 import {
   type EmbeddingJob,
   type Engine,
   EngineError,
   type EngineJob,
-  type Finish,
+  type FinishReason,
   type GenerationJob,
   type Logprobs,
+  type OutputSink,
   type ScoringJob,
-  type Sink,
 } from "./engine.ts";
-import { EMBEDDING_MODELS } from "./models.ts";
-import { unitVector } from "./prose.ts";
+import { planScript, type ScriptPlan, splitIntoWords } from "./engine-script.ts";
+import { FrameFaultInjector } from "./frame-fault-injector.ts";
+import { EMBEDDING_MODELS } from "./model-names.ts";
+import { makeUnitVector } from "./prose.ts";
 import { SCHEMA_KEYWORDS } from "./schema-keywords.ts";
-import { planScript, type ScriptPlan, splitIntoWords } from "./script.ts";
-import { WireFaults } from "./wire-faults.ts";
 
 const VECTOR_WIDTH = 1024;
 const SLOTS = 64;
@@ -36,11 +36,11 @@ interface ScriptedOptions {
   clock: Clock;
   slots?: number | undefined;
   /** Injects a script's network faults into the node's connection. Without it, these faults have no effect. */
-  faults?: WireFaults | undefined;
+  faults?: FrameFaultInjector | undefined;
 }
 
 export function scriptedEngine(options: ScriptedOptions): Engine {
-  const { clock, faults = new WireFaults() } = options;
+  const { clock, faults = new FrameFaultInjector() } = options;
   // The agent sends `done` at the end of the event-loop turn in which the engine returned. A fault may still change
   // that frame, so the fault ends only after it.
   const end = ({ id }: EngineJob): void => clock.soon(() => clock.soon(() => faults.end(id)));
@@ -76,7 +76,7 @@ function scriptedScore(job: ScoringJob): Logprobs {
   const plan = planScript(job);
   const own = new Set([...plan.reasoning, ...plan.answer].map((word) => word.trim()));
   return splitIntoWords(job.score.answer)
-    .slice(0, SCORES_MAX)
+    .slice(0, SCORES_PER_FRAME_MAX)
     .map((word, i) => (own.has(word.trim()) ? -0.2 - (i % 5) / 10 : -9));
 }
 
@@ -94,24 +94,24 @@ function isBusy(job: EngineJob): boolean {
 async function* vectors(job: EmbeddingJob, signal: AbortSignal, clock: Clock): AsyncGenerator<Float32Array> {
   for (const text of job.input) {
     if (signal.aborted) return;
-    yield unitVector(text, VECTOR_WIDTH);
+    yield makeUnitVector(text, VECTOR_WIDTH);
     await waitOneTurn(clock);
   }
 }
 
 interface Run {
   job: GenerationJob;
-  sink: Sink;
+  sink: OutputSink;
   signal: AbortSignal;
   clock: Clock;
-  faults: WireFaults;
+  faults: FrameFaultInjector;
 }
 
 /** Answers one job as its plan says. */
 class ScriptedAnswer {
   readonly #plan: ScriptPlan;
   readonly #run: Run;
-  readonly #stops: StopMatcher;
+  readonly #stops: StopStringMatcher;
   readonly #cap: number;
   #words = 0;
   #chars = 0;
@@ -120,11 +120,11 @@ class ScriptedAnswer {
   constructor(plan: ScriptPlan, run: Run) {
     this.#plan = plan;
     this.#run = run;
-    this.#stops = new StopMatcher(plan.ignoreStop ? [] : run.job.sampling.stop);
+    this.#stops = new StopStringMatcher(plan.ignoreStop ? [] : run.job.sampling.stop);
     this.#cap = plan.overrun ? Number.POSITIVE_INFINITY : run.job.outputTokensMax;
   }
 
-  async run(): Promise<{ finish: Finish }> {
+  async run(): Promise<{ finish: FinishReason }> {
     const { signal, clock } = this.#run;
     const { ttftMs, empty, reasoning, answer } = this.#plan;
     if (ttftMs > 0) await sleep(clock, ttftMs, signal);
@@ -138,7 +138,7 @@ class ScriptedAnswer {
   }
 
   /** Writes words. Undefined if all were written; otherwise the finish reason. */
-  async #write(channel: Channel, words: Iterable<string>): Promise<Finish | undefined> {
+  async #write(channel: OutputChannel, words: Iterable<string>): Promise<FinishReason | undefined> {
     for (const word of words) {
       await this.#faultIfDue();
       if (this.#run.signal.aborted) return "stop";
@@ -154,7 +154,7 @@ class ScriptedAnswer {
     return undefined;
   }
 
-  #emit(channel: Channel, text: string): void {
+  #emit(channel: OutputChannel, text: string): void {
     if (text === "") return;
     this.#chars += text.length;
     this.#run.sink.delta(channel, text);

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { afterResize, initialSlotLimits, lowerAfterGap, raiseWithoutGaps, type SlotLimits } from "./slot-limits.ts";
+import {
+  initialSlotLimits,
+  lowerLimitsAfterGap,
+  raiseLimitsWithoutGaps,
+  resizeLimits,
+  type SlotLimits,
+} from "./slot-limits.ts";
 
 const NOW = 100_000;
 const state = (more: Partial<SlotLimits>): SlotLimits => ({
@@ -46,7 +52,7 @@ test("a long gap between tokens halves the prompts that are read at once, and a 
       ["nothing is left to take", { ms: 9_000, reading: 0, running: 1 }, { slots: 1 }, { slots: 1 }],
     ];
   for (const [what, { ms, reading, running = 64 }, before, after] of table)
-    assert.partialDeepStrictEqual(lowerAfterGap(state(before), { ms, running, reading, now: NOW }), after, what);
+    assert.partialDeepStrictEqual(lowerLimitsAfterGap(state(before), { ms, running, reading, now: NOW }), after, what);
 });
 
 test("short gaps between tokens raise the limits gradually while prompts wait or all slots are in use", () => {
@@ -66,7 +72,7 @@ test("short gaps between tokens raise the limits gradually while prompts wait or
   ];
   for (const [what, calm, before, after] of table) {
     const given = { slotsMax: 64, waits: false, full: false, now: NOW, ...calm };
-    assert.partialDeepStrictEqual(raiseWithoutGaps(state(before), given), after, what);
+    assert.partialDeepStrictEqual(raiseLimitsWithoutGaps(state(before), given), after, what);
   }
 });
 
@@ -78,7 +84,7 @@ test("keeps the learned limits when the engine's own number of slots changes", (
     [64, 4, { slots: 64 }, { slots: 4, readers: 4 }],
   ];
   for (const [before, slotsMax, had, has] of table)
-    assert.partialDeepStrictEqual(afterResize(state(had), before, slotsMax), has);
+    assert.partialDeepStrictEqual(resizeLimits(state(had), before, slotsMax), has);
   assert.partialDeepStrictEqual(initialSlotLimits(64, 0), { readers: 16, slots: 64 });
   assert.partialDeepStrictEqual(initialSlotLimits(2, 0), { readers: 2, slots: 2 });
 });

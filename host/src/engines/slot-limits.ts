@@ -9,7 +9,7 @@
 /** The initial limit, before any gap was measured. */
 const READERS_FIRST = 16;
 /** Gaps below this show that the engine can run more jobs. */
-export const GAP_NARROW_MS = 500;
+export const NARROW_GAP_MS = 500;
 const GAP_WIDE_MS = 700;
 /** Gaps above this are too wide if at most one prompt was being read. */
 const GAP_TOO_WIDE_MS = 1_000;
@@ -49,8 +49,8 @@ interface Gap {
 }
 
 /** Lowers the limits after a gap: a job waited `ms` for its next token, or still waits. */
-export function lowerAfterGap(state: SlotLimits, { ms, running, reading, now }: Gap): SlotLimits {
-  if (ms < GAP_NARROW_MS) return state;
+export function lowerLimitsAfterGap(state: SlotLimits, { ms, running, reading, now }: Gap): SlotLimits {
+  if (ms < NARROW_GAP_MS) return state;
   const noticed = { ...state, isNew: state.isNew && ms < GAP_WIDE_MS, readersSince: now, slotsSince: now };
   if (ms < GAP_WIDE_MS || now - state.loweredAt < LOWERED_ONCE_MS) return noticed;
   if (reading > 1 && state.readers > 1)
@@ -72,7 +72,7 @@ interface Calm {
 }
 
 /** Raises the limits a little if there is demand. Called while no gap is wide. */
-export function raiseWithoutGaps(state: SlotLimits, { slotsMax, waits, full, now }: Calm): SlotLimits {
+export function raiseLimitsWithoutGaps(state: SlotLimits, { slotsMax, waits, full, now }: Calm): SlotLimits {
   let next = state;
   if (waits && now - state.readersSince >= READERS_CALM_MS)
     next = {
@@ -88,7 +88,7 @@ export function raiseWithoutGaps(state: SlotLimits, { slotsMax, waits, full, now
 const more = (now: number, part: number): number => Math.max(1, Math.floor(now / part));
 
 /** Adapts the limits when the engine's own number of slots has changed. */
-export const afterResize = (state: SlotLimits, before: number, slotsMax: number): SlotLimits => ({
+export const resizeLimits = (state: SlotLimits, before: number, slotsMax: number): SlotLimits => ({
   ...state,
   readers: Math.max(1, Math.min(state.readers, slotsMax)),
   slots: state.slots >= before ? slotsMax : Math.min(state.slots, slotsMax),

@@ -4,7 +4,7 @@
  * are most likely.
  */
 import type { Clock } from "../clock.ts";
-import type { Engine, Finish, GenerationJob, Sink } from "./engine.ts";
+import type { Engine, FinishReason, GenerationJob, OutputSink } from "./engine.ts";
 
 const QUESTION = "Count from one to twenty in words, separated by commas.";
 const TOKENS_MAX = 48;
@@ -35,7 +35,7 @@ export async function checkStops(engine: Pick<Engine, "generate">, model: string
 interface Said {
   text: string;
   pieces: string[];
-  finish: Finish;
+  finish: FinishReason;
 }
 
 async function answerOf(
@@ -45,7 +45,7 @@ async function answerOf(
   signal: AbortSignal,
 ): Promise<Said> {
   const pieces: string[] = [];
-  const sink: Sink = {
+  const sink: OutputSink = {
     delta(channel, text) {
       if (channel === "answer") pieces.push(text);
     },

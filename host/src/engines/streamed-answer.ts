@@ -1,28 +1,28 @@
 /** Converts the HTTP response of one generation: from bytes to events to output. */
-import type { Finish } from "./engine.ts";
+import type { FinishReason } from "./engine.ts";
 import { EngineUnreachable } from "./engine-http.ts";
-import { EventReader } from "./event-reader.ts";
-import { NdjsonReader, SseReader } from "./framing.ts";
-import type { ReaderDemand } from "./job-http.ts";
+import type { ReaderDemand } from "./job-connections.ts";
 import type { OutputRelay } from "./output-relay.ts";
-import type { Dialect, StreamEvent } from "./profiles/profile.ts";
+import type { EngineApiDialect, StreamEvent } from "./profiles/profile.ts";
+import { StreamEventReader } from "./stream-event-reader.ts";
+import { NdjsonReader, SseReader } from "./stream-framing.ts";
 import type { Watchdog } from "./watchdog.ts";
 
 export class StreamedAnswer {
   readonly #relay: OutputRelay;
   readonly #watchdog: Watchdog;
   readonly #frames: SseReader | NdjsonReader;
-  readonly #events: EventReader;
-  #finish: Finish | undefined;
+  readonly #events: StreamEventReader;
+  #finish: FinishReason | undefined;
   /** Whether the engine announced the end of the answer. */
   #over = false;
 
-  constructor(dialect: Dialect, relay: OutputRelay, watchdog: Watchdog) {
+  constructor(dialect: EngineApiDialect, relay: OutputRelay, watchdog: Watchdog) {
     this.#relay = relay;
     this.#watchdog = watchdog;
     const comment = (text: string): void => this.#event(dialect.readComment?.(text));
     this.#frames = dialect.framing === "sse" ? new SseReader(comment) : new NdjsonReader();
-    this.#events = new EventReader(dialect.read);
+    this.#events = new StreamEventReader(dialect.read);
   }
 
   take(bytes: Buffer): ReaderDemand {
@@ -39,7 +39,7 @@ export class StreamedAnswer {
   }
 
   /** Called when the response is over or enough has arrived. Throws if the response broke off. */
-  finish(end: "enough" | "cut" | "over" | "broken"): Finish {
+  finish(end: "enough" | "cut" | "over" | "broken"): FinishReason {
     if (this.#relay.cut !== undefined) return this.#relay.cut;
     if (end === "broken") throw new EngineUnreachable("engine", "the connection to the engine was lost");
     try {

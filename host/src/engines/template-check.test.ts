@@ -8,14 +8,19 @@ import { compositeEngine } from "./composite.ts";
 import { demoEngine } from "./demo.ts";
 import type { Engine } from "./engine.ts";
 import { llamaCppEngine } from "./llama-cpp/llama-cpp.ts";
-import { ACTIVE_MODELS } from "./models.ts";
+import { ACTIVE_MODELS } from "./model-names.ts";
 import { openAiEngine } from "./openai.ts";
 import { generic } from "./profiles/generic.ts";
 import { llamaServer } from "./profiles/llama-server.ts";
 import { ollama } from "./profiles/ollama.ts";
 import type { EngineProfile } from "./profiles/profile.ts";
 import { scriptedEngine } from "./scripted.ts";
-import { engineTemplate, TEMPLATE_CHAT, templateProblem, templateRemedy } from "./template-check.ts";
+import {
+  checkEngineTemplate,
+  describeTemplateProblem,
+  describeTemplateRemedy,
+  TEMPLATE_TEST_CHAT,
+} from "./template-check.ts";
 
 const engineAt = (url: string, profile: EngineProfile): Engine =>
   openAiEngine({
@@ -36,7 +41,7 @@ async function counting(t: TestContext, tokens: number, profile: EngineProfile =
 }
 
 const verdictOf = async (t: TestContext, model: string, tokens: number): Promise<string> =>
-  (await engineTemplate(await counting(t, tokens), model, systemClock)).verdict;
+  (await checkEngineTemplate(await counting(t, tokens), model, systemClock)).verdict;
 
 test("accepts the billed token count, harmless differences of published templates, and a missing or repeated BOS token", async (t) => {
   const cases: Record<string, number[]> = {
@@ -61,21 +66,21 @@ test("reports another template or a missing one for every other token count", as
 });
 
 test("explains the cost of a missing template, and how to add the template", async (t) => {
-  const none = await engineTemplate(await counting(t, 14), "tiny-3b", systemClock);
+  const none = await checkEngineTemplate(await counting(t, 14), "tiny-3b", systemClock);
   assert.equal(
-    templateProblem(none),
+    describeTemplateProblem(none),
     "the engine has no chat template of Llama 3: a chat is billed as 64 tokens, but the engine counts 14",
   );
   assert.match(
-    templateRemedy(none),
+    describeTemplateRemedy(none),
     /^configure the template of Llama 3: ollama create with a TEMPLATE, .*docs\/hosts\/engines\.md/,
   );
-  const other = await engineTemplate(await counting(t, 64), "mid-14b", systemClock);
+  const other = await checkEngineTemplate(await counting(t, 64), "mid-14b", systemClock);
   assert.match(
-    templateProblem(other) ?? "",
+    describeTemplateProblem(other) ?? "",
     /^its chat template is not the one of Qwen 2\.5: .* 42 tokens, but the engine counts 64$/,
   );
-  assert.equal(templateProblem({ verdict: "unknown" }), undefined);
+  assert.equal(describeTemplateProblem({ verdict: "unknown" }), undefined);
 });
 
 test("sends the test chat as a job of one token", async (t) => {
@@ -86,22 +91,22 @@ test("sends the test chat as a job of one token", async (t) => {
   };
   for (const profile of [ollama, llamaServer]) {
     const engine = engineAt(await stubServer(t, take), profile);
-    assert.deepEqual(await engineTemplate(engine, "tiny-3b", systemClock), { verdict: "unknown" });
+    assert.deepEqual(await checkEngineTemplate(engine, "tiny-3b", systemClock), { verdict: "unknown" });
   }
   const [native, openAi] = bodies;
   assert.deepEqual([native?.path, openAi?.path], ["/api/chat", "/v1/chat/completions"]);
   for (const { body } of bodies)
-    assert.deepEqual([body.model, body.messages, body.stream], ["tiny-3b-x", TEMPLATE_CHAT, false]);
+    assert.deepEqual([body.model, body.messages, body.stream], ["tiny-3b-x", TEMPLATE_TEST_CHAT, false]);
   const options = native?.body.options as Record<string, number> | undefined;
   assert.deepEqual([options?.num_predict, options?.num_ctx, openAi?.body.max_tokens], [1, 8192, 1]);
 });
 
 test("reads the token count of an OpenAI-compatible engine, and asks the engine that has the model", async (t) => {
   const one = await counting(t, 42, generic);
-  assert.equal((await engineTemplate(one, "mid-14b", systemClock)).verdict, "matches");
+  assert.equal((await checkEngineTemplate(one, "mid-14b", systemClock)).verdict, "matches");
   const both = compositeEngine([scriptedEngine({ models: ["tiny-3b"], clock: systemClock }), one]);
-  assert.equal((await engineTemplate(both, "mid-14b", systemClock)).verdict, "matches");
-  assert.equal((await engineTemplate(both, "tiny-3b", systemClock)).verdict, "unknown");
+  assert.equal((await checkEngineTemplate(both, "mid-14b", systemClock)).verdict, "matches");
+  assert.equal((await checkEngineTemplate(both, "tiny-3b", systemClock)).verdict, "unknown");
 });
 
 test("reports a failure if the engine refuses the test chat or is down, and unknown on a timeout or if model or engine cannot be tested", async (t) => {
@@ -109,20 +114,20 @@ test("reports a failure if the engine refuses the test chat or is down, and unkn
     await stubServer(t, (_request, response) => sendJson(response, { error: "no" }, 500)),
     ollama,
   );
-  assert.deepEqual(await engineTemplate(refuses, "tiny-3b", systemClock), {
+  assert.deepEqual(await checkEngineTemplate(refuses, "tiny-3b", systemClock), {
     verdict: "fails",
     reason: "the engine refused the request (HTTP 500)",
   });
   const dead = engineAt(await unusedAddress(), ollama);
-  assert.equal((await engineTemplate(dead, "tiny-3b", systemClock)).verdict, "fails");
+  assert.equal((await checkEngineTemplate(dead, "tiny-3b", systemClock)).verdict, "fails");
   const unknown = { verdict: "unknown" };
   const clock = new ManualClock();
   const late = engineAt(await stubServer(t, () => clock.advance(120_000)), ollama);
-  assert.deepEqual(await engineTemplate(late, "tiny-3b", clock), unknown);
-  assert.deepEqual(await engineTemplate(dead, "embed-m3", systemClock), unknown);
-  assert.deepEqual(await engineTemplate(dead, "another", systemClock), unknown);
+  assert.deepEqual(await checkEngineTemplate(late, "tiny-3b", clock), unknown);
+  assert.deepEqual(await checkEngineTemplate(dead, "embed-m3", systemClock), unknown);
+  assert.deepEqual(await checkEngineTemplate(dead, "another", systemClock), unknown);
   const scripted = scriptedEngine({ models: ["tiny-3b"], clock: systemClock });
-  assert.deepEqual(await engineTemplate(scripted, "tiny-3b", systemClock), unknown);
+  assert.deepEqual(await checkEngineTemplate(scripted, "tiny-3b", systemClock), unknown);
 });
 
 test("checks the template of a model file that the agent runs itself, and does not check the demo model", async (t) => {
@@ -130,8 +135,8 @@ test("checks the template of a model file that the agent runs itself, and does n
   const models = ["tiny-3b"];
   const own = await llamaCppEngine({ name: "x", file, models, slots: 1, gpu: false, clock: systemClock });
   t.after(() => own.close());
-  assert.equal((await engineTemplate(own, "tiny-3b", systemClock)).verdict, "differs");
+  assert.equal((await checkEngineTemplate(own, "tiny-3b", systemClock)).verdict, "differs");
   const demo = await demoEngine({ models });
   t.after(() => demo.close());
-  assert.equal((await engineTemplate(demo, "tiny-3b", systemClock)).verdict, "unknown");
+  assert.equal((await checkEngineTemplate(demo, "tiny-3b", systemClock)).verdict, "unknown");
 });

@@ -4,14 +4,14 @@
  */
 import type { Clock } from "../clock.ts";
 import { type Engine, EngineError } from "./engine.ts";
-import { THINKING_MODELS } from "./models.ts";
-import { TOKENIZER_OF, type TokenizerName } from "./tokenizer-check.ts";
+import { THINKING_MODELS } from "./model-names.ts";
+import { TOKENIZER_BY_MODEL, type TokenizerName } from "./tokenizer-check.ts";
 
 /**
  * The test chat. It contains a system message, because some templates add their own if there is none, which is
  * harmless.
  */
-export const TEMPLATE_CHAT = [
+export const TEMPLATE_TEST_CHAT = [
   { role: "system", content: "You are a helpful assistant." },
   { role: "user", content: "What is the capital of France?" },
   { role: "assistant", content: "Paris." },
@@ -61,7 +61,7 @@ export const CHAT_FAMILIES = {
 } as const satisfies Record<string, ChatFamily>;
 
 /** The number of tokens of the chat's texts alone. It is the same for both tokenizers. */
-export const TEMPLATE_TEXT_TOKENS = 19;
+export const TEMPLATE_TEST_TEXT_TOKENS = 19;
 
 export type TemplateVerdict =
   | { verdict: "unknown" }
@@ -78,13 +78,13 @@ const CHAT_MS_MAX = 120_000;
  * Runs the test. `unknown`: the engine does not report token counts in time, or the model has no chats or belongs to an
  * unknown family.
  */
-export async function engineTemplate(engine: Engine, model: string, clock: Clock): Promise<TemplateVerdict> {
+export async function checkEngineTemplate(engine: Engine, model: string, clock: Clock): Promise<TemplateVerdict> {
   const family = chatFamilyOf(model);
   if (family === undefined || engine.chatTokens === undefined) return { verdict: "unknown" };
   const limit = new AbortController();
   const cancelTimer = clock.after(CHAT_MS_MAX, () => limit.abort());
   try {
-    const tokens = await engine.chatTokens(model, TEMPLATE_CHAT, limit.signal);
+    const tokens = await engine.chatTokens(model, TEMPLATE_TEST_CHAT, limit.signal);
     return tokens === undefined ? { verdict: "unknown" } : judge(family, tokens);
   } catch (error) {
     if (limit.signal.aborted) return { verdict: "unknown" };
@@ -96,19 +96,19 @@ export async function engineTemplate(engine: Engine, model: string, clock: Clock
 
 export function chatFamilyOf(model: string): ChatFamily | undefined {
   if (THINKING_MODELS.includes(model)) return CHAT_FAMILIES.thinking;
-  const tokenizer: TokenizerName | undefined = TOKENIZER_OF[model];
+  const tokenizer: TokenizerName | undefined = TOKENIZER_BY_MODEL[model];
   return tokenizer === "llama3" || tokenizer === "qwen2.5" ? CHAT_FAMILIES[tokenizer] : undefined;
 }
 
 function judge({ name, renderings }: ChatFamily, tokens: number): TemplateVerdict {
   const known = renderings.find(({ tokens: said, begins }) => tokens - said <= 1 && tokens - said >= (begins ? -1 : 0));
   if (known !== undefined) return { verdict: "matches", by: known.by };
-  const isMissing = tokens <= TEMPLATE_TEXT_TOKENS + 1;
+  const isMissing = tokens <= TEMPLATE_TEST_TEXT_TOKENS + 1;
   return { verdict: "differs", family: name, tokens, billed: renderings[0].tokens, isMissing };
 }
 
 /** The problem in one line; undefined if there is none. */
-export function templateProblem(template: TemplateVerdict): string | undefined {
+export function describeTemplateProblem(template: TemplateVerdict): string | undefined {
   if (template.verdict === "fails") return `the engine does not answer a chat: ${template.reason}`;
   if (template.verdict !== "differs") return undefined;
   const { family, tokens, billed, isMissing } = template;
@@ -119,7 +119,7 @@ export function templateProblem(template: TemplateVerdict): string | undefined {
 }
 
 /** What the host should do about the problem. */
-export function templateRemedy(template: TemplateVerdict): string {
+export function describeTemplateRemedy(template: TemplateVerdict): string {
   if (template.verdict !== "differs") return "check the engine's own log: can it load this model and answer a chat?";
   return `configure the template of ${template.family}: ollama create with a TEMPLATE, llama-server --chat-template-file, vllm serve --chat-template; docs/hosts/engines.md, Chat templates`;
 }

@@ -9,14 +9,14 @@ import { vllmStub } from "../testing/engines/vllm.ts";
 import { type StubHandler, sendJson, stubServer, unusedAddress } from "../testing/stub-http.ts";
 import type { Engine } from "./engine.ts";
 import { llamaCppEngine } from "./llama-cpp/llama-cpp.ts";
-import { ACTIVE_MODELS } from "./models.ts";
+import { ACTIVE_MODELS } from "./model-names.ts";
 import { openAiEngine } from "./openai.ts";
 import { llamaServer } from "./profiles/llama-server.ts";
 import { ollama } from "./profiles/ollama.ts";
 import type { EngineProfile } from "./profiles/profile.ts";
 import { vllm } from "./profiles/vllm.ts";
 import { scriptedEngine } from "./scripted.ts";
-import { engineTokenizer, TOKENIZER_REFERENCES, TOKENIZERS, type TokenizerName } from "./tokenizer-check.ts";
+import { checkEngineTokenizer, TOKENIZER_REFERENCES, TOKENIZERS, type TokenizerName } from "./tokenizer-check.ts";
 
 const engineAt = (url: string, profile: EngineProfile): Engine =>
   openAiEngine({ name: "x", url, profile, models: new Map(ACTIVE_MODELS.map((id) => [id, id])), clock: systemClock });
@@ -42,7 +42,11 @@ test("reports a match for each model's own tokenizer, and a difference for all o
     for (const name of TOKENIZERS) {
       const engine = await withTokenizer(t, name, profile);
       for (const [model, own] of Object.entries(expected))
-        assert.equal(await engineTokenizer(engine, model), own === name ? "matches" : "differs", `${model} on ${name}`);
+        assert.equal(
+          await checkEngineTokenizer(engine, model),
+          own === name ? "matches" : "differs",
+          `${model} on ${name}`,
+        );
     }
   }
 });
@@ -53,7 +57,7 @@ test("reports a difference for stubs that count words, and for this repository's
     [vllmStub, vllm],
   ] as const) {
     const engine = engineAt(await stubServer(t, stub(new StubEngine())), profile);
-    assert.equal(await engineTokenizer(engine, "tiny-3b"), "differs");
+    assert.equal(await checkEngineTokenizer(engine, "tiny-3b"), "differs");
   }
   const file = fileURLToPath(new URL("../../models/tollgate-demo.gguf", import.meta.url));
   const real = await llamaCppEngine({
@@ -65,22 +69,22 @@ test("reports a difference for stubs that count words, and for this repository's
     clock: systemClock,
   });
   t.after(() => real.close());
-  assert.equal(await engineTokenizer(real, "tiny-3b"), "differs");
+  assert.equal(await checkEngineTokenizer(real, "tiny-3b"), "differs");
 });
 
 test("reports unknown for an engine that does not tokenize or is unreachable, and for an unknown model", async (t) => {
   const stub = await stubServer(t, ollamaStub(new StubEngine()));
   const away = engineAt(await unusedAddress(), llamaServer);
   const counts = await withTokenizer(t, "llama3", llamaServer);
-  assert.equal(await engineTokenizer(engineAt(stub, ollama), "tiny-3b"), "unknown");
+  assert.equal(await checkEngineTokenizer(engineAt(stub, ollama), "tiny-3b"), "unknown");
   assert.equal(
-    await engineTokenizer(scriptedEngine({ models: ["tiny-3b"], clock: systemClock }), "tiny-3b"),
+    await checkEngineTokenizer(scriptedEngine({ models: ["tiny-3b"], clock: systemClock }), "tiny-3b"),
     "unknown",
   );
-  assert.equal(await engineTokenizer(away, "tiny-3b"), "unknown");
-  assert.equal(await engineTokenizer(counts, "large-70b"), "unknown");
-  assert.equal(await engineTokenizer(counts, "tiny-3b", "of-tomorrow"), "unknown");
-  assert.equal(await engineTokenizer(counts, "tiny-3b", "llama3"), "matches");
+  assert.equal(await checkEngineTokenizer(away, "tiny-3b"), "unknown");
+  assert.equal(await checkEngineTokenizer(counts, "large-70b"), "unknown");
+  assert.equal(await checkEngineTokenizer(counts, "tiny-3b", "of-tomorrow"), "unknown");
+  assert.equal(await checkEngineTokenizer(counts, "tiny-3b", "llama3"), "matches");
 });
 
 test("the reference texts distinguish any two tokenizers", () => {

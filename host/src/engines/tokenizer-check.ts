@@ -12,7 +12,7 @@ type TokenizerReference = { text: string } & Record<TokenizerName, number>;
 export type TokenizerVerdict = "matches" | "differs" | "unknown";
 
 /** The catalogue's tokenizer of each model. */
-export const TOKENIZER_OF: Readonly<Record<string, TokenizerName>> = {
+export const TOKENIZER_BY_MODEL: Readonly<Record<string, TokenizerName>> = {
   "tiny-3b": "llama3",
   "small-8b": "llama3",
   "small-7b-alt": "qwen2.5",
@@ -49,10 +49,10 @@ export const TOKENIZER_REFERENCES: readonly TokenizerReference[] = [
  * Runs the test. `unknown`: the engine does not tokenize or did not answer, or there are no expected counts for its
  * tokenizer. `tokenizer`: the catalogue's name for the tokenizer, if known.
  */
-export async function engineTokenizer(
+export async function checkEngineTokenizer(
   engine: Engine,
   model: string,
-  tokenizer: string | undefined = TOKENIZER_OF[model],
+  tokenizer: string | undefined = TOKENIZER_BY_MODEL[model],
 ): Promise<TokenizerVerdict> {
   const name = TOKENIZERS.find((known) => known === tokenizer);
   if (name === undefined || engine.tokens === undefined) return "unknown";

@@ -3,10 +3,10 @@ import { test } from "node:test";
 import { waitOneTurn } from "../clock.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { EngineError } from "./engine.ts";
-import type { Liveness } from "./engine-http.ts";
+import type { ServerLiveness } from "./engine-http.ts";
 import { Watchdog } from "./watchdog.ts";
 
-function harness(liveness: Liveness) {
+function harness(liveness: ServerLiveness) {
   const clock = new ManualClock();
   const told: number[] = [];
   const state = { liveness };

@@ -6,7 +6,7 @@
  */
 import type { Clock } from "../clock.ts";
 import { EngineError } from "./engine.ts";
-import type { Liveness } from "./engine-http.ts";
+import type { ServerLiveness } from "./engine-http.ts";
 
 const TELL_EVERY_MS = 1_000;
 /** A server that has not answered for this long counts as frozen. */
@@ -19,7 +19,7 @@ interface WatchdogOptions {
   /** Reports progress to the gateway. */
   tell: (promptRead: number) => void;
   /** Checks whether the engine's server answers. */
-  probe: () => Promise<Liveness>;
+  probe: () => Promise<ServerLiveness>;
 }
 
 export class Watchdog {

@@ -1,19 +1,19 @@
 /** Test helper: an agent on an in-memory plane, with functions that act as its gateway. */
-import { encode } from "@tollgate/protocol/codec.ts";
+import { encodeFrame } from "@tollgate/protocol/codec.ts";
 import type { JobBody, JobHeader, NodeState } from "@tollgate/protocol/frames.ts";
-import { nodeStateSubject, nodeSubject } from "@tollgate/protocol/subjects.ts";
+import { nodeStateSubject, nodeSubject } from "@tollgate/protocol/nats-subjects.ts";
 import pino from "pino";
 import { Agent, type AgentStatus } from "../agent/agent.ts";
 import type { PlaneCredentials } from "../agent/plane.ts";
 import type { Clock } from "../clock.ts";
 import type { Engine } from "../engines/engine.ts";
+import { FrameFaultInjector } from "../engines/frame-fault-injector.ts";
 import { scriptedEngine } from "../engines/scripted.ts";
-import { WireFaults } from "../engines/wire-faults.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { MemoryPlane } from "./memory-plane.ts";
 
-export const NODE = "node_test";
-export const CREDENTIAL_LIFE_MS = 3_600_000;
+export const TEST_NODE_ID = "node_test";
+export const CREDENTIAL_LIFETIME_MS = 3_600_000;
 
 export class AgentHarness {
   readonly clock = new ManualClock();
@@ -35,10 +35,10 @@ export class AgentHarness {
   /** `clock`: pass the real clock for an engine that does real work. */
   constructor(options: { slots?: number; models?: string[]; engine?: Engine; clock?: Clock } = {}) {
     const models = options.models ?? ["tiny-3b", "embed-m3"];
-    const faults = new WireFaults();
+    const faults = new FrameFaultInjector();
     this.engine = options.engine ?? scriptedEngine({ models, slots: options.slots ?? 2, clock: this.clock, faults });
     this.agent = new Agent({
-      node: NODE,
+      node: TEST_NODE_ID,
       version: "tollgate-host/test",
       engine: this.engine,
       models,
@@ -66,7 +66,7 @@ export class AgentHarness {
       url: this.planeUrl,
       jwt: `jwt-${this.issued}`,
       seed: "S",
-      expiresAt: this.clock.now() + CREDENTIAL_LIFE_MS,
+      expiresAt: this.clock.now() + CREDENTIAL_LIFETIME_MS,
     };
   }
 
@@ -79,7 +79,7 @@ export class AgentHarness {
   /** Every state the node published. */
   states(): NodeState[] {
     return this.plane.heard.flatMap(({ subject, frame }) =>
-      subject === nodeStateSubject(NODE) && frame?.kind === "state" ? [frame.state] : [],
+      subject === nodeStateSubject(TEST_NODE_ID) && frame?.kind === "state" ? [frame.state] : [],
     );
   }
 
@@ -89,7 +89,7 @@ export class AgentHarness {
     const chat = typeof body === "string" ? { messages: [{ role: "user", content: body }] } : body;
     const endpoint = "messages" in chat ? "chat" : "prompt" in chat ? "completion" : "embedding";
     this.plane.sendJob(
-      nodeSubject(NODE),
+      nodeSubject(TEST_NODE_ID),
       {
         job: id,
         gateway: "gw1",
@@ -110,7 +110,7 @@ export class AgentHarness {
   }
 
   cancel(job: string): void {
-    this.plane.send(nodeSubject(NODE), encode({ kind: "cancel", job }));
+    this.plane.send(nodeSubject(TEST_NODE_ID), encodeFrame({ kind: "cancel", job }));
   }
 
   text(job: string): string {

@@ -1,7 +1,7 @@
 /** Test helper: an in-memory plane. It records the node's messages, and the test acts as the gateways. */
-import { decode, encode, FrameError } from "@tollgate/protocol/codec.ts";
+import { decodeFrame, encodeFrame, FrameError } from "@tollgate/protocol/codec.ts";
 import type { Frame, JobBody, JobHeader } from "@tollgate/protocol/frames.ts";
-import { cutJob } from "@tollgate/protocol/jobs.ts";
+import { splitJob } from "@tollgate/protocol/job-pieces.ts";
 import type { PlaneConnection, PlaneCredentials, PlaneDialer } from "../agent/plane.ts";
 
 interface Heard {
@@ -95,7 +95,7 @@ export class MemoryPlane {
   }
 
   sendJob(subject: string, header: Omit<JobHeader, "body_bytes" | "pieces">, body: JobBody): void {
-    for (const frame of cutJob(header, body)) this.send(subject, encode(frame));
+    for (const frame of splitJob(header, body)) this.send(subject, encodeFrame(frame));
   }
 
   /** Resolves with the first truthy value of `found`, which runs after every event. */
@@ -136,7 +136,7 @@ export class MemoryPlane {
 
 function decoded(bytes: Uint8Array): Frame | undefined {
   try {
-    return decode(bytes);
+    return decodeFrame(bytes);
   } catch (error) {
     if (error instanceof FrameError) return undefined;
     throw error;

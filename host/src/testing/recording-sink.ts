@@ -1,14 +1,14 @@
 /** Test helper: a sink that records its output. */
-import type { Channel } from "@tollgate/protocol/frames.ts";
-import type { GenerationJob, Sink } from "../engines/engine.ts";
+import type { OutputChannel } from "@tollgate/protocol/frames.ts";
+import type { GenerationJob, OutputSink } from "../engines/engine.ts";
 
-export class RecordingSink implements Sink {
-  readonly deltas: { channel: Channel; text: string }[] = [];
+export class RecordingSink implements OutputSink {
+  readonly deltas: { channel: OutputChannel; text: string }[] = [];
   readonly fractions: number[] = [];
   /** Runs at every delta. */
   heard: () => void = () => {};
 
-  delta(channel: Channel, text: string): void {
+  delta(channel: OutputChannel, text: string): void {
     this.deltas.push({ channel, text });
     this.heard();
   }
@@ -17,7 +17,7 @@ export class RecordingSink implements Sink {
     this.fractions.push(fraction);
   }
 
-  text(channel: Channel): string {
+  text(channel: OutputChannel): string {
     return this.deltas
       .filter((delta) => delta.channel === channel)
       .map((delta) => delta.text)

@@ -8,7 +8,7 @@ interface Timer {
 }
 
 /** Methods do not use `this`, so that a test can pass on or replace a single method. */
-export class HandMovedClock implements Clock {
+export class BaseManualClock implements Clock {
   #nowMs: number;
   readonly #timers = new Set<Timer>();
 

@@ -1,6 +1,6 @@
 /**
  * The ledger's semantics in memory, following the SQL functions (gateway/sql/functions/ledger_*.sql);
- * differential.test.ts compares both. Sums that the database stores (used budgets, held credit) are computed each time.
+ * compare-with-postgres.test.ts compares both. Sums that the database stores (used budgets, held credit) are computed each time.
  */
 import { creationTimeMsOf, type Uuid } from "../../../gateway/src/base/ids.ts";
 

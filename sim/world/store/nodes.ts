@@ -3,7 +3,7 @@
  * `fleet/fleet.ts`.
  */
 import type { Uuid } from "../../../gateway/src/base/ids.ts";
-import { EPOCH_MS } from "../process-life.ts";
+import { WORLD_START_MS } from "../process-life.ts";
 
 export interface NodeRecord {
   id: Uuid;
@@ -73,10 +73,10 @@ function rowOf(record: NodeRecord): Row {
     hardware: {},
     agent: "simulated",
     models,
-    createdAt: new Date(EPOCH_MS),
+    createdAt: new Date(WORLD_START_MS),
     honestAnswers: answers,
     owners: [accountId],
     hostQuarantined: false,
-    quarantine: quarantine === null ? null : { ...quarantine, at: new Date(EPOCH_MS).toISOString() },
+    quarantine: quarantine === null ? null : { ...quarantine, at: new Date(WORLD_START_MS).toISOString() },
   };
 }

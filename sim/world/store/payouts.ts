@@ -1,6 +1,6 @@
 /**
  * Payout batches in memory, following `payout_create` and `payout_paid` (gateway/sql/functions/payout_*.sql);
- * differential.test.ts compares both. All earnings of a world are recent, so a hold-back period withholds all of them.
+ * compare-with-postgres.test.ts compares both. All earnings of a world are recent, so a hold-back period withholds all of them.
  */
 import type { Uuid } from "../../../gateway/src/base/ids.ts";
 import type { LedgerModel } from "./ledger-model.ts";

@@ -8,7 +8,7 @@
  * standby, which has everything that was answered and refuses writes at first.
  */
 
-import type { Chance } from "@tollgate/stage/chance.ts";
+import type { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import type pg from "pg";
 import { UnreachableError } from "../../../gateway/src/base/dependency.ts";
 import type { Broadcast } from "../../../gateway/src/db/broadcast.ts";
@@ -44,7 +44,7 @@ type Heard = Map<string, ((text: string | undefined) => void)[]>;
 export class SimulatedDatabase {
   readonly tables: DatabaseTables;
   readonly #scheduler: Scheduler;
-  readonly #chance: Chance;
+  readonly #chance: SeededRandom;
   readonly #committed: (text: string) => void;
   readonly #lost: (how: "statement lost" | "connection refused") => void;
   readonly #transactions: Transactions;
@@ -83,7 +83,7 @@ export class SimulatedDatabase {
   constructor(options: {
     tables: DatabaseTables;
     scheduler: Scheduler;
-    chance: Chance;
+    chance: SeededRandom;
     /** Called after every statement that took effect. */
     committed: (text: string) => void;
     /** Called for every statement that loses its connection or gets none. */

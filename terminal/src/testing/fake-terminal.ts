@@ -1,7 +1,7 @@
 /** Test helper: a terminal that records output and gives scripted answers. */
 
-import type { Ask, Terminal } from "../terminal.ts";
-import { type Paint, PLAIN, paint } from "../text.ts";
+import type { AskUser, Terminal } from "../terminal.ts";
+import { createPaint, type Paint, PLAIN_PAINT } from "../text.ts";
 
 export interface FakeTerminalOptions {
   /** Whether standard output is a terminal, with colors and live screens. */
@@ -25,14 +25,14 @@ export class FakeTerminal implements Terminal {
   /** Every progress step that was shown. */
   readonly steps: string[] = [];
   readonly progress = { step: (what: string) => void this.steps.push(what), done: () => {} };
-  readonly ask: Ask | undefined;
+  readonly ask: AskUser | undefined;
   readonly #input: string;
   /** Called for every line of output. */
   heard: () => void = () => {};
 
   constructor(options: FakeTerminalOptions = {}) {
     this.watched = options.watched ?? false;
-    this.paint = this.watched ? paint(true) : PLAIN;
+    this.paint = this.watched ? createPaint(true) : PLAIN_PAINT;
     this.remarkPaint = this.paint;
     this.#input = options.input ?? "";
     const { answers } = options;

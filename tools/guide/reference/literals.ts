@@ -5,19 +5,19 @@ const LINE_CHARS_MAX = 80;
 type Write = (value: unknown, indent?: string) => string;
 
 /** Formats a value for Python, for example `{"a": True, "b": [1, None]}`. */
-export const pythonLiteral: Write = (value, indent = "") => {
+export const formatPythonLiteral: Write = (value, indent = "") => {
   if (value === null) return "None";
   if (typeof value === "boolean") return value ? "True" : "False";
-  return compound(value, { indent, step: "    ", key: (name) => JSON.stringify(name), write: pythonLiteral });
+  return compound(value, { indent, step: "    ", key: (name) => JSON.stringify(name), write: formatPythonLiteral });
 };
 
 /** Formats a value for JavaScript, for example `{ a: true, b: [1, null] }`. */
-export const scriptLiteral: Write = (value, indent = "") =>
+export const formatJavaScriptLiteral: Write = (value, indent = "") =>
   compound(value, {
     indent,
     step: "  ",
     key: (name) => (/^[A-Za-z_]\w*$/.test(name) ? name : JSON.stringify(name)),
-    write: scriptLiteral,
+    write: formatJavaScriptLiteral,
     room: " ",
   });
 

@@ -17,7 +17,7 @@ import { codeFigure, framePage, samplesBlock } from "../../../gateway/src/site/r
 import { highlight } from "../highlight.ts";
 import { heading, operationSection, renderSchema } from "./operation-section.ts";
 import { createFirstCallSamples } from "./samples.ts";
-import { INTERNAL_APIS, internalApis, navigationTabs, REFERENCE_URL } from "./tabs.ts";
+import { INTERNAL_APIS_HEADING, navigationTabs, REFERENCE_URL, renderInternalApiLinks } from "./tabs.ts";
 
 interface PageOptions {
   document: Document;
@@ -60,7 +60,7 @@ ${headers(document)}
 function internalNote({ pageUrl }: ApiDocument): Html | string {
   if (pageUrl === REFERENCE_URL) return "";
   return html`
-<p class="crumbs"><a href="${REFERENCE_URL}">API reference</a> <span aria-hidden="true">/</span> ${INTERNAL_APIS}</p>
+<p class="crumbs"><a href="${REFERENCE_URL}">API reference</a> <span aria-hidden="true">/</span> ${INTERNAL_APIS_HEADING}</p>
 <p class="note">The platform's own programs use this API. To call models, use the <a href="${REFERENCE_URL}">public API</a>.</p>`;
 }
 
@@ -80,7 +80,7 @@ ${[...tags].map(([tag, inside]) => html`<p>${tag}</p>\n<ul>${inside.map(link)}</
 <li><a href="#errors">Errors</a></li>
 <li><a href="#headers">Headers</a></li>
 </ul>
-${pageUrl === REFERENCE_URL ? "" : html`<p>Reference</p>\n<ul><li><a href="${REFERENCE_URL}">Public API</a></li></ul>\n`}${internalApis(pageUrl)}</div>
+${pageUrl === REFERENCE_URL ? "" : html`<p>Reference</p>\n<ul><li><a href="${REFERENCE_URL}">Public API</a></li></ul>\n`}${renderInternalApiLinks(pageUrl)}</div>
 </nav>`;
 }
 

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { buildDocument } from "@tollgate/api/openapi/document.ts";
 import { operationsOf } from "@tollgate/api/openapi/openapi.ts";
 import { DOCUMENTS } from "../../../gateway/src/site/reference/documents.ts";
-import { pythonLiteral, scriptLiteral } from "./literals.ts";
+import { formatJavaScriptLiteral, formatPythonLiteral } from "./literals.ts";
 import { createFirstCallSamples, createSamples } from "./samples.ts";
 
 const samples = DOCUMENTS.flatMap((one) =>
@@ -88,8 +88,8 @@ test("Node can parse every TypeScript example", () => {
 test("JSON values are written in the syntax of each language", () => {
   const value = { stream: true, stop: null, "x-y": [1, "a"], long: ["x".repeat(50), "y".repeat(50)] };
   assert.equal(
-    pythonLiteral(value),
+    formatPythonLiteral(value),
     `{\n    "stream": True,\n    "stop": None,\n    "x-y": [1, "a"],\n    "long": [\n        "${"x".repeat(50)}",\n        "${"y".repeat(50)}",\n    ],\n}`,
   );
-  assert.equal(scriptLiteral({ a: true, "x-y": null, none: {} }), '{ a: true, "x-y": null, none: {} }');
+  assert.equal(formatJavaScriptLiteral({ a: true, "x-y": null, none: {} }), '{ a: true, "x-y": null, none: {} }');
 });

@@ -6,7 +6,7 @@ import type { Endpoint } from "@tollgate/api/openapi/openapi.ts";
 import type { CallExamples } from "../../../gateway/src/site/reference/documents.ts";
 import type { Sample } from "../../../gateway/src/site/reference/page-frame.ts";
 import { curlCommand, exampleBody } from "./curl.ts";
-import { pythonLiteral, scriptLiteral } from "./literals.ts";
+import { formatJavaScriptLiteral, formatPythonLiteral } from "./literals.ts";
 
 interface SdkCall {
   /** The name of the method in both libraries, for example `chat.completions.create`. */
@@ -80,7 +80,9 @@ export function createFirstCallSamples(
 
 function sdkSamples({ method, answer, print }: SdkCall, endpoint: Endpoint, { python, typescript }: Access): Sample[] {
   const body = exampleBody(endpoint);
-  const fields = Object.entries(body ?? {}).map(([name, value]) => `    ${name}=${pythonLiteral(value, "    ")},\n`);
+  const fields = Object.entries(body ?? {}).map(
+    ([name, value]) => `    ${name}=${formatPythonLiteral(value, "    ")},\n`,
+  );
   const words =
     body === undefined
       ? namedIn(endpoint)
@@ -108,7 +110,7 @@ const client = new OpenAI({
   baseURL: ${typescript.url},
   apiKey: ${typescript.key},
 });
-const ${answer} = await client.${method}(${body === undefined ? words : scriptLiteral(body)});
+const ${answer} = await client.${method}(${body === undefined ? words : formatJavaScriptLiteral(body)});
 console.log(${print.typescript});`,
     },
   ];
@@ -126,7 +128,7 @@ function plainSamples(endpoint: Endpoint, { variables }: CallExamples): Sample[]
   const python = [
     `    os.environ["TOLLGATE_BASE_URL"] + ${pythonPath(path)},\n`,
     ...(isOpen ? [] : [`    headers={"Authorization": f"Bearer {os.environ['${credential}']}"},\n`]),
-    ...(body === undefined ? [] : [`    json=${pythonLiteral(body, "    ")},\n`]),
+    ...(body === undefined ? [] : [`    json=${formatPythonLiteral(body, "    ")},\n`]),
   ];
   const headers = [
     ...(isOpen ? [] : [`    Authorization: \`Bearer \${${variable(credential)}}\`,\n`]),
@@ -135,7 +137,7 @@ function plainSamples(endpoint: Endpoint, { variables }: CallExamples): Sample[]
   const options = [
     ...(verb === "GET" ? [] : [`  method: "${verb}",\n`]),
     ...(headers.length === 0 ? [] : [`  headers: {\n${headers.join("")}  },\n`]),
-    ...(body === undefined ? [] : [`  body: JSON.stringify(${scriptLiteral(body, "  ")}),\n`]),
+    ...(body === undefined ? [] : [`  body: JSON.stringify(${formatJavaScriptLiteral(body, "  ")}),\n`]),
   ];
   const place = path.includes("{") ? scriptPath(path) : JSON.stringify(path);
   return [

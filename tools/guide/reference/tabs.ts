@@ -5,7 +5,7 @@ import { GUIDE_URL } from "../../../gateway/src/site/reference/page-frame.ts";
 
 const [PUBLIC, ...INTERNAL] = DOCUMENTS;
 export const REFERENCE_URL = PUBLIC?.pageUrl ?? "";
-export const INTERNAL_APIS = "Internal APIs";
+export const INTERNAL_APIS_HEADING = "Internal APIs";
 
 /** Renders the tabs Guide and API reference. `part`: the tab of the current page. */
 export function navigationTabs(part: "guide" | "reference" | undefined): Html {
@@ -19,10 +19,10 @@ export function navigationTabs(part: "guide" | "reference" | undefined): Html {
 }
 
 /** Renders links to the APIs for operators and authors of agents, which builders do not need. */
-export function internalApis(hereUrl = ""): Html {
+export function renderInternalApiLinks(hereUrl = ""): Html {
   const links = INTERNAL.map(({ name, pageUrl }) => {
     const current = pageUrl === hereUrl ? html` aria-current="true"` : "";
     return html`<li><a href="${pageUrl}"${current}>${name}</a></li>\n`;
   });
-  return html`<p>${INTERNAL_APIS}</p>\n<ul>${links}</ul>\n`;
+  return html`<p>${INTERNAL_APIS_HEADING}</p>\n<ul>${links}</ul>\n`;
 }

@@ -7,7 +7,7 @@ import { LOCAL_ADDRESS } from "../highlight.ts";
 import { urlOf } from "../navigation.ts";
 import type { GuidePage } from "../pages.ts";
 import { fieldsOf } from "../reference/fields-list.ts";
-import type { Entry } from "./query.ts";
+import type { SearchEntry } from "./query.ts";
 
 /**
  * How many characters of an example file are indexed in addition to its path. Whole files would make up half of the
@@ -16,7 +16,7 @@ import type { Entry } from "./query.ts";
 const SOURCE_CHARS = 300;
 const HEADING = /<h[1-6] id="([^"]*)">([\s\S]*?)<\/h[1-6]>/;
 
-export function indexPage(page: GuidePage, body: Html): Entry[] {
+export function indexPage(page: GuidePage, body: Html): SearchEntry[] {
   const isSource = !page.file.endsWith(".md");
   const isMinor = isSource || page.file === "CHANGELOG.md";
   // Splitting by a pattern with two groups yields repeated groups of three: anchor, heading, text.
@@ -36,7 +36,7 @@ export function indexPage(page: GuidePage, body: Html): Entry[] {
   });
 }
 
-export function indexApi(api: ApiDocument, document: Document): Entry[] {
+export function indexApi(api: ApiDocument, document: Document): SearchEntry[] {
   const isInternal = api !== DOCUMENTS[0];
   return operationsOf(document).map(({ method, path, operation }) => {
     const request = operation.requestBody?.content["application/json"];

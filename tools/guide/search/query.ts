@@ -2,7 +2,7 @@
 import MiniSearch from "minisearch";
 
 /** A search result: the part of a page below one heading, or one operation of an API. */
-export interface Entry {
+export interface SearchEntry {
   url: string;
   heading: string;
   /** The entry's position in the navigation, such as `Operators / NATS`. */
@@ -31,8 +31,8 @@ const MINOR_WEIGHT = 0.2;
 /** Shorter words must match without typos, because one changed letter makes them another word. */
 const FUZZY_CHARS_MIN = 5;
 
-export function openSearch(entries: Entry[]): (words: string) => Found[] {
-  const index = new MiniSearch<Entry & { id: number }>({
+export function openSearch(entries: SearchEntry[]): (words: string) => Found[] {
+  const index = new MiniSearch<SearchEntry & { id: number }>({
     fields: ["heading", "place", "text"],
     searchOptions: {
       prefix: true,

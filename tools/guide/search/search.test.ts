@@ -4,7 +4,7 @@ import { buildDocument } from "@tollgate/api/openapi/document.ts";
 import { DOCUMENTS } from "../../../gateway/src/site/reference/documents.ts";
 import { Html } from "../../../gateway/src/site/reference/html.ts";
 import { indexApi, indexPage } from "./entries.ts";
-import { type Entry, openSearch, snippetOf } from "./query.ts";
+import { openSearch, type SearchEntry, snippetOf } from "./query.ts";
 
 const page = { file: "docs/builders.md", path: "builders", name: "For builders", section: "Builders" };
 const BODY = new Html(
@@ -41,7 +41,7 @@ test("the index has every operation with its path and fields, and ranks internal
   );
 });
 
-const entry = (heading: string, text: string, more: Partial<Entry> = {}): Entry => ({
+const entry = (heading: string, text: string, more: Partial<SearchEntry> = {}): SearchEntry => ({
   ...{ url: `/docs#${heading}`, heading, place: "Guide", text },
   ...more,
 });

@@ -5,10 +5,10 @@ import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import { chosenAccount } from "../../api/chosen-account.ts";
 import type { Me } from "../../api/types.ts";
 import { IconButton } from "../../ui/button.tsx";
-import { useFocusBack } from "../../ui/focus-back.ts";
 import { Search } from "../../ui/icons.tsx";
-import { type Entry, matching, requestEntry } from "./entries.ts";
-import { useEntries } from "./use-entries.ts";
+import { useReturnFocus } from "../../ui/return-focus.ts";
+import { findMatchingEntries, findRequestEntries, type PaletteEntry } from "./palette-entries.ts";
+import { usePaletteEntries } from "./use-palette-entries.ts";
 
 const IS_MAC = /Mac|iPhone|iPad/.test(navigator.userAgent);
 
@@ -53,7 +53,7 @@ export function PaletteButton({ onOpen, narrow = false }: { onOpen: () => void; 
 }
 
 export function Palette({ me, open, onClose }: { me: Me; open: boolean; onClose: () => void }) {
-  const focusBack = useFocusBack({ intoField: true });
+  const focusBack = useReturnFocus({ intoField: true });
   return (
     <Dialog.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Dialog.Portal>
@@ -76,13 +76,13 @@ function Finder({ me, onClose }: { me: Me; onClose: () => void }) {
   const [place, setPlace] = useState(0);
   const listId = useId();
   const navigate = useNavigate();
-  const entries = useEntries(me);
+  const entries = usePaletteEntries(me);
   const reach = { builds: chosenAccount("builder", me.accounts) !== undefined, operates: me.identity.operator };
-  const found = [...requestEntry(typed, reach), ...matching(entries, typed)];
+  const found = [...findRequestEntries(typed, reach), ...findMatchingEntries(entries, typed)];
   const current = found[Math.min(place, found.length - 1)];
-  const optionId = ({ id }: Entry): string => `${listId} ${id}`.replaceAll(/\s/g, "-");
+  const optionId = ({ id }: PaletteEntry): string => `${listId} ${id}`.replaceAll(/\s/g, "-");
 
-  const run = ({ to, act }: Entry): void => {
+  const run = ({ to, act }: PaletteEntry): void => {
     onClose();
     act?.();
     if (to !== undefined)
@@ -158,7 +158,7 @@ function Finder({ me, onClose }: { me: Me; onClose: () => void }) {
 
 interface OptionProps {
   id: string;
-  entry: Entry;
+  entry: PaletteEntry;
   chosen: boolean;
   onPoint: () => void;
   onRun: () => void;

@@ -1,5 +1,5 @@
 /** Synonyms of pages for the command palette, by the page's path. */
-export const SYNONYMS: Record<string, string> = {
+export const PAGE_SYNONYMS: Record<string, string> = {
   "/overview": "home dashboard start usage spend",
   "/keys": "tokens secrets credentials bearer budget rotate",
   "/requests": "logs history calls errors traces explorer 402 429",

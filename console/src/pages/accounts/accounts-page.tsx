@@ -10,10 +10,10 @@ import { Button } from "../../ui/button.tsx";
 import { Card, PageHeader } from "../../ui/card.tsx";
 import { classes } from "../../ui/classes.ts";
 import { errorOfField, TextField } from "../../ui/field.tsx";
-import { Form, textOf } from "../../ui/form.tsx";
+import { Form, readTextField } from "../../ui/form.tsx";
 import { Code, Cpu } from "../../ui/icons.tsx";
 import { Notice } from "../../ui/notice.tsx";
-import { Sections } from "../../ui/sections.tsx";
+import { PageSections } from "../../ui/page-sections.tsx";
 import { toastError } from "../../ui/toast.tsx";
 import { AccountList } from "./account-list.tsx";
 
@@ -33,7 +33,7 @@ export function AccountsPage() {
   const suspended = accounts.some((account) => account.suspended && account.role === "owner");
   const create = useMutation({
     mutationFn: async (fields: FormData) => {
-      const body = { kind, name: textOf(fields, "name").trim() };
+      const body = { kind, name: readTextField(fields, "name").trim() };
       chooseAccount(await call("POST /console/api/accounts", { body }));
       await refreshSession();
       await navigate({ to: HOME[kind] });
@@ -49,7 +49,7 @@ export function AccountsPage() {
             : "Switch between your accounts, or create another one.",
         })}
       />
-      <Sections>
+      <PageSections>
         {suspended && (
           <Notice tone="bad" title="One of your accounts is suspended">
             You cannot use this account or create another one. Contact the platform's operators.
@@ -76,7 +76,7 @@ export function AccountsPage() {
             </Form>
           </Card>
         )}
-      </Sections>
+      </PageSections>
     </div>
   );
 }

@@ -12,8 +12,8 @@ import { AuthCard } from "../../layout/auth-layout.tsx";
 import { Button, buttonClasses } from "../../ui/button.tsx";
 import { Fact, Facts } from "../../ui/drawer.tsx";
 import { TextField } from "../../ui/field.tsx";
-import { Form, Problem, textOf } from "../../ui/form.tsx";
-import { Loading } from "../../ui/states.tsx";
+import { Form, FormProblem, readTextField } from "../../ui/form.tsx";
+import { Loading } from "../../ui/loading-states.tsx";
 
 export function AuthorizePage() {
   const { code } = useSearch({ from: "/auth/authorize" });
@@ -25,7 +25,7 @@ function EnterCode() {
   const navigate = useNavigate();
   return (
     <AuthCard title="Log in a script" about="Enter the code that tollgate login shows.">
-      <Form onSubmit={(fields) => void navigate({ to: "/authorize", search: { code: textOf(fields, "code") } })}>
+      <Form onSubmit={(fields) => void navigate({ to: "/authorize", search: { code: readTextField(fields, "code") } })}>
         <TextField name="code" label="Code" autoComplete="off" maxLength={16} required autoFocus />
         <Button look="primary" type="submit">
           Continue
@@ -44,7 +44,7 @@ function Asked({ code }: { code: string }) {
   return (
     <AuthCard title="This code does not work">
       <div className="flex flex-col gap-5">
-        <Problem>{errorMessage(login.error)}</Problem>
+        <FormProblem>{errorMessage(login.error)}</FormProblem>
         <ToConsole />
       </div>
     </AuthCard>
@@ -72,7 +72,7 @@ function Offer({ login, answer }: { login: ScriptLogin; answer: ReturnType<typeo
           <Fact name="Signed in as">{identity.email}</Fact>
         </Facts>
         <div role="alert" className="empty:hidden">
-          {answer.error !== null && <Problem>{errorMessage(answer.error)}</Problem>}
+          {answer.error !== null && <FormProblem>{errorMessage(answer.error)}</FormProblem>}
         </div>
         <div className="flex flex-wrap gap-2">
           <Button look="primary" busy={answer.isPending} onClick={() => answer.mutate(true)}>

@@ -6,13 +6,13 @@ import { balanceQuery } from "../../data/money.ts";
 import { usePermissions } from "../../data/session.ts";
 import { RoleNote } from "../../team/role-note.tsx";
 import { PageHeader, Stat, Stats } from "../../ui/card.tsx";
+import { LoadedQuery, LoadedStat, Skeleton } from "../../ui/loading-states.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Notice } from "../../ui/notice.tsx";
-import { Sections } from "../../ui/sections.tsx";
-import { Loaded, LoadedStat, Skeleton } from "../../ui/states.tsx";
-import { AlertCard } from "./alert-card.tsx";
-import { lastingText } from "./lasting.ts";
-import { Packs } from "./packs.tsx";
+import { PageSections } from "../../ui/page-sections.tsx";
+import { describeCreditLifetime } from "./credit-lifetime.ts";
+import { CreditPacks } from "./credit-packs.tsx";
+import { LowCreditAlertCard } from "./low-credit-alert-card.tsx";
 import { PaymentsCard } from "./payments.tsx";
 import { PurchaseReturn } from "./purchase-return.tsx";
 import { StatementCard } from "./statement.tsx";
@@ -27,7 +27,7 @@ export function CreditsPage() {
         title="Credits"
         about="Requests are prepaid. Each request reserves its maximum cost (a hold). When it ends, its actual cost is charged and the rest is refunded."
       />
-      <Sections>
+      <PageSections>
         {purchase !== undefined && (
           <PurchaseReturn
             outcome={purchase}
@@ -36,11 +36,11 @@ export function CreditsPage() {
           />
         )}
         <Figures />
-        <Packs />
+        <CreditPacks />
         <LookedAfter />
         <PaymentsCard />
         <StatementCard />
-      </Sections>
+      </PageSections>
     </>
   );
 }
@@ -49,7 +49,7 @@ function Figures() {
   const balance = useQuery(balanceQuery);
   const credits = useQuery(creditsQuery);
   return (
-    <Loaded query={balance} loading={<Skeleton className="h-28 w-full" />}>
+    <LoadedQuery query={balance} loading={<Skeleton className="h-28 w-full" />}>
       {({ balance_micro, held_micro, available_micro }) => (
         <>
           <Stats label="Credit">
@@ -82,7 +82,7 @@ function Figures() {
               label="Time left"
               note={() => "At your 7-day average, or the last 24 hours if higher"}
             >
-              {({ spending }) => lastingText(spending.lasts_s)}
+              {({ spending }) => describeCreditLifetime(spending.lasts_s)}
             </LoadedStat>
           </Stats>
           {available_micro.startsWith("-") && (
@@ -93,7 +93,7 @@ function Figures() {
           )}
         </>
       )}
-    </Loaded>
+    </LoadedQuery>
   );
 }
 
@@ -101,18 +101,18 @@ function LookedAfter() {
   const credits = useQuery(creditsQuery);
   const mayPay = usePermissions("builder")("pay");
   return (
-    <Loaded query={credits} loading={<Skeleton className="h-48 w-full" />}>
+    <LoadedQuery query={credits} loading={<Skeleton className="h-48 w-full" />}>
       {(loaded) => (
         // Users who may not pay see the settings as disabled fields.
         <fieldset disabled={!mayPay} className="min-w-0">
           <legend className="sr-only">Alert and automatic top-up</legend>
           {!loaded.can_buy && <RoleNote kind="builder" need="pay" />}
           <div className="grid grid-cols-1 items-start gap-5 lg:grid-cols-2">
-            <AlertCard credits={loaded} />
+            <LowCreditAlertCard credits={loaded} />
             {loaded.can_buy && <TopUpCard credits={loaded} />}
           </div>
         </fieldset>
       )}
-    </Loaded>
+    </LoadedQuery>
   );
 }

@@ -11,7 +11,7 @@ import {
   timeColumn,
 } from "../../requests/request-columns.tsx";
 import { Button } from "../../ui/button.tsx";
-import { Loaded } from "../../ui/states.tsx";
+import { LoadedQuery } from "../../ui/loading-states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 
 const DAY_MS = 86_400_000;
@@ -20,7 +20,7 @@ export function DayRequests({ day }: { day: string }) {
   const to = new Date(Date.parse(day) + DAY_MS).toISOString().slice(0, 10);
   const requests = useInfiniteQuery(requestsQuery({ from: day, to }, "newest"));
   return (
-    <Loaded query={requests}>
+    <LoadedQuery query={requests}>
       {({ pages }) =>
         isGone(day, pages.at(-1)?.kept_from ?? null) ? (
           <p className="border-l-2 border-accent bg-sunken/40 px-4 py-3 text-ink-soft">
@@ -49,7 +49,7 @@ export function DayRequests({ day }: { day: string }) {
           </div>
         )
       }
-    </Loaded>
+    </LoadedQuery>
   );
 }
 

@@ -1,14 +1,14 @@
 /** Payments and refunds, with the payment provider's receipts. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import type { Payment } from "../../api/types.ts";
-import { isBillingDisabled, paymentsQuery, useReceipt } from "../../data/credits.ts";
+import { isBillingDisabled, paymentsQuery, usePaymentReceipt } from "../../data/credits.ts";
 import { Badge, type Tone } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { Receipt } from "../../ui/icons.tsx";
+import { EmptyState } from "../../ui/loading-states.tsx";
 import { moneyColumn } from "../../ui/money.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
-import { Empty } from "../../ui/states.tsx";
 import type { Column } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
 import { toast, toastError } from "../../ui/toast.tsx";
@@ -25,9 +25,9 @@ export function PaymentsCard() {
         columns={COLUMNS}
         keyOf={({ purchase_id, provider_id }) => provider_id ?? purchase_id}
         empty={
-          <Empty icon={<Receipt aria-hidden />} title="No payments yet">
+          <EmptyState icon={<Receipt aria-hidden />} title="No payments yet">
             Purchases, refunds and disputes appear here.
-          </Empty>
+          </EmptyState>
         }
       />
     </Card>
@@ -101,7 +101,7 @@ const COLUMNS: Column<Payment>[] = [
 ];
 
 function ReceiptButton({ id }: { id: string }) {
-  const receipt = useReceipt();
+  const receipt = usePaymentReceipt();
   const show = (): void =>
     receipt.mutate(id, {
       onSuccess({ receipt_url, invoice_url }) {

@@ -4,11 +4,11 @@
  */
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
-import { creditsQuery, newestLinesQuery, refetchMoney } from "../../data/credits.ts";
+import { creditsQuery, newestLedgerLinesQuery, refetchMoney } from "../../data/credits.ts";
 import { Button } from "../../ui/button.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Notice } from "../../ui/notice.tsx";
-import { findCredit } from "./purchase.ts";
+import { findPurchaseCredit } from "./purchase-credit.ts";
 import { cardText } from "./saved-card.tsx";
 
 const LOOK_AGAIN_MS = 1_500;
@@ -64,11 +64,11 @@ function AwaitedCard({ dismiss }: { dismiss: React.ReactNode }) {
 
 function Awaited({ checkoutId, dismiss }: { checkoutId: string; dismiss: React.ReactNode }) {
   const lines = useQuery({
-    ...newestLinesQuery,
+    ...newestLedgerLinesQuery,
     refetchInterval: ({ state }) =>
-      findCredit(state.data?.data ?? [], checkoutId) === undefined ? LOOK_AGAIN_MS : false,
+      findPurchaseCredit(state.data?.data ?? [], checkoutId) === undefined ? LOOK_AGAIN_MS : false,
   });
-  const credit = findCredit(lines.data?.data ?? [], checkoutId);
+  const credit = findPurchaseCredit(lines.data?.data ?? [], checkoutId);
   const arrived = credit !== undefined;
   useEffect(() => {
     if (arrived) void refetchMoney();

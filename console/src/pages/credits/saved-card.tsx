@@ -7,7 +7,7 @@ import { useState } from "react";
 import type { Credits } from "../../api/types.ts";
 import { useRemoveCard, useSaveCard } from "../../data/credits.ts";
 import { Button } from "../../ui/button.tsx";
-import { Confirm } from "../../ui/dialog.tsx";
+import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { CreditCard } from "../../ui/icons.tsx";
 import { toast, toastError } from "../../ui/toast.tsx";
 
@@ -46,7 +46,7 @@ export function SavedCard({ method }: { method: Method | null }) {
           </Button>
         )}
       </span>
-      <Confirm
+      <ConfirmDialog
         open={asking}
         onClose={() => setAsking(false)}
         title="Remove the saved card?"
@@ -56,7 +56,7 @@ export function SavedCard({ method }: { method: Method | null }) {
         error={remove.error}
       >
         The card is deleted here and at the payment provider, and automatic top-up is turned off.
-      </Confirm>
+      </ConfirmDialog>
     </div>
   );
 }

@@ -12,13 +12,13 @@ import { Badge, type Tone } from "../../ui/badge.tsx";
 import { Card } from "../../ui/card.tsx";
 import { classes } from "../../ui/classes.ts";
 import { ChevronRight, ReceiptText } from "../../ui/icons.tsx";
+import { EmptyState } from "../../ui/loading-states.tsx";
 import { moneyColumn } from "../../ui/money.tsx";
 import { MonthMenu } from "../../ui/month-menu.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import { SaveButton } from "../../ui/save-button.tsx";
-import { Empty } from "../../ui/states.tsx";
 import type { Column } from "../../ui/table.tsx";
-import { Count, count, Time } from "../../ui/time.tsx";
+import { CountText, formatCount, Time } from "../../ui/time.tsx";
 import { DayRequests } from "./day-requests.tsx";
 
 export function StatementCard() {
@@ -47,9 +47,9 @@ export function StatementCard() {
         keyOf={({ kind, day, transfer_id }) => `${kind} ${day ?? transfer_id}`}
         below={({ day }) => (day !== null && unfolded.has(day) ? <DayRequests day={day} /> : undefined)}
         empty={
-          <Empty icon={<ReceiptText aria-hidden />} title="No entries yet">
+          <EmptyState icon={<ReceiptText aria-hidden />} title="No entries yet">
             Purchases, grants and daily usage appear here.
-          </Empty>
+          </EmptyState>
         }
       />
     </Card>
@@ -116,8 +116,8 @@ function Description({ row: { requests, prompt_tokens, completion_tokens, reason
   if (requests !== null) {
     return (
       <span className="block truncate text-ink-soft">
-        <Count of={requests} /> {requests === 1 ? "request" : "requests"}, {count(prompt_tokens ?? 0)} tokens in,{" "}
-        {count(completion_tokens ?? 0)} out
+        <CountText of={requests} /> {requests === 1 ? "request" : "requests"}, {formatCount(prompt_tokens ?? 0)} tokens
+        in, {formatCount(completion_tokens ?? 0)} out
       </span>
     );
   }

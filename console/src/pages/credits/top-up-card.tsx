@@ -8,7 +8,7 @@ import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { errorOfField } from "../../ui/field.tsx";
-import { Form, textOf } from "../../ui/form.tsx";
+import { Form, readTextField } from "../../ui/form.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Notice } from "../../ui/notice.tsx";
 import { Time } from "../../ui/time.tsx";
@@ -16,7 +16,7 @@ import { toast } from "../../ui/toast.tsx";
 import {
   type AmountBounds,
   amountForInput,
-  MONTHLY_BOUNDS,
+  MONTHLY_TOP_UP_BOUNDS,
   PURCHASE_BOUNDS,
   parseAmount,
   THRESHOLD_BOUNDS,
@@ -28,7 +28,7 @@ type TopUp = NonNullable<Credits["top_up"]>;
 const FIELDS = [
   { name: "mark_micro", label: "Balance below", bounds: THRESHOLD_BOUNDS, start: "5000000" },
   { name: "amount_micro", label: "Buy", bounds: PURCHASE_BOUNDS, start: "20000000" },
-  { name: "month_max_micro", label: "Monthly maximum", bounds: MONTHLY_BOUNDS, start: "100000000" },
+  { name: "month_max_micro", label: "Monthly maximum", bounds: MONTHLY_TOP_UP_BOUNDS, start: "100000000" },
 ] as const satisfies readonly { name: keyof TopUp; label: string; bounds: AmountBounds; start: string }[];
 
 type Name = (typeof FIELDS)[number]["name"];
@@ -38,7 +38,7 @@ export function TopUpCard({ credits: { top_up, method } }: { credits: Credits })
   const [wrong, setWrong] = useState<Partial<Record<Name, string>>>({});
   const on = top_up?.enabled === true;
   const submit = (form: FormData, enabled: boolean): void => {
-    const read = FIELDS.map(({ name, bounds }) => [name, parseAmount(textOf(form, name), bounds)] as const);
+    const read = FIELDS.map(({ name, bounds }) => [name, parseAmount(readTextField(form, name), bounds)] as const);
     setWrong(Object.fromEntries(read.flatMap(([name, one]) => ("wrong" in one ? [[name, one.wrong]] : []))));
     const amounts = Object.fromEntries(read.flatMap(([name, one]) => ("micro" in one ? [[name, one.micro]] : [])));
     if (Object.keys(amounts).length < FIELDS.length) return;

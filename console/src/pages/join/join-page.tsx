@@ -8,14 +8,14 @@ import { ApiFault, errorMessage } from "../../api/fault.ts";
 import type { InvitedTo, Me } from "../../api/types.ts";
 import { removeInvitationToken, takeInvitationToken } from "../../data/invitation-token.ts";
 import { meQuery, refreshSession } from "../../data/session.ts";
-import { invitationQuery, useAccept } from "../../data/team.ts";
+import { invitationQuery, useAcceptInvitation } from "../../data/team.ts";
 import { AuthCard } from "../../layout/auth-layout.tsx";
-import { homeOf } from "../../layout/navigation.ts";
-import { meaningOf } from "../../team/roles.ts";
+import { homePathOf } from "../../layout/navigation.ts";
+import { describeRole } from "../../team/roles.ts";
 import { Button, buttonClasses } from "../../ui/button.tsx";
 import { Fact, Facts } from "../../ui/drawer.tsx";
-import { Problem } from "../../ui/form.tsx";
-import { Loading } from "../../ui/states.tsx";
+import { FormProblem } from "../../ui/form.tsx";
+import { Loading } from "../../ui/loading-states.tsx";
 import { toast, toastError } from "../../ui/toast.tsx";
 
 export function JoinPage() {
@@ -52,7 +52,7 @@ const SignInFirst = () => (
 );
 
 function Invited({ me, token }: { me: Me; token: string }) {
-  const accept = useAccept();
+  const accept = useAcceptInvitation();
   // An accepted invitation no longer exists, so it is not requested again.
   const invitation = useQuery({ ...invitationQuery(token), enabled: !accept.isSuccess });
   if (invitation.data !== undefined) return <Offer {...{ me, token, accept }} offer={invitation.data} />;
@@ -66,7 +66,7 @@ interface OfferProps {
   me: Me;
   token: string;
   offer: InvitedTo;
-  accept: ReturnType<typeof useAccept>;
+  accept: ReturnType<typeof useAcceptInvitation>;
 }
 
 function Offer({ me, token, offer, accept }: OfferProps) {
@@ -86,12 +86,12 @@ function Offer({ me, token, offer, accept }: OfferProps) {
         <Facts>
           <Fact name="Your role">
             <span className="font-medium">{role}</span>
-            <span className="block text-ink-soft">{meaningOf(role, account.kind)}</span>
+            <span className="block text-ink-soft">{describeRole(role, account.kind)}</span>
           </Fact>
           <Fact name="Signed in as">{me.identity.email}</Fact>
         </Facts>
         <div role="alert" className="empty:hidden">
-          {accept.error !== null && <Problem>{errorMessage(accept.error)}</Problem>}
+          {accept.error !== null && <FormProblem>{errorMessage(accept.error)}</FormProblem>}
         </div>
         <div className="flex flex-wrap gap-2">
           <Button look="primary" busy={accept.isPending} onClick={join}>
@@ -115,7 +115,7 @@ function Refusal({ me, token, error }: { me: Me; token: string; error: Error }) 
   return (
     <AuthCard title="You cannot join with this link" about={`You are signed in as ${me.identity.email}.`}>
       <div className="flex flex-col gap-5">
-        <Problem>{errorMessage(error)}</Problem>
+        <FormProblem>{errorMessage(error)}</FormProblem>
         <div className="flex flex-wrap gap-2">
           {isForOther && (
             <Button look="primary" onClick={() => void signInAsOther().catch(toastError)}>
@@ -133,7 +133,7 @@ function Refusal({ me, token, error }: { me: Me; token: string; error: Error }) 
 const showsItself = (): void => {};
 
 const NotNow = ({ me, children }: { me: Me; children: string }) => (
-  <Link to={homeOf(me)} onClick={removeInvitationToken} className={buttonClasses("plain")}>
+  <Link to={homePathOf(me)} onClick={removeInvitationToken} className={buttonClasses("plain")}>
     {children}
   </Link>
 );

@@ -8,8 +8,8 @@ import { Dialog, FormActions } from "../../ui/dialog.tsx";
 import { errorOfField, TextField } from "../../ui/field.tsx";
 import { Form } from "../../ui/form.tsx";
 import { ChevronRight } from "../../ui/icons.tsx";
-import { changedSettings, formFrom, NEW_KEY } from "./key-form.ts";
-import { SettingsFields, shownParams } from "./settings-fields.tsx";
+import { findChangedSettings, NEW_KEY_FORM, readKeyForm } from "./key-form.ts";
+import { KeySettingsFields, listFieldsWithOwnErrors } from "./key-settings-fields.tsx";
 
 export function CreateKeyDialog({ open, onClose }: { open: boolean; onClose: () => void }) {
   const [secret, setSecret] = useState<string>();
@@ -33,14 +33,14 @@ function CreateForm({ onCancel, onCreated }: { onCancel: () => void; onCreated: 
   const create = useCreateKey();
   const [problem, setProblem] = useState<{ param: string; text: string }>();
   const submit = (fields: FormData): void => {
-    const form = formFrom(fields);
-    const read = changedSettings(form, NEW_KEY);
+    const form = readKeyForm(fields);
+    const read = findChangedSettings(form, NEW_KEY_FORM);
     setProblem("problem" in read ? read.problem : undefined);
     if ("problem" in read) return;
     create.mutate({ ...read.change, name: form.name }, { onSuccess: ({ secret }) => onCreated(secret) });
   };
   return (
-    <Form onSubmit={submit} error={create.error} fields={shownParams(create.error)}>
+    <Form onSubmit={submit} error={create.error} fields={listFieldsWithOwnErrors(create.error)}>
       <TextField
         label="Name"
         name="name"
@@ -56,7 +56,7 @@ function CreateForm({ onCancel, onCreated }: { onCancel: () => void; onCreated: 
           Budget, expiry, models, limits
         </summary>
         <div className="flex flex-col gap-4 border-t border-line p-3">
-          <SettingsFields begin={NEW_KEY} problem={problem} error={create.error} />
+          <KeySettingsFields begin={NEW_KEY_FORM} problem={problem} error={create.error} />
         </div>
       </details>
       <FormActions onCancel={onCancel} busy={create.isPending}>

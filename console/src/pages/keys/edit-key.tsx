@@ -6,16 +6,16 @@ import { Dialog, FormActions } from "../../ui/dialog.tsx";
 import { errorOfField, TextField } from "../../ui/field.tsx";
 import { Form } from "../../ui/form.tsx";
 import { toast } from "../../ui/toast.tsx";
-import { changedSettings, formFrom, formOf } from "./key-form.ts";
-import { SettingsFields, shownParams } from "./settings-fields.tsx";
+import { findChangedSettings, keyFormOf, readKeyForm } from "./key-form.ts";
+import { KeySettingsFields, listFieldsWithOwnErrors } from "./key-settings-fields.tsx";
 
 export function EditKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
   const change = useChangeKey(apiKey.id);
   // The settings when the dialog opened. A background refresh must not overwrite what the user types.
-  const [begin] = useState(() => formOf(apiKey));
+  const [begin] = useState(() => keyFormOf(apiKey));
   const [problem, setProblem] = useState<{ param: string; text: string }>();
   const submit = (fields: FormData): void => {
-    const read = changedSettings(formFrom(fields), begin);
+    const read = findChangedSettings(readKeyForm(fields), begin);
     setProblem("problem" in read ? read.problem : undefined);
     if ("problem" in read) return;
     if (Object.keys(read.change).length === 0) {
@@ -31,7 +31,7 @@ export function EditKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
   };
   return (
     <Dialog open onClose={onClose} title={`Edit ${apiKey.name}`} about="Changes apply immediately, on every gateway.">
-      <Form onSubmit={submit} error={change.error} fields={shownParams(change.error)}>
+      <Form onSubmit={submit} error={change.error} fields={listFieldsWithOwnErrors(change.error)}>
         <TextField
           label="Name"
           name="name"
@@ -42,7 +42,7 @@ export function EditKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
           hint="Past requests keep the key's old name."
           error={errorOfField(change.error, "name")}
         />
-        <SettingsFields begin={begin} problem={problem} error={change.error} ceiling={apiKey.limits_max} />
+        <KeySettingsFields begin={begin} problem={problem} error={change.error} ceiling={apiKey.limits_max} />
         <FormActions onCancel={onClose} busy={change.isPending}>
           Save
         </FormActions>

@@ -7,46 +7,46 @@ import { usageQuery } from "../../data/money.ts";
 import { performanceQuery } from "../../data/performance.ts";
 import { recentRequestsQuery } from "../../data/requests.ts";
 import { sumMicro } from "../../money.ts";
-import { errorText, milliseconds } from "../../performance/figures.tsx";
+import { errorText, millisecondsText } from "../../performance/performance-figures.tsx";
 import { termText } from "../../requests/filter-text.ts";
 import { Outcome } from "../../requests/outcome.tsx";
 import { outcomeMeaning } from "../../requests/outcome-names.ts";
 import { CHARGE_COLUMN, MODEL_COLUMN, OUTCOME_COLUMN, timeColumn } from "../../requests/request-columns.tsx";
 import { stackSpend } from "../../requests/spend.ts";
-import { RANGE_WORDS, spanBefore, spanOf } from "../../time-range.ts";
+import { bucketedSpanOf, previousSpanOf, RANGE_TEXTS } from "../../time-range.ts";
 import { Chart } from "../../ui/chart/chart.tsx";
 import { ChartPlaceholder } from "../../ui/chart/chart-placeholder.tsx";
 import { bucketTick, moneyTick } from "../../ui/chart/labels.ts";
 import { RangeSum } from "../../ui/chart/range-sum.tsx";
-import { useBefore } from "../../ui/chart/use-before.ts";
+import { usePreviousPeriod } from "../../ui/chart/use-previous-period.ts";
 import { DrawerSection, Fact, Facts } from "../../ui/drawer.tsx";
+import { LoadedQuery, Skeleton } from "../../ui/loading-states.tsx";
 import { Money } from "../../ui/money.tsx";
-import { Loaded, Skeleton } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
-import { Count, useThisHour } from "../../ui/time.tsx";
+import { CountText, useHourStart } from "../../ui/time.tsx";
 
 const RANGE = "30d";
 const LATEST = 5;
 const HEIGHT = 180;
 
 export function KeySpend({ id }: { id: string }) {
-  const hour = useThisHour();
-  const span = useMemo(() => spanOf(RANGE, hour.getTime()), [hour]);
+  const hour = useHourStart();
+  const span = useMemo(() => bucketedSpanOf(RANGE, hour.getTime()), [hour]);
   const from = span.from.toISOString();
   const spend = useQuery(usageQuery({ by: "day", split: "model", key: id, from }));
-  const comparison = useBefore(RANGE);
+  const comparison = usePreviousPeriod(RANGE);
   const before = useQuery({
-    ...usageQuery({ by: "day", split: "model", key: id, from: spanBefore(span).from.toISOString(), to: from }),
+    ...usageQuery({ by: "day", split: "model", key: id, from: previousSpanOf(span).from.toISOString(), to: from }),
     ...comparison.query,
   });
   const outcomes = useQuery(usageQuery({ by: "outcome", key: id, from }));
   return (
     <>
       <DrawerSection title="Spend">
-        <Loaded query={spend} loading={<ChartPlaceholder height={HEIGHT} />}>
+        <LoadedQuery query={spend} loading={<ChartPlaceholder height={HEIGHT} />}>
           {({ data }) => {
             const sum = sumMicro(data.map(({ charge_micro }) => charge_micro));
-            if (sum === 0n) return <p className="text-ink-soft">No charges in {RANGE_WORDS[RANGE]}.</p>;
+            if (sum === 0n) return <p className="text-ink-soft">No charges in {RANGE_TEXTS[RANGE]}.</p>;
             const labelOf = (bucket: string): string => bucketTick("day", bucket);
             const nameOf = (model: string): string => model || "no model";
             const stack = { rows: data, span, split: "model", nameOf, labelOf, before: before.data?.data } as const;
@@ -58,7 +58,7 @@ export function KeySpend({ id }: { id: string }) {
                 </RangeSum>
                 <Chart
                   kind="bars"
-                  title={`Spend in ${RANGE_WORDS[RANGE]} by model`}
+                  title={`Spend in ${RANGE_TEXTS[RANGE]} by model`}
                   format={moneyTick}
                   unit="USD"
                   height={HEIGHT}
@@ -68,12 +68,12 @@ export function KeySpend({ id }: { id: string }) {
               </>
             );
           }}
-        </Loaded>
+        </LoadedQuery>
       </DrawerSection>
       <DrawerSection title="Requests">
-        <Loaded query={outcomes} loading={<Skeleton className="h-16 w-full" />}>
+        <LoadedQuery query={outcomes} loading={<Skeleton className="h-16 w-full" />}>
           {({ data }) => <Endings id={id} rows={data} />}
-        </Loaded>
+        </LoadedQuery>
       </DrawerSection>
       <KeyPerformance id={id} />
     </>
@@ -85,15 +85,15 @@ function KeyPerformance({ id }: { id: string }) {
   const performance = useQuery(performanceQuery({ range: RANGE, key: id }));
   return (
     <DrawerSection title="Performance">
-      <Loaded query={performance} loading={<Skeleton className="h-20 w-full" />}>
+      <LoadedQuery query={performance} loading={<Skeleton className="h-20 w-full" />}>
         {({ total }) =>
           total.requests === 0 ? (
-            <p className="text-ink-soft">No requests finished in {RANGE_WORDS[RANGE]}.</p>
+            <p className="text-ink-soft">No requests finished in {RANGE_TEXTS[RANGE]}.</p>
           ) : (
             <>
               <Facts>
-                <Fact name="First token, p95">{milliseconds(total.ttft_ms.p95)}</Fact>
-                <Fact name="Duration, p95">{milliseconds(total.duration_ms.p95)}</Fact>
+                <Fact name="First token, p95">{millisecondsText(total.ttft_ms.p95)}</Fact>
+                <Fact name="Duration, p95">{millisecondsText(total.duration_ms.p95)}</Fact>
                 <Fact name="Error rate">{errorText(total)}</Fact>
               </Facts>
               <Link
@@ -106,7 +106,7 @@ function KeyPerformance({ id }: { id: string }) {
             </>
           )
         }
-      </Loaded>
+      </LoadedQuery>
     </DrawerSection>
   );
 }
@@ -114,12 +114,12 @@ function KeyPerformance({ id }: { id: string }) {
 function Endings({ id, rows }: { id: string; rows: UsageRow[] }) {
   const count = (some: UsageRow[]): number => some.reduce((sum, { requests }) => sum + requests, 0);
   const total = count(rows);
-  if (total === 0) return <p className="text-ink-soft">No requests in {RANGE_WORDS[RANGE]}.</p>;
+  if (total === 0) return <p className="text-ink-soft">No requests in {RANGE_TEXTS[RANGE]}.</p>;
   const others = rows.filter(({ outcome }) => outcome !== "ok").sort((a, b) => b.requests - a.requests);
   return (
     <>
       <p>
-        <Count of={total} /> <span className="text-ink-soft">in {RANGE_WORDS[RANGE]}</span>
+        <CountText of={total} /> <span className="text-ink-soft">in {RANGE_TEXTS[RANGE]}</span>
       </p>
       {others.length > 0 && (
         <ul aria-label="Failed requests by outcome" className="mt-2.5 flex flex-wrap gap-x-4 gap-y-1.5">
@@ -132,7 +132,7 @@ function Endings({ id, rows }: { id: string; rows: UsageRow[] }) {
                 className="inline-flex items-center gap-1.5 rounded-sm hover:underline"
               >
                 <Outcome of={outcome} />
-                <Count of={requests} />
+                <CountText of={requests} />
               </Link>
             </li>
           ))}
@@ -149,7 +149,7 @@ export function KeyRequests({ id }: { id: string }) {
   const latest = useQuery(recentRequestsQuery(LATEST, id));
   return (
     <DrawerSection title="Latest requests">
-      <Loaded query={latest}>
+      <LoadedQuery query={latest}>
         {({ data }) =>
           data.length === 0 ? (
             <p className="text-ink-soft">No requests yet.</p>
@@ -176,7 +176,7 @@ export function KeyRequests({ id }: { id: string }) {
             </>
           )
         }
-      </Loaded>
+      </LoadedQuery>
     </DrawerSection>
   );
 }

@@ -5,14 +5,14 @@ import type { ApiKey } from "../../api/types.ts";
 import { keyQuery } from "../../data/keys.ts";
 import { API_KEYS } from "../../keys/api-keys.ts";
 import { BudgetBars } from "../../keys/budget-bar.tsx";
-import { Expiry, KeyBadges } from "../../keys/key-state.tsx";
-import type { MayChange } from "../../keys/may-change.ts";
+import type { KeyPermissions } from "../../keys/key-permissions.ts";
+import { KeyBadges, KeyExpiry } from "../../keys/key-state.tsx";
 import { RevokeSecretDialog } from "../../secrets/revoke-secret.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Drawer, DrawerSection, Fact, Facts, IdLine } from "../../ui/drawer.tsx";
 import { Pencil, RefreshCw, Trash2 } from "../../ui/icons.tsx";
-import { Loaded } from "../../ui/states.tsx";
-import { Count, Time } from "../../ui/time.tsx";
+import { LoadedQuery } from "../../ui/loading-states.tsx";
+import { CountText, Time } from "../../ui/time.tsx";
 import { EditKeyDialog } from "./edit-key.tsx";
 import { KeyRequests, KeySpend } from "./key-activity.tsx";
 import { RotateKeyDialog } from "./rotate-key.tsx";
@@ -21,19 +21,19 @@ interface Props {
   id: string | undefined;
   onClose: () => void;
   /** What the person may change. Without permissions, the drawer has no buttons. */
-  may: MayChange;
+  may: KeyPermissions;
 }
 
 export function KeyDrawer({ id, onClose, may }: Props) {
   const key = useQuery({ ...keyQuery(id ?? ""), enabled: id !== undefined });
   return (
     <Drawer open={id !== undefined} onClose={onClose} title={key.data?.name ?? "API key"}>
-      <Loaded query={key}>{(record) => <Details apiKey={record} may={may} />}</Loaded>
+      <LoadedQuery query={key}>{(record) => <Details apiKey={record} may={may} />}</LoadedQuery>
     </Drawer>
   );
 }
 
-function Details({ apiKey, may }: { apiKey: ApiKey; may: MayChange }) {
+function Details({ apiKey, may }: { apiKey: ApiKey; may: KeyPermissions }) {
   const { id, start, created_by, revoked_at, old_secret_until } = apiKey;
   const hasBudget = apiKey.budget_day_micro !== null || apiKey.budget_month_micro !== null;
   return (
@@ -58,7 +58,7 @@ function Details({ apiKey, may }: { apiKey: ApiKey; may: MayChange }) {
         <Facts>
           <Fact name="Models">{apiKey.models === null ? "All" : apiKey.models.join(", ")}</Fact>
           <Fact name="Expires">
-            {apiKey.expires_at === null ? <Expiry at={null} /> : <Time at={apiKey.expires_at} as="full" />}
+            {apiKey.expires_at === null ? <KeyExpiry at={null} /> : <Time at={apiKey.expires_at} as="full" />}
           </Fact>
           {old_secret_until !== null && (
             <Fact name="Old secret expires">
@@ -101,11 +101,11 @@ interface LimitProps {
 function LimitFact({ name, of, apiKey: { limits, limits_max } }: LimitProps) {
   return (
     <Fact name={name}>
-      <Count of={limits[of]} />
+      <CountText of={limits[of]} />
       {limits[of] < limits_max[of] && (
         <span className="text-ink-soft">
           {" "}
-          (maximum <Count of={limits_max[of]} />)
+          (maximum <CountText of={limits_max[of]} />)
         </span>
       )}
     </Fact>

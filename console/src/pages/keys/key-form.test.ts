@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { ApiKey } from "../../api/types.ts";
-import { budgetShare } from "../../keys/budget-share.ts";
-import { changedSettings, formOf, NEW_KEY } from "./key-form.ts";
+import { computeBudgetUsedPercent } from "../../keys/budget-used-percent.ts";
+import { findChangedSettings, keyFormOf, NEW_KEY_FORM } from "./key-form.ts";
 
 const KEY = {
   name: "production",
@@ -18,7 +18,7 @@ const KEY = {
 
 describe("the form of a key", () => {
   test("starts with the key's settings, and sends nothing if no field changes", () => {
-    const form = formOf(KEY);
+    const form = keyFormOf(KEY);
     assert.deepEqual(form, {
       name: "production",
       budget_day_micro: "1.5000005",
@@ -32,31 +32,31 @@ describe("the form of a key", () => {
       tokens_per_minute: "",
       in_flight: "",
     });
-    assert.deepEqual(changedSettings(form, form), { change: {} });
+    assert.deepEqual(findChangedSettings(form, form), { change: {} });
   });
 
   test("sends only changed fields, and removes the settings of emptied fields", () => {
-    const before = formOf(KEY);
+    const before = keyFormOf(KEY);
     const form = { ...before, budget_month_micro: "$1,200.25", models: null, requests_per_minute: "", in_flight: "4" };
-    assert.deepEqual(changedSettings(form, before), {
+    assert.deepEqual(findChangedSettings(form, before), {
       change: { budget_month_micro: "1200250000", models: null, limits: { requests_per_minute: null, in_flight: 4 } },
     });
-    assert.deepEqual(changedSettings({ ...before, budget_day_micro: "", expires_at: "" }, before), {
+    assert.deepEqual(findChangedSettings({ ...before, budget_day_micro: "", expires_at: "" }, before), {
       change: { budget_day_micro: null, expires_at: null },
     });
-    assert.deepEqual(changedSettings({ ...before, labels: true, reasoning_content: true }, before), {
+    assert.deepEqual(findChangedSettings({ ...before, labels: true, reasoning_content: true }, before), {
       change: { labels: true, reasoning_content: true },
     });
     const moved = { ...before, expires_at: "2026-12-02T10:00" };
-    assert.deepEqual(changedSettings(moved, before), {
+    assert.deepEqual(findChangedSettings(moved, before), {
       change: { expires_at: new Date("2026-12-02T10:00").getTime() / 1000 },
     });
-    assert.deepEqual(changedSettings({ ...NEW_KEY, name: "new" }, NEW_KEY), { change: { name: "new" } });
+    assert.deepEqual(findChangedSettings({ ...NEW_KEY_FORM, name: "new" }, NEW_KEY_FORM), { change: { name: "new" } });
   });
 
   test("names the invalid field", () => {
-    const problemOf = (part: Partial<typeof NEW_KEY>) => {
-      const read = changedSettings({ ...NEW_KEY, ...part }, NEW_KEY);
+    const problemOf = (part: Partial<typeof NEW_KEY_FORM>) => {
+      const read = findChangedSettings({ ...NEW_KEY_FORM, ...part }, NEW_KEY_FORM);
       return "problem" in read ? read.problem.param : undefined;
     };
     assert.equal(problemOf({ budget_day_micro: "ten" }), "budget_day_micro");
@@ -67,9 +67,9 @@ describe("the form of a key", () => {
 });
 
 test("never rounds the used share of a budget up to 100 %", () => {
-  assert.equal(budgetShare(0n, 3n), 0);
-  assert.equal(budgetShare(999n, 1000n), 99);
-  assert.equal(budgetShare(1000n, 1000n), 100);
-  assert.equal(budgetShare(5n, 3n), 100);
-  assert.equal(budgetShare(0n, 0n), 100);
+  assert.equal(computeBudgetUsedPercent(0n, 3n), 0);
+  assert.equal(computeBudgetUsedPercent(999n, 1000n), 99);
+  assert.equal(computeBudgetUsedPercent(1000n, 1000n), 100);
+  assert.equal(computeBudgetUsedPercent(5n, 3n), 100);
+  assert.equal(computeBudgetUsedPercent(0n, 0n), 100);
 });

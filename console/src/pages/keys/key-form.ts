@@ -4,13 +4,13 @@
  */
 import type { ApiKey, KeyChange } from "../../api/types.ts";
 import { momentOfLocalTime, zoneOffsetMs } from "../../locale.ts";
-import { dollarsForInput, parseMicro, wholeMicro } from "../../money.ts";
+import { dollarsForInput, parseMicro, toWholeMicro } from "../../money.ts";
 import { parseDollars } from "../../parse-dollars.ts";
-import { wholeNumber } from "../../whole-number.ts";
+import { parseWholeNumber } from "../../whole-number.ts";
 
 const BUDGETS = ["budget_day_micro", "budget_month_micro"] as const;
 const SWITCHES = ["spot_checks", "labels", "reasoning_content"] as const;
-export const LIMITS = ["requests_per_minute", "tokens_per_minute", "in_flight"] as const;
+export const LIMIT_FIELDS = ["requests_per_minute", "tokens_per_minute", "in_flight"] as const;
 
 export interface KeyForm {
   name: string;
@@ -28,7 +28,7 @@ export interface KeyForm {
   in_flight: string;
 }
 
-export const NEW_KEY: KeyForm = {
+export const NEW_KEY_FORM: KeyForm = {
   name: "",
   budget_day_micro: "",
   budget_month_micro: "",
@@ -43,7 +43,7 @@ export const NEW_KEY: KeyForm = {
 };
 
 /** The initial values of an existing key's form. */
-export function formOf(key: ApiKey): KeyForm {
+export function keyFormOf(key: ApiKey): KeyForm {
   return {
     name: key.name,
     budget_day_micro: dollarsOf(key.budget_day_micro),
@@ -59,7 +59,7 @@ export function formOf(key: ApiKey): KeyForm {
   };
 }
 
-export function formFrom(fields: FormData): KeyForm {
+export function readKeyForm(fields: FormData): KeyForm {
   const text = (name: string): string => String(fields.get(name) ?? "").trim();
   return {
     name: text("name"),
@@ -83,14 +83,14 @@ interface Problem {
 }
 
 /** Returns the changed settings for the API, or the field that cannot be parsed. The API checks all other rules. */
-export function changedSettings(form: KeyForm, before: KeyForm): { change: KeyChange } | { problem: Problem } {
+export function findChangedSettings(form: KeyForm, before: KeyForm): { change: KeyChange } | { problem: Problem } {
   const change: KeyChange = {};
   if (form.name !== before.name) change.name = form.name;
   for (const name of BUDGETS) {
     if (form[name] === before[name]) continue;
     const read = form[name] === "" ? null : parseDollars(form[name]);
     if (read !== null && "wrong" in read) return { problem: { param: name, text: read.wrong } };
-    change[name] = read === null ? null : wholeMicro(read.pico);
+    change[name] = read === null ? null : toWholeMicro(read.pico);
   }
   if (form.expires_at !== before.expires_at) {
     change.expires_at =
@@ -101,9 +101,9 @@ export function changedSettings(form: KeyForm, before: KeyForm): { change: KeyCh
     change.models = form.models;
   }
   for (const name of SWITCHES) if (form[name] !== before[name]) change[name] = form[name];
-  for (const name of LIMITS) {
+  for (const name of LIMIT_FIELDS) {
     if (form[name] === before[name]) continue;
-    const limit = form[name] === "" ? null : wholeNumber(form[name]);
+    const limit = form[name] === "" ? null : parseWholeNumber(form[name]);
     if (limit === undefined) return { problem: { param: `limits.${name}`, text: "Enter a whole number, 0 or more." } };
     change.limits = { ...change.limits, [name]: limit };
   }

@@ -6,13 +6,13 @@ import { keysQuery } from "../../data/keys.ts";
 import { useChosenAccount, useMe } from "../../data/session.ts";
 import { API_KEYS } from "../../keys/api-keys.ts";
 import { BudgetBars } from "../../keys/budget-bar.tsx";
-import { AllowedModels, Expiry, KeyBadges } from "../../keys/key-state.tsx";
-import { mayChange } from "../../keys/may-change.ts";
+import { keyPermissionsOf } from "../../keys/key-permissions.ts";
+import { AllowedModels, KeyBadges, KeyExpiry } from "../../keys/key-state.tsx";
 import { SecretsPage } from "../../secrets/secrets-page.tsx";
 import { KeyRound } from "../../ui/icons.tsx";
 import { moneyColumn } from "../../ui/money.tsx";
 import type { Column } from "../../ui/table.tsx";
-import { Count, Time } from "../../ui/time.tsx";
+import { CountText, Time } from "../../ui/time.tsx";
 import { CreateKeyDialog } from "./create-key.tsx";
 import { KeyDrawer } from "./key-drawer.tsx";
 
@@ -35,7 +35,7 @@ export function KeysPage() {
         opening={{ open: key, onOpen: ({ id }) => open(id), below: Below }}
         creating={(dialog) => <CreateKeyDialog {...dialog} />}
       />
-      <KeyDrawer id={key} onClose={() => open(undefined)} may={mayChange(account?.may ?? [], identity.email)} />
+      <KeyDrawer id={key} onClose={() => open(undefined)} may={keyPermissionsOf(account?.may ?? [], identity.email)} />
     </>
   );
 }
@@ -58,7 +58,7 @@ const COLUMNS: Column<ApiKey>[] = [
     of: ({ spend_this_month }) => spend_this_month.charge_micro,
     below: ({ spend_this_month: { requests } }) => (
       <span className="block text-xs text-ink-soft">
-        <Count of={requests} /> {requests === 1 ? "request" : "requests"}
+        <CountText of={requests} /> {requests === 1 ? "request" : "requests"}
       </span>
     ),
   }),
@@ -83,7 +83,7 @@ const COLUMNS: Column<ApiKey>[] = [
             "no expiry"
           ) : (
             <>
-              until <Expiry at={expires_at} />
+              until <KeyExpiry at={expires_at} />
             </>
           )}
         </span>

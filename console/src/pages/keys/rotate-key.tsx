@@ -5,9 +5,9 @@ import { useRotateKey } from "../../data/keys.ts";
 import { NewSecret, newSecretTitle } from "../../secrets/new-secret.tsx";
 import { Dialog, FormActions } from "../../ui/dialog.tsx";
 import { errorOfField, SelectField, TextField } from "../../ui/field.tsx";
-import { Form, textOf } from "../../ui/form.tsx";
+import { Form, readTextField } from "../../ui/form.tsx";
 import { Time } from "../../ui/time.tsx";
-import { wholeNumber } from "../../whole-number.ts";
+import { parseWholeNumber } from "../../whole-number.ts";
 
 const HOUR_S = 3600;
 const OWN = "own";
@@ -56,7 +56,7 @@ function RotateForm({ apiKey, rotate, onCancel }: FormProps) {
   const [problem, setProblem] = useState<string>();
   const refusal = errorOfField(rotate.error, "keep_old_s");
   const submit = (fields: FormData): void => {
-    const hours = wholeNumber(textOf(fields, "hours"));
+    const hours = parseWholeNumber(readTextField(fields, "hours"));
     const seconds = keep === OWN ? hours && hours * HOUR_S : Number(keep);
     setProblem(seconds === undefined ? "Enter a whole number of hours." : undefined);
     if (seconds !== undefined) rotate.mutate(seconds);

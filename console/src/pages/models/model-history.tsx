@@ -3,28 +3,28 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import type { ModelPerformance } from "../../api/types.ts";
 import { modelPerformanceQuery } from "../../data/live-models.ts";
-import { RANGE_WORDS, SUM_RANGES } from "../../time-range.ts";
+import { RANGE_TEXTS, SUM_RANGES } from "../../time-range.ts";
 import { Card, Stat, Stats } from "../../ui/card.tsx";
 import { Chart } from "../../ui/chart/chart.tsx";
 import type { ChartRow, PreviousPeriod } from "../../ui/chart/chart-data.ts";
-import { useBefore } from "../../ui/chart/use-before.ts";
+import { usePreviousPeriod } from "../../ui/chart/use-previous-period.ts";
+import { LoadedQuery, Skeleton } from "../../ui/loading-states.tsx";
 import { RangeChoice, useRange } from "../../ui/range-choice.tsx";
-import { Loaded, Skeleton } from "../../ui/states.tsx";
-import { count, Span } from "../../ui/time.tsx";
+import { DurationText, formatCount } from "../../ui/time.tsx";
 import { availabilityBars, firstTokenLines, percentText, speedLines } from "./model-history-charts.ts";
 
 export function ModelHistory({ id, isEmbedding }: { id: string; isEmbedding: boolean }) {
   const [range, setRange] = useRange(SUM_RANGES, "24h");
   const performance = useQuery(modelPerformanceQuery(id, range));
-  const words = RANGE_WORDS[range];
+  const words = RANGE_TEXTS[range];
   const end = performance.data?.points[0]?.at;
-  const comparison = useBefore(range, end !== undefined);
+  const comparison = usePreviousPeriod(range, end !== undefined);
   const before = useQuery({ ...modelPerformanceQuery(id, range, String(end)), ...comparison.query });
   const beforeOf = (chartOf: (past: ModelPerformance) => { rows: ChartRow[] }): PreviousPeriod =>
     comparison.of(before.data && chartOf(before.data).rows, before.error);
   return (
     <Card title="Availability and speed" aside={<RangeChoice range={range} choices={SUM_RANGES} onChange={setRange} />}>
-      <Loaded query={performance} loading={<Skeleton className="h-96 w-full" />}>
+      <LoadedQuery query={performance} loading={<Skeleton className="h-96 w-full" />}>
         {(found) => (
           <div className="flex flex-col gap-6">
             <Totals {...found} isEmbedding={isEmbedding} />
@@ -58,7 +58,7 @@ export function ModelHistory({ id, isEmbedding }: { id: string; isEmbedding: boo
             )}
           </div>
         )}
-      </Loaded>
+      </LoadedQuery>
     </Card>
   );
 }
@@ -79,16 +79,16 @@ function Totals({ total, isEmbedding }: ModelPerformance & { isEmbedding: boolea
           label="First token, p50"
           note={
             <>
-              p95 <Span ms={total.ttft_p95_ms} />
+              p95 <DurationText ms={total.ttft_p95_ms} />
             </>
           }
         >
-          <Span ms={total.ttft_p50_ms} />
+          <DurationText ms={total.ttft_p50_ms} />
         </Stat>
       )}
       {!isEmbedding && (
         <Stat label="Tokens per second">
-          {total.tokens_per_second === null ? "–" : count(Math.round(total.tokens_per_second))}
+          {total.tokens_per_second === null ? "–" : formatCount(Math.round(total.tokens_per_second))}
         </Stat>
       )}
       <Stat label="Failed requests" note={total.failed_share === null ? "Shown from 20 requests" : undefined}>

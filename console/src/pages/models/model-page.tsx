@@ -12,12 +12,12 @@ import { Card, PageHeader, Stat, Stats } from "../../ui/card.tsx";
 import { CodeTabs } from "../../ui/code.tsx";
 import { Fact, Facts } from "../../ui/drawer.tsx";
 import { ArrowLeft } from "../../ui/icons.tsx";
+import { LoadedQuery } from "../../ui/loading-states.tsx";
 import { Money } from "../../ui/money.tsx";
-import { Sections } from "../../ui/sections.tsx";
-import { Loaded } from "../../ui/states.tsx";
-import { Count, count, Span } from "../../ui/time.tsx";
+import { PageSections } from "../../ui/page-sections.tsx";
+import { CountText, DurationText, formatCount } from "../../ui/time.tsx";
 import { ModelHistory } from "./model-history.tsx";
-import { Availability } from "./model-table.tsx";
+import { ModelAvailability } from "./model-table.tsx";
 
 const PLACEHOLDER = "tsk_live_YOUR_KEY";
 
@@ -31,7 +31,7 @@ export function ModelPage() {
         Models
       </Link>
       {model.data === undefined && <PageHeader title={id} />}
-      <Loaded query={model}>{(found) => <Details model={found} />}</Loaded>
+      <LoadedQuery query={model}>{(found) => <Details model={found} />}</LoadedQuery>
     </>
   );
 }
@@ -40,8 +40,8 @@ function Details({ model }: { model: Model }) {
   const { id, kind, status } = model;
   return (
     <>
-      <PageHeader title={id} about={<Availability model={model} />} actions={<Actions model={model} />} />
-      <Sections>
+      <PageHeader title={id} about={<ModelAvailability model={model} />} actions={<Actions model={model} />} />
+      <PageSections>
         {status === "active" && (
           <>
             <Now model={model} />
@@ -58,7 +58,7 @@ function Details({ model }: { model: Model }) {
             </Card>
           )}
         </div>
-      </Sections>
+      </PageSections>
     </>
   );
 }
@@ -86,24 +86,24 @@ function Now({ model: { kind, nodes, slots, busy, waiting, ttft_p50_ms, tps_p50 
   return (
     <Stats label="Now">
       <Stat label="Nodes">
-        <Count of={nodes} />
+        <CountText of={nodes} />
       </Stat>
-      <Stat label="Slots busy" note={waiting === 0 ? "No requests waiting" : `${count(waiting)} waiting`}>
+      <Stat label="Slots busy" note={waiting === 0 ? "No requests waiting" : `${formatCount(waiting)} waiting`}>
         {nodes === 0 ? (
           "–"
         ) : (
           <>
-            <Count of={busy} /> <span className="text-ink-soft">of</span> <Count of={slots} />
+            <CountText of={busy} /> <span className="text-ink-soft">of</span> <CountText of={slots} />
           </>
         )}
       </Stat>
       {kind === "generation" && (
         <Stat label="First token now" note="Median across nodes">
-          <Span ms={ttft_p50_ms} />
+          <DurationText ms={ttft_p50_ms} />
         </Stat>
       )}
       <Stat label="Speed now" note="Tokens per second, median across nodes">
-        {tps_p50 === null ? "–" : <Count of={Math.round(tps_p50)} />}
+        {tps_p50 === null ? "–" : <CountText of={Math.round(tps_p50)} />}
       </Stat>
     </Stats>
   );
@@ -125,8 +125,8 @@ function AboutIt({ model }: { model: Model }) {
       <Fact name="Class">{model.class}</Fact>
       <Fact name="Input price">{price(model.price_in_micro_1m)}</Fact>
       {kind === "generation" && <Fact name="Output price">{price(model.price_out_micro_1m)}</Fact>}
-      <Fact name="Context">{context_limit === null ? "–" : `${count(context_limit)} tokens`}</Fact>
-      {vector_width !== null && <Fact name="Embedding dimensions">{count(vector_width)}</Fact>}
+      <Fact name="Context">{context_limit === null ? "–" : `${formatCount(context_limit)} tokens`}</Fact>
+      {vector_width !== null && <Fact name="Embedding dimensions">{formatCount(vector_width)}</Fact>}
       <Fact name="Quantisation">{model.quant_label}</Fact>
       <Fact name="Build">{build === null ? "–" : <code className="font-mono">{build}</code>}</Fact>
       <Fact name="Tokenizer">{model.tokenizer ?? "–"}</Fact>

@@ -9,7 +9,7 @@ import { Brain } from "../../ui/icons.tsx";
 import { Meter } from "../../ui/meter.tsx";
 import { moneyColumn } from "../../ui/money.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
-import { Count, Span } from "../../ui/time.tsx";
+import { CountText, DurationText } from "../../ui/time.tsx";
 
 export function ModelTable({ models }: { models: LiveModel[] }) {
   const { accounts } = useMe();
@@ -51,7 +51,7 @@ const COLUMNS: Column<LiveModel>[] = [
           )}
         </span>
         <span className="mt-1 block @2xl:hidden">
-          <Availability model={model} />
+          <ModelAvailability model={model} />
         </span>
       </>
     ),
@@ -60,7 +60,7 @@ const COLUMNS: Column<LiveModel>[] = [
     title: "Context",
     from: "sm",
     align: "right",
-    cell: ({ context_limit }) => (context_limit === null ? <None /> : <Count of={context_limit} />),
+    cell: ({ context_limit }) => (context_limit === null ? <None /> : <CountText of={context_limit} />),
   },
   moneyColumn({ title: "Input", of: ({ price_in_micro_1m }) => priceOf(price_in_micro_1m) }),
   moneyColumn({ title: "Output", of: ({ price_out_micro_1m }) => priceOf(price_out_micro_1m) }),
@@ -70,7 +70,7 @@ const COLUMNS: Column<LiveModel>[] = [
     align: "right",
     // Time to first token does not apply to embeddings, which arrive as a whole.
     cell: ({ kind, ttft_p50_ms }) =>
-      ttft_p50_ms === null || kind === "embedding" ? <None /> : <Span ms={ttft_p50_ms} />,
+      ttft_p50_ms === null || kind === "embedding" ? <None /> : <DurationText ms={ttft_p50_ms} />,
   },
   {
     title: "Speed",
@@ -81,11 +81,11 @@ const COLUMNS: Column<LiveModel>[] = [
         <None />
       ) : (
         <span className="whitespace-nowrap">
-          <Count of={Math.round(tps_p50)} /> <span className="text-ink-soft">tokens/s</span>
+          <CountText of={Math.round(tps_p50)} /> <span className="text-ink-soft">tokens/s</span>
         </span>
       ),
   },
-  { title: "Available", from: "md", cell: (model) => <Availability model={model} /> },
+  { title: "Available", from: "md", cell: (model) => <ModelAvailability model={model} /> },
 ];
 
 const TRY: Column<LiveModel> = {
@@ -107,7 +107,7 @@ const TRY: Column<LiveModel> = {
     ) : null,
 };
 
-export function Availability({ model: { id, status, nodes, slots, busy } }: { model: LiveModel }) {
+export function ModelAvailability({ model: { id, status, nodes, slots, busy } }: { model: LiveModel }) {
   if (status === "coming") return <Badge>coming soon</Badge>;
   if (nodes === 0) return <Badge tone="warn">no nodes online</Badge>;
   return (

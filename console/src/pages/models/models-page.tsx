@@ -1,11 +1,11 @@
 /** The models: prices, speed, availability, and the cost of a workload. */
 import { useQuery } from "@tanstack/react-query";
 import { liveModelsQuery } from "../../data/live-models.ts";
-import { usePayoutShare } from "../../data/models.ts";
+import { usePayoutShare } from "../../data/rates.ts";
 import { Card, PageHeader } from "../../ui/card.tsx";
-import { Sections } from "../../ui/sections.tsx";
-import { Loaded } from "../../ui/states.tsx";
-import { Estimator } from "./estimator.tsx";
+import { LoadedQuery } from "../../ui/loading-states.tsx";
+import { PageSections } from "../../ui/page-sections.tsx";
+import { CostEstimator } from "./cost-estimator.tsx";
 import { ModelTable } from "./model-table.tsx";
 
 export function ModelsPage() {
@@ -22,12 +22,12 @@ export function ModelsPage() {
           </>
         }
       />
-      <Sections>
+      <PageSections>
         <Card flush>
-          <Loaded query={models}>{({ data }) => <ModelTable models={data} />}</Loaded>
+          <LoadedQuery query={models}>{({ data }) => <ModelTable models={data} />}</LoadedQuery>
         </Card>
-        {models.data !== undefined && <Estimator models={models.data.data} />}
-      </Sections>
+        {models.data !== undefined && <CostEstimator models={models.data.data} />}
+      </PageSections>
     </>
   );
 }

@@ -4,24 +4,26 @@ import type { Account, Delivery } from "../../api/types.ts";
 import { deliveriesQuery } from "../../data/notifications.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Card } from "../../ui/card.tsx";
-import { Empty, Loaded } from "../../ui/states.tsx";
+import { EmptyState, LoadedQuery } from "../../ui/loading-states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
-import { CHANNELS, KINDS, STATES } from "./words.ts";
+import { CHANNEL_NAMES, DELIVERY_STATE_TONES, NOTIFICATION_KIND_TEXTS } from "./notification-texts.ts";
 
 export function Deliveries({ account }: { account: Account }) {
   const query = useQuery(deliveriesQuery(account.id));
   return (
     <Card title="Deliveries" flush>
-      <Loaded query={query}>
+      <LoadedQuery query={query}>
         {({ data }) =>
           data.length === 0 ? (
-            <Empty title="Nothing was sent yet">Emails and webhooks are listed here with the response to each.</Empty>
+            <EmptyState title="Nothing was sent yet">
+              Emails and webhooks are listed here with the response to each.
+            </EmptyState>
           ) : (
             <Table label="Deliveries" columns={COLUMNS} rows={data} keyOf={({ id }) => id} />
           )
         }
-      </Loaded>
+      </LoadedQuery>
     </Card>
   );
 }
@@ -31,15 +33,15 @@ const COLUMNS: Column<Delivery>[] = [
     title: "Event",
     cell: (row) => (
       <>
-        <span className="block">{row.kind === null ? "Email" : KINDS[row.kind].name}</span>
+        <span className="block">{row.kind === null ? "Email" : NOTIFICATION_KIND_TEXTS[row.kind].name}</span>
         <span className="block text-xs wrap-anywhere text-ink-soft">
-          {CHANNELS[row.channel]}
+          {CHANNEL_NAMES[row.channel]}
           {row.to !== null && ` to ${row.to}`}
         </span>
       </>
     ),
   },
-  { title: "State", cell: ({ state }) => <Badge tone={STATES[state]}>{state}</Badge> },
+  { title: "State", cell: ({ state }) => <Badge tone={DELIVERY_STATE_TONES[state]}>{state}</Badge> },
   { title: "Response", from: "sm", cell: responseOf },
   { title: "Tries", from: "md", align: "right", cell: ({ tries }) => tries },
   { title: "Next try", from: "md", cell: ({ next_try_at: at }) => (at === null ? "–" : <Time at={at} />) },

@@ -2,19 +2,19 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { Account, Notification } from "../../api/types.ts";
-import { inboxQuery, useMarkRead } from "../../data/notifications.ts";
+import { notificationInboxQuery, useMarkNotificationsRead } from "../../data/notifications.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { classes } from "../../ui/classes.ts";
 import { Bell } from "../../ui/icons.tsx";
 import { LoadMore } from "../../ui/load-more.tsx";
-import { Empty, Loaded } from "../../ui/states.tsx";
+import { EmptyState, LoadedQuery } from "../../ui/loading-states.tsx";
 import { Time } from "../../ui/time.tsx";
 import { toastError } from "../../ui/toast.tsx";
 
 export function InboxCard({ account }: { account: Account }) {
-  const inbox = useInfiniteQuery(inboxQuery(account.id));
-  const { mutate: markRead, isPending } = useMarkRead(account.id);
+  const inbox = useInfiniteQuery(notificationInboxQuery(account.id));
+  const { mutate: markRead, isPending } = useMarkNotificationsRead(account.id);
   const unread = inbox.data?.pages[0]?.unread ?? 0;
   return (
     <Card
@@ -28,7 +28,7 @@ export function InboxCard({ account }: { account: Account }) {
         )
       }
     >
-      <Loaded query={inbox}>
+      <LoadedQuery query={inbox}>
         {({ pages }) => {
           const rows = pages.flatMap(({ data }) => data);
           if (rows.length === 0) return <Nothing />;
@@ -43,15 +43,15 @@ export function InboxCard({ account }: { account: Account }) {
             </>
           );
         }}
-      </Loaded>
+      </LoadedQuery>
     </Card>
   );
 }
 
 const Nothing = () => (
-  <Empty icon={<Bell />} title="No notifications">
+  <EmptyState icon={<Bell />} title="No notifications">
     New notifications are listed here for 90 days.
-  </Empty>
+  </EmptyState>
 );
 
 function Row({ notification, onRead }: { notification: Notification; onRead: () => void }) {

@@ -5,13 +5,13 @@ import type { Account } from "../../api/types.ts";
 import { notificationSettingsQuery } from "../../data/notifications.ts";
 import { useChosenAccount } from "../../data/session.ts";
 import { Card, PageHeader } from "../../ui/card.tsx";
-import { Sections } from "../../ui/sections.tsx";
-import { Segmented } from "../../ui/segmented.tsx";
-import { Loaded } from "../../ui/states.tsx";
-import { Addresses } from "./addresses.tsx";
-import { Choices } from "./choices.tsx";
+import { LoadedQuery } from "../../ui/loading-states.tsx";
+import { PageSections } from "../../ui/page-sections.tsx";
+import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
+import { ChannelChoices } from "./channel-choices.tsx";
 import { Deliveries } from "./deliveries.tsx";
 import { InboxCard } from "./inbox-card.tsx";
+import { NotificationAddresses } from "./notification-addresses.tsx";
 
 const KINDS = [
   { value: "builder", label: "Builder account" },
@@ -38,7 +38,7 @@ export function NotificationsPage() {
         actions={
           builder !== undefined &&
           host !== undefined && (
-            <Segmented
+            <SegmentedChoice
               label="Account"
               value={account.kind}
               options={[...KINDS]}
@@ -58,17 +58,17 @@ function AccountSections({ account }: { account: Account }) {
   const settings = useQuery(notificationSettingsQuery(account.id));
   const mayChange = account.may.includes("pay");
   return (
-    <Sections>
+    <PageSections>
       <InboxCard account={account} />
       <Card title="What is sent where" flush>
-        <Loaded query={settings}>
-          {(found) => <Choices account={account} settings={found} mayChange={mayChange} />}
-        </Loaded>
+        <LoadedQuery query={settings}>
+          {(found) => <ChannelChoices account={account} settings={found} mayChange={mayChange} />}
+        </LoadedQuery>
       </Card>
-      <Loaded query={settings}>
-        {(found) => <Addresses account={account} settings={found} mayChange={mayChange} />}
-      </Loaded>
+      <LoadedQuery query={settings}>
+        {(found) => <NotificationAddresses account={account} settings={found} mayChange={mayChange} />}
+      </LoadedQuery>
       <Deliveries account={account} />
-    </Sections>
+    </PageSections>
   );
 }

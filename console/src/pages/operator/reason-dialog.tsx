@@ -1,7 +1,7 @@
 /** A dialog that asks an operator for a reason before an action that affects others. */
 import { Dialog, FormActions } from "../../ui/dialog.tsx";
 import { errorOfField, TextField } from "../../ui/field.tsx";
-import { Form, textOf } from "../../ui/form.tsx";
+import { Form, readTextField } from "../../ui/form.tsx";
 
 interface Props {
   title: string;
@@ -19,7 +19,7 @@ interface Props {
 export function ReasonDialog({ title, about, action, danger, hint, onClose, onSubmit, busy, error }: Props) {
   return (
     <Dialog open onClose={onClose} title={title} about={about}>
-      <Form onSubmit={(fields) => onSubmit(textOf(fields, "reason").trim())} error={error} fields={["reason"]}>
+      <Form onSubmit={(fields) => onSubmit(readTextField(fields, "reason").trim())} error={error} fields={["reason"]}>
         <TextField
           label="Reason"
           name="reason"

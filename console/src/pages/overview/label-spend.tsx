@@ -3,20 +3,20 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { usageQuery } from "../../data/money.ts";
-import { chartDollars, parseMicro } from "../../money.ts";
+import { parseMicro, toChartDollars } from "../../money.ts";
 import { termText } from "../../requests/filter-text.ts";
-import { RANGE_WORDS, type SumRange, spanOf } from "../../time-range.ts";
+import { bucketedSpanOf, RANGE_TEXTS, type SumRange } from "../../time-range.ts";
 import { Card } from "../../ui/card.tsx";
 import { type BarItem, BarList } from "../../ui/chart/bar-list.tsx";
 import { Money } from "../../ui/money.tsx";
-import { FirstLoadPlaceholder } from "../../ui/sections.tsx";
-import { useThisHour } from "../../ui/time.tsx";
+import { FirstLoadPlaceholder } from "../../ui/page-sections.tsx";
+import { useHourStart } from "../../ui/time.tsx";
 
 const SHOWN = 8;
 
 export function LabelSpend({ range }: { range: SumRange }) {
-  const hour = useThisHour();
-  const from = useMemo(() => spanOf(range, hour.getTime()).from.toISOString(), [range, hour]);
+  const hour = useHourStart();
+  const from = useMemo(() => bucketedSpanOf(range, hour.getTime()).from.toISOString(), [range, hour]);
   const usage = useQuery(usageQuery({ by: "label", from }));
   const rows = (usage.data?.data ?? []).map(({ label = null, charge_micro }) => ({
     label,
@@ -29,14 +29,14 @@ export function LabelSpend({ range }: { range: SumRange }) {
   const item = (key: string, pico: bigint, name: BarItem["name"]): BarItem => ({
     key,
     name,
-    value: chartDollars(pico),
+    value: toChartDollars(pico),
     text: <Money of={pico} exact />,
   });
   const others = named.length > SHOWN ? "Other labels and no label" : "No label";
   return (
     <Card title="Spend by label" aside={<span className="text-xs text-ink-soft">whole days, UTC</span>}>
       <BarList
-        label={`Spend by label in ${RANGE_WORDS[range]}`}
+        label={`Spend by label in ${RANGE_TEXTS[range]}`}
         colour={4}
         items={[
           ...shown.map(({ label, pico }) =>

@@ -11,7 +11,7 @@ import {
 } from "../../requests/request-columns.tsx";
 import { Card } from "../../ui/card.tsx";
 import { Activity } from "../../ui/icons.tsx";
-import { Empty, Loaded } from "../../ui/states.tsx";
+import { EmptyState, LoadedQuery } from "../../ui/loading-states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 
 const COLUMNS: Column<RequestRecord>[] = [
@@ -34,12 +34,12 @@ export function LatestRequests({ query }: { query: UseQueryResult<RequestList> }
         </Link>
       }
     >
-      <Loaded query={query}>
+      <LoadedQuery query={query}>
         {({ data }) =>
           data.length === 0 ? (
-            <Empty icon={<Activity aria-hidden />} title="No requests yet">
+            <EmptyState icon={<Activity aria-hidden />} title="No requests yet">
               Requests appear here as they complete.
-            </Empty>
+            </EmptyState>
           ) : (
             <Table
               label="Latest requests"
@@ -50,7 +50,7 @@ export function LatestRequests({ query }: { query: UseQueryResult<RequestList> }
             />
           )
         }
-      </Loaded>
+      </LoadedQuery>
     </Card>
   );
 }

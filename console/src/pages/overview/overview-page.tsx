@@ -7,24 +7,24 @@ import { useIsStreamOpen, useLiveRequests } from "../../data/live.ts";
 import { balanceQuery, usageQuery } from "../../data/money.ts";
 import { performanceQuery } from "../../data/performance.ts";
 import { recentRequestsQuery } from "../../data/requests.ts";
-import { chartDollars, parseMicro, sumMicro } from "../../money.ts";
-import { PerformanceFigures } from "../../performance/figures.tsx";
+import { parseMicro, sumMicro, toChartDollars } from "../../money.ts";
+import { PerformanceFigures } from "../../performance/performance-figures.tsx";
 import { RefusedCalls } from "../../requests/refused-calls.tsx";
 import { UnfundedNotice } from "../../requests/unfunded-notice.tsx";
-import { RANGE_WORDS, SUM_RANGES, type SumRange, spanOf } from "../../time-range.ts";
+import { bucketedSpanOf, RANGE_TEXTS, SUM_RANGES, type SumRange } from "../../time-range.ts";
 import { buttonClasses } from "../../ui/button.tsx";
 import { PageHeader, Stat, Stats } from "../../ui/card.tsx";
 import { Sparkline } from "../../ui/chart/sparkline.tsx";
+import { LoadedStat } from "../../ui/loading-states.tsx";
 import { Money } from "../../ui/money.tsx";
+import { FirstLoadPlaceholder, PageSections } from "../../ui/page-sections.tsx";
 import { RangeChoice, useRange } from "../../ui/range-choice.tsx";
-import { FirstLoadPlaceholder, Sections } from "../../ui/sections.tsx";
-import { LoadedStat } from "../../ui/states.tsx";
-import { Count, useThisHour, useToday } from "../../ui/time.tsx";
+import { CountText, useHourStart, useUtcDayStart } from "../../ui/time.tsx";
 import { daysBefore, startOfUtcMonth } from "../../utc.ts";
-import { FirstCall } from "./first-call.tsx";
+import { FirstCallGuide } from "./first-call-guide.tsx";
 import { LabelSpend } from "./label-spend.tsx";
 import { LatestRequests } from "./latest-requests.tsx";
-import { Outcomes } from "./outcomes.tsx";
+import { OutcomesCard } from "./outcomes-card.tsx";
 import { SpendCard } from "./spend-card.tsx";
 
 const LATEST = 8;
@@ -42,9 +42,9 @@ export function OverviewPage() {
           </Link>
         }
       />
-      <Sections>
+      <PageSections>
         <FirstLoadPlaceholder query={recent} />
-        <FirstCall none={recent.data?.data.length === 0} />
+        <FirstCallGuide none={recent.data?.data.length === 0} />
         <Figures />
         <Lost range={range} />
         <SpendCard range={range} choice={<RangeChoice range={range} choices={SUM_RANGES} onChange={setRange} />} />
@@ -52,21 +52,21 @@ export function OverviewPage() {
         <HowItWent range={range} />
         <div className="grid grid-cols-1 gap-5 lg:grid-cols-[minmax(0,2fr)_minmax(0,1fr)]">
           <LatestRequests query={recent} />
-          <Outcomes range={range} />
+          <OutcomesCard range={range} />
         </div>
-      </Sections>
+      </PageSections>
     </>
   );
 }
 
 function Lost({ range }: { range: SumRange }) {
-  const hour = useThisHour();
-  const from = useMemo(() => spanOf(range, hour.getTime()).from.toISOString(), [range, hour]);
-  const day = useMemo(() => spanOf("24h", hour.getTime()).from.toISOString(), [hour]);
+  const hour = useHourStart();
+  const from = useMemo(() => bucketedSpanOf(range, hour.getTime()).from.toISOString(), [range, hour]);
+  const day = useMemo(() => bucketedSpanOf("24h", hour.getTime()).from.toISOString(), [hour]);
   return (
     <>
-      <UnfundedNotice from={from} words={RANGE_WORDS[range]} refusedFrom={day} />
-      <RefusedCalls from={day} words={RANGE_WORDS["24h"]} />
+      <UnfundedNotice from={from} words={RANGE_TEXTS[range]} refusedFrom={day} />
+      <RefusedCalls from={day} words={RANGE_TEXTS["24h"]} />
     </>
   );
 }
@@ -75,11 +75,11 @@ function Lost({ range }: { range: SumRange }) {
 function HowItWent({ range }: { range: SumRange }) {
   const performance = useQuery(performanceQuery({ range }));
   if (performance.data?.total.requests === 0) return null;
-  return <PerformanceFigures query={performance} words={RANGE_WORDS[range]} />;
+  return <PerformanceFigures query={performance} words={RANGE_TEXTS[range]} />;
 }
 
 function Figures() {
-  const today = useToday();
+  const today = useUtcDayStart();
   const balance = useQuery(balanceQuery);
   const month = useQuery(usageQuery({ by: "day", from: startOfUtcMonth(today.getTime()).toISOString() }));
   const live = useLiveRequests();
@@ -110,7 +110,7 @@ function Figures() {
         {({ data }) => <Money of={sumMicro(data.map(({ charge_micro }) => charge_micro))} as="balance" />}
       </LoadedStat>
       <Stat label="Requests in flight" note={open ? <LiveNow /> : "Connecting…"}>
-        <span role="status">{live === undefined || !open ? "–" : <Count of={live.in_flight} />}</span>
+        <span role="status">{live === undefined || !open ? "–" : <CountText of={live.in_flight} />}</span>
       </Stat>
     </Stats>
   );
@@ -122,7 +122,7 @@ function byDay(rows: UsageRow[], today: Date): number[] {
     const day = daysBefore(today, today.getUTCDate() - 1 - i)
       .toISOString()
       .slice(0, 10);
-    return chartDollars(parseMicro(rows.find((row) => row.day === day)?.charge_micro ?? "0"));
+    return toChartDollars(parseMicro(rows.find((row) => row.day === day)?.charge_micro ?? "0"));
   });
 }
 
@@ -139,7 +139,7 @@ function Requests({ of, since }: { of: UsageRow[]; since: string }) {
   const count = of.reduce((sum, { requests }) => sum + requests, 0);
   return (
     <>
-      <Count of={count} /> {count === 1 ? "request" : "requests"} since {since}
+      <CountText of={count} /> {count === 1 ? "request" : "requests"} since {since}
     </>
   );
 }

@@ -6,34 +6,34 @@ import { keysQuery } from "../../data/keys.ts";
 import { usageQuery } from "../../data/money.ts";
 import { keyName } from "../../keys/key-names.ts";
 import { sumMicro } from "../../money.ts";
-import { type Split, spendParts, stackSpend } from "../../requests/spend.ts";
-import { RANGE_WORDS, type SumRange, spanBefore, spanOf } from "../../time-range.ts";
+import { listSpendParts, type SpendSplit, stackSpend } from "../../requests/spend.ts";
+import { bucketedSpanOf, previousSpanOf, RANGE_TEXTS, type SumRange } from "../../time-range.ts";
 import { Card } from "../../ui/card.tsx";
 import { BarList } from "../../ui/chart/bar-list.tsx";
 import { Chart } from "../../ui/chart/chart.tsx";
 import { ChartPlaceholder } from "../../ui/chart/chart-placeholder.tsx";
 import { bucketTick, moneyTick } from "../../ui/chart/labels.ts";
 import { RangeSum } from "../../ui/chart/range-sum.tsx";
-import { useBefore } from "../../ui/chart/use-before.ts";
+import { usePreviousPeriod } from "../../ui/chart/use-previous-period.ts";
 import { ChartColumn } from "../../ui/icons.tsx";
+import { EmptyState, LoadedQuery } from "../../ui/loading-states.tsx";
 import { Money } from "../../ui/money.tsx";
-import { Segmented } from "../../ui/segmented.tsx";
-import { Empty, Loaded } from "../../ui/states.tsx";
-import { useThisHour } from "../../ui/time.tsx";
+import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
+import { useHourStart } from "../../ui/time.tsx";
 
-const SPLITS: { value: Split; label: string }[] = [
+const SPLITS: { value: SpendSplit; label: string }[] = [
   { value: "model", label: "By model" },
   { value: "key", label: "By key" },
 ];
 
 export function SpendCard({ range, choice }: { range: SumRange; choice: ReactNode }) {
-  const [split, setSplit] = useState<Split>("model");
-  const hour = useThisHour();
-  const span = useMemo(() => spanOf(range, hour.getTime()), [range, hour]);
+  const [split, setSplit] = useState<SpendSplit>("model");
+  const hour = useHourStart();
+  const span = useMemo(() => bucketedSpanOf(range, hour.getTime()), [range, hour]);
   const usage = useQuery(usageQuery({ by: span.by, split, from: span.from.toISOString() }));
-  const comparison = useBefore(range);
+  const comparison = usePreviousPeriod(range);
   const before = useQuery({
-    ...usageQuery({ by: span.by, split, from: spanBefore(span).from.toISOString(), to: span.from.toISOString() }),
+    ...usageQuery({ by: span.by, split, from: previousSpanOf(span).from.toISOString(), to: span.from.toISOString() }),
     ...comparison.query,
   });
   const { data: keys } = useQuery({ ...keysQuery, enabled: split === "key" });
@@ -48,35 +48,35 @@ export function SpendCard({ range, choice }: { range: SumRange; choice: ReactNod
       title="Spend"
       aside={
         <div className="flex flex-wrap gap-2">
-          <Segmented label="Group by" value={split} options={SPLITS} onChange={setSplit} />
+          <SegmentedChoice label="Group by" value={split} options={SPLITS} onChange={setSplit} />
           {choice}
         </div>
       }
     >
-      <Loaded query={usage} loading={<ChartPlaceholder />}>
+      <LoadedQuery query={usage} loading={<ChartPlaceholder />}>
         {({ data }) =>
           sumMicro(data.map(({ charge_micro }) => charge_micro)) === 0n ? (
-            <Empty icon={<ChartColumn aria-hidden />} title="No spend">
-              No charges in {RANGE_WORDS[range]}.
-            </Empty>
+            <EmptyState icon={<ChartColumn aria-hidden />} title="No spend">
+              No charges in {RANGE_TEXTS[range]}.
+            </EmptyState>
           ) : (
             <>
               <RangeSum range={range}>
                 <Money of={sumMicro(data.map(({ charge_micro }) => charge_micro))} as="balance" />
               </RangeSum>
               <Chart
-                title={`Spend in ${RANGE_WORDS[range]} by ${split}`}
+                title={`Spend in ${RANGE_TEXTS[range]} by ${split}`}
                 format={moneyTick}
                 unit="USD"
                 {...chartOf(data)}
               />
               <div className="mt-4">
-                <BarList label={`Spend by ${split}`} items={spendParts({ rows: data, split, nameOf })} />
+                <BarList label={`Spend by ${split}`} items={listSpendParts({ rows: data, split, nameOf })} />
               </div>
             </>
           )
         }
-      </Loaded>
+      </LoadedQuery>
     </Card>
   );
 }

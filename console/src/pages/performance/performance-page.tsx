@@ -3,26 +3,26 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { Performance } from "../../api/types.ts";
 import { keysQuery } from "../../data/keys.ts";
-import { ratesQuery } from "../../data/models.ts";
 import { performanceQuery } from "../../data/performance.ts";
-import { PLAYGROUND } from "../../keys/key-names.ts";
+import { ratesQuery } from "../../data/rates.ts";
+import { PLAYGROUND_KEY_CHOICE } from "../../keys/key-names.ts";
 import { decimalText, shareText } from "../../locale.ts";
-import { PerformanceFigures } from "../../performance/figures.tsx";
-import { RANGE_WORDS } from "../../time-range.ts";
+import { PerformanceFigures } from "../../performance/performance-figures.tsx";
+import { RANGE_TEXTS } from "../../time-range.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card, PageHeader } from "../../ui/card.tsx";
 import { Chart } from "../../ui/chart/chart.tsx";
 import type { ChartRow, PreviousPeriod } from "../../ui/chart/chart-data.ts";
 import { type Percentiles, percentileLines } from "../../ui/chart/percentiles.ts";
-import { useBefore } from "../../ui/chart/use-before.ts";
+import { usePreviousPeriod } from "../../ui/chart/use-previous-period.ts";
 import { SelectField } from "../../ui/field.tsx";
 import { Activity, X } from "../../ui/icons.tsx";
+import { EmptyState, LoadedQuery, Skeleton } from "../../ui/loading-states.tsx";
+import { PageSections } from "../../ui/page-sections.tsx";
 import { RangeChoice, useRange } from "../../ui/range-choice.tsx";
-import { Sections } from "../../ui/sections.tsx";
-import { Empty, Loaded, Skeleton } from "../../ui/states.tsx";
 import { lineRows, percentilePoints } from "./performance-charts.ts";
+import type { PerformanceSearch } from "./performance-search.ts";
 import { PerformanceTable } from "./performance-table.tsx";
-import type { PerformanceSearch } from "./search.ts";
 
 const RANGES = ["1h", "6h", "24h", "7d", "30d"] as const;
 
@@ -34,7 +34,7 @@ export function PerformancePage() {
     void navigate({ search: change, replace: true, resetScroll: false });
   const query = useQuery(performanceQuery({ range, by, model, key }));
   const end = query.data?.range === range ? query.data.from : undefined;
-  const comparison = useBefore(range, end !== undefined);
+  const comparison = usePreviousPeriod(range, end !== undefined);
   const before = useQuery({ ...performanceQuery({ range, by, model, key, to: String(end) }), ...comparison.query });
   const filtered = model !== undefined || key !== undefined;
   const clear = (): void => set(({ model: _model, key: _key, ...search }) => search);
@@ -45,10 +45,10 @@ export function PerformancePage() {
         about="Latency, speed and error rate of your requests. Rate-limited requests are not counted."
         actions={<RangeChoice range={range} choices={RANGES} onChange={setRange} />}
       />
-      <Sections>
+      <PageSections>
         <Filters {...{ model, set }} keyId={key} onClear={filtered ? clear : undefined} />
-        <PerformanceFigures query={query} words={RANGE_WORDS[range]} />
-        <Loaded
+        <PerformanceFigures query={query} words={RANGE_TEXTS[range]} />
+        <LoadedQuery
           query={query}
           loading={<Skeleton className="h-80 w-full" />}
           action={filtered && <Button onClick={clear}>Clear filters</Button>}
@@ -56,19 +56,19 @@ export function PerformancePage() {
           {(answer) =>
             answer.total.requests === 0 ? (
               <Card>
-                <Empty
+                <EmptyState
                   icon={<Activity aria-hidden />}
                   title="No requests"
                   action={filtered && <Button onClick={clear}>Clear filters</Button>}
                 >
-                  {filtered ? "No requests match these filters" : "No requests finished"} in {RANGE_WORDS[range]}.
-                </Empty>
+                  {filtered ? "No requests match these filters" : "No requests finished"} in {RANGE_TEXTS[range]}.
+                </EmptyState>
               </Card>
             ) : (
               <>
                 <Course
                   answer={answer}
-                  words={RANGE_WORDS[range]}
+                  words={RANGE_TEXTS[range]}
                   beforeOf={(rowsOf) => comparison.of(before.data && rowsOf(before.data), before.error)}
                 />
                 <PerformanceTable
@@ -79,8 +79,8 @@ export function PerformancePage() {
               </>
             )
           }
-        </Loaded>
-      </Sections>
+        </LoadedQuery>
+      </PageSections>
     </>
   );
 }
@@ -96,7 +96,7 @@ function Filters({ model = "", keyId = "", set, onClear }: FiltersProps) {
   const { data: rates } = useQuery(ratesQuery);
   const { data: keys } = useQuery(keysQuery);
   const models = (rates?.data ?? []).map(({ sku_id }) => ({ value: sku_id, label: sku_id }));
-  const named = [...(keys?.data ?? []).map(({ id, name }) => ({ value: id, label: name })), PLAYGROUND];
+  const named = [...(keys?.data ?? []).map(({ id, name }) => ({ value: id, label: name })), PLAYGROUND_KEY_CHOICE];
   return (
     <search className="flex flex-wrap gap-2">
       <SelectField

@@ -3,12 +3,12 @@ import { useQuery } from "@tanstack/react-query";
 import type { Performance, PerformanceRow } from "../../api/types.ts";
 import { keysQuery } from "../../data/keys.ts";
 import { keyName } from "../../keys/key-names.ts";
-import { evenShareText } from "../../locale.ts";
-import { milliseconds, speedText } from "../../performance/figures.tsx";
+import { alignedShareText } from "../../locale.ts";
+import { millisecondsText, speedText } from "../../performance/performance-figures.tsx";
 import { Card } from "../../ui/card.tsx";
-import { Segmented } from "../../ui/segmented.tsx";
+import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
-import { Count } from "../../ui/time.tsx";
+import { CountText } from "../../ui/time.tsx";
 
 const BY: { value: Performance["by"]; label: string }[] = [
   { value: "model", label: "By model" },
@@ -28,7 +28,7 @@ export function PerformanceTable({ answer: { by, data }, onBy, onOpen }: Props) 
     <Card
       title={by === "model" ? "Models" : "Keys"}
       flush
-      aside={<Segmented label="Group by" value={by} options={BY} onChange={onBy} />}
+      aside={<SegmentedChoice label="Group by" value={by} options={BY} onChange={onBy} />}
     >
       <Table
         label={`Performance by ${by}`}
@@ -40,7 +40,7 @@ export function PerformanceTable({ answer: { by, data }, onBy, onOpen }: Props) 
               <>
                 <span className="font-medium">{nameOf(row)}</span>
                 <span className="mt-0.5 block text-xs text-ink-soft @2xl:hidden">
-                  p95: first token {milliseconds(row.ttft_ms.p95)}, total {milliseconds(row.duration_ms.p95)}
+                  p95: first token {millisecondsText(row.ttft_ms.p95)}, total {millisecondsText(row.duration_ms.p95)}
                 </span>
               </>
             ),
@@ -69,13 +69,13 @@ const figure = (
 });
 
 const FIGURES: Column<PerformanceRow>[] = [
-  { title: "Requests", align: "right", cell: ({ requests }) => <Count of={requests} /> },
-  figure("Errors", ({ error_share: share }) => (share === null ? "–" : evenShareText(share))),
-  figure("TTFT p50", ({ ttft_ms }) => milliseconds(ttft_ms.p50), "lg"),
-  figure("TTFT p95", ({ ttft_ms }) => milliseconds(ttft_ms.p95), "md"),
-  figure("TTFT p99", ({ ttft_ms }) => milliseconds(ttft_ms.p99), "xl"),
-  figure("Duration p50", ({ duration_ms }) => milliseconds(duration_ms.p50), "lg"),
-  figure("Duration p95", ({ duration_ms }) => milliseconds(duration_ms.p95), "md"),
-  figure("Duration p99", ({ duration_ms }) => milliseconds(duration_ms.p99), "xl"),
+  { title: "Requests", align: "right", cell: ({ requests }) => <CountText of={requests} /> },
+  figure("Errors", ({ error_share: share }) => (share === null ? "–" : alignedShareText(share))),
+  figure("TTFT p50", ({ ttft_ms }) => millisecondsText(ttft_ms.p50), "lg"),
+  figure("TTFT p95", ({ ttft_ms }) => millisecondsText(ttft_ms.p95), "md"),
+  figure("TTFT p99", ({ ttft_ms }) => millisecondsText(ttft_ms.p99), "xl"),
+  figure("Duration p50", ({ duration_ms }) => millisecondsText(duration_ms.p50), "lg"),
+  figure("Duration p95", ({ duration_ms }) => millisecondsText(duration_ms.p95), "md"),
+  figure("Duration p99", ({ duration_ms }) => millisecondsText(duration_ms.p99), "xl"),
   figure("Tokens/s", speedText, "sm"),
 ];

@@ -5,10 +5,10 @@ import type { ReactNode } from "react";
 import type { Rate } from "../../api/types.ts";
 import { queryClient } from "../../data/query-client.ts";
 import { recentRequestsQuery } from "../../data/requests.ts";
-import { span } from "../../time.ts";
+import { formatDuration } from "../../time.ts";
 import { Money } from "../../ui/money.tsx";
-import { Count } from "../../ui/time.tsx";
-import { type Answer, costOf, type Usage } from "./answer.ts";
+import { CountText } from "../../ui/time.tsx";
+import { type Answer, computeAnswerCost, type Usage } from "./answer.ts";
 
 /** The number of recent requests to search. A request is recorded a moment after it ended. */
 const NEWEST = 20;
@@ -23,7 +23,7 @@ export function AnswerCost({ answer, model }: { answer: Answer; model: Rate | un
   if (usage !== undefined && model !== undefined) {
     return (
       <Line answer={answer}>
-        <Counted usage={usage} pico={costOf(usage, model)} />
+        <Counted usage={usage} pico={computeAnswerCost(usage, model)} />
       </Line>
     );
   }
@@ -60,7 +60,7 @@ function FromRecord({ answer, requestId }: { answer: Answer; requestId: string }
 const Counted = ({ usage, pico }: { usage: Usage; pico: bigint | string }) => (
   <>
     <span>
-      <Count of={usage.prompt_tokens} /> in, <Count of={usage.completion_tokens} /> out
+      <CountText of={usage.prompt_tokens} /> in, <CountText of={usage.completion_tokens} /> out
     </span>
     <span className="font-medium text-ink" data-testid="cost">
       <Money of={pico} />
@@ -76,11 +76,11 @@ function Line({ answer, children }: { answer: Answer; children: ReactNode }) {
       <span>{model}</span>
       {state === "stopped" && <span>{interrupted ? "interrupted by a page reload" : "stopped by you"}</span>}
       {children}
-      {firstAtMs !== undefined && <span>first token after {span(firstAtMs - sentAtMs)}</span>}
-      {state === "finished" && endedAtMs !== undefined && <span>{span(endedAtMs - sentAtMs)} total</span>}
+      {firstAtMs !== undefined && <span>first token after {formatDuration(firstAtMs - sentAtMs)}</span>}
+      {state === "finished" && endedAtMs !== undefined && <span>{formatDuration(endedAtMs - sentAtMs)} total</span>}
       {usage !== undefined && streamMs > 100 && (
         <span>
-          <Count of={Math.round((usage.completion_tokens * 1000) / streamMs)} /> tokens/s
+          <CountText of={Math.round((usage.completion_tokens * 1000) / streamMs)} /> tokens/s
         </span>
       )}
       {requestId !== undefined && (

@@ -2,19 +2,19 @@
 import { Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { Button } from "../../ui/button.tsx";
-import { Problem } from "../../ui/form.tsx";
-import { adviceOf } from "./advice.ts";
+import { FormProblem } from "../../ui/form.tsx";
 import type { Fault } from "./answer.ts";
+import { adviseOnFault } from "./fault-advice.ts";
 
 const TICK_MS = 1_000;
 const LINK = "font-medium underline underline-offset-2";
 
 export function AnswerFault({ fault, onAgain }: { fault: Fault; onAgain: (() => void) | undefined }) {
   const now = useNowUntil(fault.againAtMs ?? 0);
-  const { text, link, again } = adviceOf(fault, now);
+  const { text, link, again } = adviseOnFault(fault, now);
   return (
     <div role="alert" className="flex flex-col items-start gap-2">
-      <Problem>
+      <FormProblem>
         {text}{" "}
         {link === "credits" && (
           <Link to="/credits" className={LINK}>
@@ -27,7 +27,7 @@ export function AnswerFault({ fault, onAgain }: { fault: Fault; onAgain: (() => 
           </Link>
         )}
         {fault.code !== undefined && <code className="ml-1.5 font-mono text-xs">{fault.code}</code>}
-      </Problem>
+      </FormProblem>
       {again === true && onAgain !== undefined && (
         <Button size="small" disabled={(fault.againAtMs ?? 0) > now} onClick={onAgain}>
           Try again

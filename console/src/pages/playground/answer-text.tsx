@@ -20,11 +20,11 @@ export function AnswerText({ answer, view }: { answer: Answer; view: ChatState["
       ) : (
         <Markdown text={text} />
       )}
-      {!over && <Cursor />}
+      {!over && <TypingCursor />}
     </div>
   );
 }
 
-export const Cursor = () => (
+export const TypingCursor = () => (
   <span aria-hidden className="ml-0.5 inline-block h-4 w-1.5 animate-breathe bg-accent align-text-bottom" />
 );

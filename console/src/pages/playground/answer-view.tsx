@@ -7,7 +7,7 @@ import { Brain, RotateCcw } from "../../ui/icons.tsx";
 import { type Answer, isOver, isThinking } from "./answer.ts";
 import { AnswerCost } from "./answer-cost.tsx";
 import { AnswerFault } from "./answer-fault.tsx";
-import { AnswerText, Cursor } from "./answer-text.tsx";
+import { AnswerText, TypingCursor } from "./answer-text.tsx";
 import type { ChatState } from "./stored-chat.ts";
 
 interface Props {
@@ -42,7 +42,7 @@ export function AnswerView({ answer, model, view, compared, onRegenerate }: Prop
       {text === "" && !over && (
         <p className="text-ink-soft">
           {state === "waiting" ? "Waiting for the model" : "Generating"}
-          <Cursor />
+          <TypingCursor />
         </p>
       )}
       {fault !== undefined && <AnswerFault fault={fault} onAgain={onRegenerate} />}

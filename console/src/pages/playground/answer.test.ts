@@ -4,21 +4,21 @@ import { parseMicro } from "../../money.ts";
 import {
   type Answer,
   applyChunk,
-  type Chunk,
-  costOf,
+  computeAnswerCost,
   endAnswer,
   isOver,
   isThinking,
   messagesForModel,
   newAnswer,
+  type StreamChunk,
   stopAnswer,
 } from "./answer.ts";
 
-const delta = (content: string): Chunk => ({
+const delta = (content: string): StreamChunk => ({
   choices: [{ delta: { content }, finish_reason: null }],
   usage: null,
 });
-const play = (chunks: Chunk[]): Answer =>
+const play = (chunks: StreamChunk[]): Answer =>
   chunks.reduce((answer, chunk, i) => applyChunk(answer, chunk, 100 + i), newAnswer("tiny-3b", 0));
 
 test("builds an answer with its reasoning and token counts from the chunks", () => {
@@ -37,11 +37,14 @@ test("builds an answer with its reasoning and token counts from the chunks", () 
   // The first chunk contains only the role, so it does not count as output.
   assert.equal(answer.firstAtMs, 101);
   const prices = { price_in_micro_1m: 100_000, price_out_micro_1m: 300_000 };
-  assert.equal(costOf(answer.usage ?? { prompt_tokens: 0, completion_tokens: 0 }, prices), parseMicro("5.500000"));
+  assert.equal(
+    computeAnswerCost(answer.usage ?? { prompt_tokens: 0, completion_tokens: 0 }, prices),
+    parseMicro("5.500000"),
+  );
 });
 
 test("shows reasoning as it arrives, and ignores its repetition at the end", () => {
-  const thought = (reasoning_content: string): Chunk => ({ choices: [{ delta: { reasoning_content } }] });
+  const thought = (reasoning_content: string): StreamChunk => ({ choices: [{ delta: { reasoning_content } }] });
   const coming = play([delta(""), thought("h"), thought("m")]);
   assert.deepEqual([coming.reasoning, coming.firstAtMs], ["hm", 101]);
   assert.equal(isThinking(coming), true);

@@ -35,7 +35,7 @@ export interface Answer {
 }
 
 /** The fields of a stream's chunk that the page uses. */
-export interface Chunk {
+export interface StreamChunk {
   choices?: {
     delta?: { content?: string | null; reasoning_content?: string | null; vendor_reasoning_content?: string | null };
     finish_reason?: "stop" | "length" | null;
@@ -59,7 +59,7 @@ export const newAnswer = (model: string, nowMs: number): Answer => ({
   endedAtMs: undefined,
 });
 
-export function applyChunk(answer: Answer, chunk: Chunk, nowMs: number): Answer {
+export function applyChunk(answer: Answer, chunk: StreamChunk, nowMs: number): Answer {
   if (chunk.error !== undefined) return { ...answer, state: "failed", fault: chunk.error, endedAtMs: nowMs };
   const choice = chunk.choices?.[0];
   const text = choice?.delta?.content ?? "";
@@ -128,6 +128,6 @@ export const messagesForModel = (exchanges: Exchange[], side = 0): Message[] =>
   });
 
 /** The exact cost of an answer with these token counts. */
-export const costOf = (usage: Usage, { price_in_micro_1m, price_out_micro_1m }: Prices): bigint =>
+export const computeAnswerCost = (usage: Usage, { price_in_micro_1m, price_out_micro_1m }: Prices): bigint =>
   costOfTokens(usage.prompt_tokens, price_in_micro_1m ?? 0) +
   costOfTokens(usage.completion_tokens, price_out_micro_1m ?? 0);

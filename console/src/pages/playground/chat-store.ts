@@ -3,7 +3,7 @@
  * console. Each account has its own conversation, and another person starts with an empty one.
  */
 import { ApiFault, errorMessage } from "../../api/fault.ts";
-import { isTabDataOf } from "../../data/session.ts";
+import { isTabOwnedBy } from "../../data/session.ts";
 import {
   type Answer,
   applyChunk,
@@ -16,7 +16,7 @@ import {
   stopAnswer,
 } from "./answer.ts";
 import { withSessionKey } from "./session-key.ts";
-import { FIRST_SETTINGS, modelsOf, requestBody, type Settings } from "./settings.ts";
+import { chosenModelsOf, DEFAULT_SETTINGS, type PlaygroundSettings, requestBody } from "./settings.ts";
 import { type ChatOwner, type ChatState, restoreChat, serializeChat } from "./stored-chat.ts";
 import { ChatRefused, streamChat } from "./stream-chat.ts";
 
@@ -33,7 +33,7 @@ interface Shown extends ChatState {
 
 let current: ChatStore | undefined;
 
-export function chatStoreOf(whose: ChatOwner): ChatStore {
+export function openChatStore(whose: ChatOwner): ChatStore {
   if (current?.whose.person === whose.person && current.whose.account === whose.account) return current;
   current?.close();
   current = new ChatStore(whose);
@@ -52,7 +52,7 @@ class ChatStore {
   constructor(whose: ChatOwner) {
     this.whose = whose;
     const { kept, trouble } = readKept(whose);
-    const fresh: ChatState = { exchanges: [], draft: "", settings: FIRST_SETTINGS, view: "markdown", dropped: 0 };
+    const fresh: ChatState = { exchanges: [], draft: "", settings: DEFAULT_SETTINGS, view: "markdown", dropped: 0 };
     this.#shown = { ...(kept ?? fresh), running: false, trouble };
     addEventListener("pagehide", this.#keep);
     addEventListener("beforeunload", this.#leave);
@@ -68,18 +68,18 @@ class ChatStore {
     this.#change(change);
   }
 
-  send(question: string, settings: Settings): void {
+  send(question: string, settings: PlaygroundSettings): void {
     this.#ask(this.#shown.exchanges, question, settings);
   }
 
   /** Sends the last question again, to the currently chosen models. */
-  regenerate(settings: Settings): void {
+  regenerate(settings: PlaygroundSettings): void {
     const last = this.#shown.exchanges.at(-1);
     if (last !== undefined) this.edit(last.id, last.question, settings);
   }
 
   /** Replaces an earlier question and continues from it. Later exchanges are dropped. */
-  edit(id: number, question: string, settings: Settings): void {
+  edit(id: number, question: string, settings: PlaygroundSettings): void {
     const at = this.#shown.exchanges.findIndex((exchange) => exchange.id === id);
     if (at !== -1) this.#ask(this.#shown.exchanges.slice(0, at), question, settings);
   }
@@ -100,12 +100,12 @@ class ChatStore {
     removeEventListener("beforeunload", this.#leave);
   }
 
-  #ask(before: Exchange[], question: string, settings: Settings): void {
+  #ask(before: Exchange[], question: string, settings: PlaygroundSettings): void {
     if (this.#shown.running) return;
     const over = new AbortController();
     this.#over = over;
     const id = Math.max(0, ...this.#shown.exchanges.map((exchange) => exchange.id)) + 1;
-    const models = modelsOf(settings);
+    const models = chosenModelsOf(settings);
     const answers = models.map((model) => newAnswer(model, performance.now()));
     this.#change({ exchanges: [...before, { id, question, answers }] });
     for (const [side, first] of answers.entries()) {
@@ -144,7 +144,7 @@ class ChatStore {
     let trouble: string | undefined;
     try {
       // After a sign-out the tab belongs to no one, so nothing is stored, even while the page closes.
-      if (isTabDataOf(this.whose.person))
+      if (isTabOwnedBy(this.whose.person))
         sessionStorage.setItem(storedAs(this.whose), serializeChat(this.#shown, this.whose));
     } catch (error) {
       trouble = troubleOf(error);

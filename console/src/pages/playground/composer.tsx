@@ -9,10 +9,10 @@ import { Button } from "../../ui/button.tsx";
 import { useDebounced } from "../../ui/debounce.ts";
 import { ArrowUp, Square } from "../../ui/icons.tsx";
 import { Money } from "../../ui/money.tsx";
-import { Count } from "../../ui/time.tsx";
+import { CountText } from "../../ui/time.tsx";
 import { type Exchange, messagesForModel } from "./answer.ts";
-import { estimateHold } from "./hold.ts";
-import { modelsOf, requestBody, type Settings } from "./settings.ts";
+import { estimateHold } from "./estimate-hold.ts";
+import { chosenModelsOf, type PlaygroundSettings, requestBody } from "./settings.ts";
 
 interface Props {
   draft: string;
@@ -21,7 +21,7 @@ interface Props {
   onStop: () => void;
   running: boolean;
   exchanges: Exchange[];
-  settings: Settings;
+  settings: PlaygroundSettings;
   models: Rate[];
   /** Whether sending is blocked, because a setting is invalid. */
   blocked: boolean;
@@ -97,11 +97,11 @@ function Reserved(props: Pick<Props, "draft" | "exchanges" | "settings" | "model
       ) : (
         first?.exact !== undefined && (
           <>
-            <Count of={first.exact.prompt_tokens} /> prompt tokens,{" "}
+            <CountText of={first.exact.prompt_tokens} /> prompt tokens,{" "}
           </>
         )
       )}
-      up to <Count of={sides.reduce((sum, side) => sum + side.outputTokens, 0)} /> output tokens.
+      up to <CountText of={sides.reduce((sum, side) => sum + side.outputTokens, 0)} /> output tokens.
       {tooMuch && (
         <span className="text-bad">
           {" "}
@@ -119,7 +119,7 @@ function Reserved(props: Pick<Props, "draft" | "exchanges" | "settings" | "model
 /** The amount that one side's model will reserve; undefined if that side is not used. */
 function useSide(props: Pick<Props, "draft" | "exchanges" | "settings" | "models">, at: number): Side | undefined {
   const { draft, exchanges, settings, models } = props;
-  const model = models.find(({ sku_id }) => sku_id === modelsOf(settings)[at]);
+  const model = models.find(({ sku_id }) => sku_id === chosenModelsOf(settings)[at]);
   const body = requestBody({ ...settings, model: model?.sku_id ?? "" }, messagesForModel(exchanges, at), draft);
   const exact = useQuote(body, model !== undefined);
   if (model === undefined) return undefined;

@@ -3,7 +3,7 @@
 import { useEffect, useRef } from "react";
 import type { Rate } from "../../api/types.ts";
 import { MessageSquare } from "../../ui/icons.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { EmptyState } from "../../ui/loading-states.tsx";
 import { AnswerView } from "./answer-view.tsx";
 import { QuestionView } from "./question-view.tsx";
 import type { ChatState } from "./stored-chat.ts";
@@ -30,9 +30,9 @@ export function Conversation({ chat: { exchanges, view, dropped }, models, onEdi
   if (exchanges.length === 0) {
     return (
       <div className="flex h-[55dvh] min-h-72 items-center justify-center">
-        <Empty icon={<MessageSquare aria-hidden />} title="No messages yet">
+        <EmptyState icon={<MessageSquare aria-hidden />} title="No messages yet">
           Each answer shows its tokens and its cost.
-        </Empty>
+        </EmptyState>
       </div>
     );
   }

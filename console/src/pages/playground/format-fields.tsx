@@ -3,14 +3,14 @@
  * chosen model supports them.
  */
 import { SelectField, TextArea, TextField } from "../../ui/field.tsx";
-import type { Parameters, Settings } from "./settings.ts";
+import type { PlaygroundSettings, RequestParameters } from "./settings.ts";
 
 interface Props {
-  settings: Settings;
-  problems: Parameters["problems"];
+  settings: PlaygroundSettings;
+  problems: RequestParameters["problems"];
   /** The models without a node that supports output formats; undefined until loaded. */
   unable: string[] | undefined;
-  onChange: (change: Partial<Settings>) => void;
+  onChange: (change: Partial<PlaygroundSettings>) => void;
 }
 
 const FORMS = [
@@ -36,7 +36,7 @@ export function FormatFields({ settings, problems, unable, onChange }: Props) {
         options={FORMS.filter(({ value }) => offered || value === "text" || value === format)}
         hint={unable === undefined || offered ? undefined : `Text only: ${unsupportedFormatText(unable)}`}
         error={problems.format}
-        onChange={({ target }) => onChange({ format: target.value as Settings["format"] })}
+        onChange={({ target }) => onChange({ format: target.value as PlaygroundSettings["format"] })}
       />
       {format === "json_schema" && (
         <>

@@ -7,21 +7,21 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState, useSyncExternalStore } from "react";
 import type { Account, Rate } from "../../api/types.ts";
 import { liveModelsQuery } from "../../data/live-models.ts";
-import { ratesQuery } from "../../data/models.ts";
+import { ratesQuery } from "../../data/rates.ts";
 import { useChosenAccount, useMe } from "../../data/session.ts";
 import { RoleNote } from "../../team/role-note.tsx";
 import { Button } from "../../ui/button.tsx";
 import { PageHeader } from "../../ui/card.tsx";
 import { Code, Eraser } from "../../ui/icons.tsx";
-import { Segmented } from "../../ui/segmented.tsx";
-import { Loaded } from "../../ui/states.tsx";
-import { AsCodeDialog } from "./as-code.tsx";
-import { chatStoreOf } from "./chat-store.ts";
+import { LoadedQuery } from "../../ui/loading-states.tsx";
+import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
+import { openChatStore } from "./chat-store.ts";
 import { Composer } from "./composer.tsx";
 import { Conversation } from "./conversation.tsx";
 import { CreditNotice } from "./credit-notice.tsx";
 import { unsupportedFormatText } from "./format-fields.tsx";
-import { modelsOf, readParameters, type Settings } from "./settings.ts";
+import { SampleCodeDialog } from "./sample-code-dialog.tsx";
+import { chosenModelsOf, type PlaygroundSettings, parseRequestParameters } from "./settings.ts";
 import { SettingsPanel } from "./settings-panel.tsx";
 
 export function PlaygroundPage() {
@@ -31,7 +31,7 @@ export function PlaygroundPage() {
     return (
       <>
         <PageHeader title="Playground" />
-        <Loaded query={rates}>{() => null}</Loaded>
+        <LoadedQuery query={rates}>{() => null}</LoadedQuery>
       </>
     );
   }
@@ -50,22 +50,22 @@ function Playground({ models, account }: { models: Rate[]; account: Account }) {
   const { model: wanted } = useSearch({ from: "/app/playground" });
   const navigate = useNavigate({ from: "/playground" });
   const { identity } = useMe();
-  const store = chatStoreOf({ person: identity.id, account: account.id });
+  const store = openChatStore({ person: identity.id, account: account.id });
   const chat = useSyncExternalStore(store.subscribe, store.shown);
   const [asCode, setAsCode] = useState(false);
   const offered = (id: string | undefined): string | undefined => models.find(({ sku_id }) => sku_id === id)?.sku_id;
   const model = offered(wanted) ?? offered(chat.settings.model) ?? models[0]?.sku_id;
   const unable = useUnable(model === undefined ? [] : [model, chat.settings.other]);
   if (model === undefined) return <PageHeader title="Playground" about="No models are available at the moment." />;
-  const settings: Settings = { ...chat.settings, model, other: offered(chat.settings.other) ?? "" };
-  const { problems } = readParameters(settings);
+  const settings: PlaygroundSettings = { ...chat.settings, model, other: offered(chat.settings.other) ?? "" };
+  const { problems } = parseRequestParameters(settings);
   if (settings.format !== "text" && unable !== undefined && unable.length > 0) {
     problems.format = `Set the output format to Text: ${unsupportedFormatText(unable)}`;
   }
   // Without this permission, sending is blocked and a note says why, because the API would refuse the requests.
   const mayWork = account.may.includes("work");
   const blocked = !mayWork || Object.keys(problems).length > 0;
-  const change = (next: Settings): void => {
+  const change = (next: PlaygroundSettings): void => {
     store.set({ settings: next });
     if (next.model !== model || wanted !== undefined) void navigate({ search: { model: next.model }, replace: true });
   };
@@ -92,9 +92,9 @@ function Playground({ models, account }: { models: Rate[]; account: Account }) {
         <section aria-label="Conversation" className="flex min-w-0 flex-col rounded-lg border border-line bg-surface">
           <div className="flex flex-wrap items-center justify-between gap-3 border-b border-line py-1.5 pr-2 pl-4 text-xs text-ink-soft sm:pl-5">
             <span role="status" className="min-w-0">
-              {chat.trouble ?? modelsOf(settings).join(" and ")}
+              {chat.trouble ?? chosenModelsOf(settings).join(" and ")}
             </span>
-            <Segmented
+            <SegmentedChoice
               label="Answer display"
               value={chat.view}
               options={VIEWS}
@@ -126,7 +126,7 @@ function Playground({ models, account }: { models: Rate[]; account: Account }) {
         </section>
         <SettingsPanel person={identity.id} {...{ settings, models, problems, unable }} onChange={change} />
       </div>
-      <AsCodeDialog
+      <SampleCodeDialog
         open={asCode}
         onClose={() => setAsCode(false)}
         {...{ settings, draft: chat.draft, exchanges: chat.exchanges }}

@@ -3,19 +3,19 @@
 import { useState } from "react";
 import { errorMessage } from "../../api/fault.ts";
 import { IconButton } from "../../ui/button.tsx";
-import { Confirm, Dialog, FormActions } from "../../ui/dialog.tsx";
+import { ConfirmDialog, Dialog, FormActions } from "../../ui/dialog.tsx";
 import { SelectField, TextField } from "../../ui/field.tsx";
-import { Form, Problem, textOf } from "../../ui/form.tsx";
+import { Form, FormProblem, readTextField } from "../../ui/form.tsx";
 import { Ellipsis } from "../../ui/icons.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
 import { toast, toastError } from "../../ui/toast.tsx";
 import { PRESET_NAME_CHARS_MAX, type Preset, readPresets, writePresets } from "./presets.ts";
-import type { Settings } from "./settings.ts";
+import type { PlaygroundSettings } from "./settings.ts";
 
 interface Props {
   person: string;
-  settings: Settings;
-  onChoose: (settings: Settings) => void;
+  settings: PlaygroundSettings;
+  onChoose: (settings: PlaygroundSettings) => void;
 }
 
 const NONE = "";
@@ -81,7 +81,7 @@ export function PresetsBar({ person, settings, onChoose }: Props) {
       </div>
       {problem !== undefined && (
         <div role="alert" className="mt-2">
-          <Problem>{problem}</Problem>
+          <FormProblem>{problem}</FormProblem>
         </div>
       )}
       {open === "save" && <NameDialog title="Save as new preset" action="Save" onName={save} onClose={close} />}
@@ -94,7 +94,7 @@ export function PresetsBar({ person, settings, onChoose }: Props) {
           onClose={close}
         />
       )}
-      <Confirm
+      <ConfirmDialog
         open={open === "delete" && chosen !== undefined}
         onClose={close}
         title={`Delete ${chosen?.name}?`}
@@ -106,7 +106,7 @@ export function PresetsBar({ person, settings, onChoose }: Props) {
         }}
       >
         The preset exists only in this browser. You cannot undo this.
-      </Confirm>
+      </ConfirmDialog>
     </div>
   );
 }
@@ -124,7 +124,7 @@ function NameDialog({ title, action, name = "", onName, onClose }: NameProps) {
   const [error, setError] = useState<unknown>();
   const submit = (fields: FormData): void => {
     try {
-      onName(textOf(fields, "name").trim());
+      onName(readTextField(fields, "name").trim());
       onClose();
     } catch (problem) {
       setError(problem);
@@ -173,4 +173,5 @@ function read(person: string): { presets: Preset[]; problem: string | undefined 
   }
 }
 
-const isSame = (one: Settings, other: Settings): boolean => JSON.stringify(one) === JSON.stringify(other);
+const isSame = (one: PlaygroundSettings, other: PlaygroundSettings): boolean =>
+  JSON.stringify(one) === JSON.stringify(other);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Preset, readPresets, writePresets } from "./presets.ts";
-import { FIRST_SETTINGS } from "./settings.ts";
+import { DEFAULT_SETTINGS } from "./settings.ts";
 
 function storage(): () => Pick<Storage, "getItem" | "setItem"> {
   const kept = new Map<string, string>();
@@ -14,7 +14,7 @@ function storage(): () => Pick<Storage, "getItem" | "setItem"> {
 const preset = (id: string, system = ""): Preset => ({
   id,
   name: `preset ${id}`,
-  settings: { ...FIRST_SETTINGS, system },
+  settings: { ...DEFAULT_SETTINGS, system },
 });
 
 test("keeps each person's presets separate", () => {

@@ -2,12 +2,12 @@
  * Presets: named playground settings, stored in this browser per person, with limits. Reports when the browser refuses
  * to store them.
  */
-import { readSettings, type Settings } from "./settings.ts";
+import { type PlaygroundSettings, readSettings } from "./settings.ts";
 
 export interface Preset {
   id: string;
   name: string;
-  settings: Settings;
+  settings: PlaygroundSettings;
 }
 
 export const PRESET_NAME_CHARS_MAX = 80;

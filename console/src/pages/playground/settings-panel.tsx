@@ -3,21 +3,21 @@ import { useState } from "react";
 import type { Rate } from "../../api/types.ts";
 import { SelectField, TextArea, TextField } from "../../ui/field.tsx";
 import { Money } from "../../ui/money.tsx";
-import { Count } from "../../ui/time.tsx";
+import { CountText } from "../../ui/time.tsx";
 import { FormatFields } from "./format-fields.tsx";
 import { PresetsBar } from "./presets-bar.tsx";
-import type { NumberName, Parameters, Settings } from "./settings.ts";
+import type { NumberSettingName, PlaygroundSettings, RequestParameters } from "./settings.ts";
 
 interface Props {
   person: string;
-  settings: Settings;
+  settings: PlaygroundSettings;
   models: Rate[];
-  problems: Parameters["problems"];
+  problems: RequestParameters["problems"];
   unable: string[] | undefined;
-  onChange: (settings: Settings) => void;
+  onChange: (settings: PlaygroundSettings) => void;
 }
 
-const NUMBERS: { name: NumberName; label: string; hint: string }[] = [
+const NUMBERS: { name: NumberSettingName; label: string; hint: string }[] = [
   { name: "maxTokens", label: "Max output tokens", hint: "Leave empty for the model's full context." },
   { name: "temperature", label: "Temperature", hint: "0 to 2." },
   { name: "topP", label: "Top P", hint: "0 to 1." },
@@ -26,7 +26,7 @@ const NUMBERS: { name: NumberName; label: string; hint: string }[] = [
   { name: "seed", label: "Seed", hint: "A whole number." },
 ];
 
-type TextName = Exclude<keyof Settings, "format">;
+type TextName = Exclude<keyof PlaygroundSettings, "format">;
 
 export function SettingsPanel({ person, settings, models, problems, unable, onChange }: Props) {
   const [open, setOpen] = useState(() => matchMedia("(min-width: 64rem)").matches);
@@ -89,7 +89,7 @@ export function SettingsPanel({ person, settings, models, problems, unable, onCh
 const PricesOf = ({ model }: { model: Rate }) => (
   <>
     <Money of={String(model.price_in_micro_1m ?? 0)} /> in, <Money of={String(model.price_out_micro_1m ?? 0)} /> out per
-    million tokens; context <Count of={model.context_limit ?? 0} />
+    million tokens; context <CountText of={model.context_limit ?? 0} />
     {model.reasoning.separate && "; reasoning billed as output"}
   </>
 );

@@ -1,12 +1,23 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FIRST_SETTINGS, modelsOf, readParameters, readSettings, requestBody, type Settings } from "./settings.ts";
+import {
+  chosenModelsOf,
+  DEFAULT_SETTINGS,
+  type PlaygroundSettings,
+  parseRequestParameters,
+  readSettings,
+  requestBody,
+} from "./settings.ts";
 
-const settings = (more: Partial<Settings>): Settings => ({ ...FIRST_SETTINGS, model: "tiny-3b", ...more });
+const settings = (more: Partial<PlaygroundSettings>): PlaygroundSettings => ({
+  ...DEFAULT_SETTINGS,
+  model: "tiny-3b",
+  ...more,
+});
 
 test("the playground omits empty fields from the request", () => {
-  assert.deepEqual(readParameters(settings({ maxTokens: "" })), { fields: {}, problems: {} });
-  assert.deepEqual(readParameters(settings({ temperature: "0", seed: "-7", stop: "END\n\nSTOP" })).fields, {
+  assert.deepEqual(parseRequestParameters(settings({ maxTokens: "" })), { fields: {}, problems: {} });
+  assert.deepEqual(parseRequestParameters(settings({ temperature: "0", seed: "-7", stop: "END\n\nSTOP" })).fields, {
     max_tokens: 512,
     temperature: 0,
     seed: -7,
@@ -16,7 +27,7 @@ test("the playground omits empty fields from the request", () => {
 
 test("the playground shows an error next to each value that the API would refuse, and does not send the value", () => {
   const wrong = settings({ maxTokens: "0", temperature: "2.1", topP: "x", seed: "1.5", stop: "a\nb\nc\nd\ne" });
-  const { fields, problems } = readParameters(wrong);
+  const { fields, problems } = parseRequestParameters(wrong);
   assert.deepEqual(fields, {});
   assert.deepEqual(Object.keys(problems).sort(), ["maxTokens", "seed", "stop", "temperature", "topP"]);
 });
@@ -35,22 +46,22 @@ test("the playground sends the system message first and the draft last", () => {
 
 test("the playground sends the response format, and sends nothing if the schema is invalid", () => {
   const form = { format: "json_schema" as const, schemaName: "x" };
-  assert.deepEqual(readParameters(settings({ ...form, schema: "{}", maxTokens: "" })).fields, {
+  assert.deepEqual(parseRequestParameters(settings({ ...form, schema: "{}", maxTokens: "" })).fields, {
     response_format: { type: "json_schema", json_schema: { name: "x", schema: {}, strict: true } },
   });
-  assert.deepEqual(Object.keys(readParameters(settings({ ...form, schema: "{" })).problems), ["schema"]);
+  assert.deepEqual(Object.keys(parseRequestParameters(settings({ ...form, schema: "{" })).problems), ["schema"]);
 });
 
 test("the playground does not compare a model with itself", () => {
-  assert.deepEqual(modelsOf(settings({})), ["tiny-3b"]);
-  assert.deepEqual(modelsOf(settings({ other: "tiny-3b" })), ["tiny-3b"]);
-  assert.deepEqual(modelsOf(settings({ other: "reason-32b" })), ["tiny-3b", "reason-32b"]);
+  assert.deepEqual(chosenModelsOf(settings({})), ["tiny-3b"]);
+  assert.deepEqual(chosenModelsOf(settings({ other: "tiny-3b" })), ["tiny-3b"]);
+  assert.deepEqual(chosenModelsOf(settings({ other: "reason-32b" })), ["tiny-3b", "reason-32b"]);
 });
 
 test("the playground restores only valid settings", () => {
-  assert.deepEqual(readSettings(null), FIRST_SETTINGS);
+  assert.deepEqual(readSettings(null), DEFAULT_SETTINGS);
   assert.deepEqual(readSettings({ system: "Be brief.", seed: 7, format: "xml", more: 1 }), {
-    ...FIRST_SETTINGS,
+    ...DEFAULT_SETTINGS,
     system: "Be brief.",
   });
 });

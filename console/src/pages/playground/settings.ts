@@ -1,8 +1,8 @@
 /** The playground's settings: as the user typed them, and as the fields of a request. Pure. */
 import { countText } from "../../locale.ts";
-import { type Format, NO_FORMAT, readFormat } from "./format.ts";
+import { type OutputFormatInput, PLAIN_TEXT_FORMAT, parseOutputFormat } from "./output-format.ts";
 
-export interface Settings extends Format {
+export interface PlaygroundSettings extends OutputFormatInput {
   model: string;
   /** The second model of a comparison; empty without one. */
   other: string;
@@ -17,10 +17,10 @@ export interface Settings extends Format {
   stop: string;
 }
 
-type SettingName = Exclude<keyof Settings, "model" | "other" | "system">;
-export type NumberName = Exclude<SettingName, "stop" | keyof Format>;
+type SettingName = Exclude<keyof PlaygroundSettings, "model" | "other" | "system">;
+export type NumberSettingName = Exclude<SettingName, "stop" | keyof OutputFormatInput>;
 
-export const FIRST_SETTINGS: Settings = {
+export const DEFAULT_SETTINGS: PlaygroundSettings = {
   model: "",
   other: "",
   system: "",
@@ -31,7 +31,7 @@ export const FIRST_SETTINGS: Settings = {
   frequencyPenalty: "",
   seed: "",
   stop: "",
-  ...NO_FORMAT,
+  ...PLAIN_TEXT_FORMAT,
 };
 
 const STOPS_MAX = 4;
@@ -43,7 +43,7 @@ interface Rule {
   whole?: boolean;
 }
 
-const NUMBERS: Record<NumberName, Rule> = {
+const NUMBERS: Record<NumberSettingName, Rule> = {
   maxTokens: { field: "max_tokens", min: 1, max: 1_000_000, whole: true },
   temperature: { field: "temperature", min: 0, max: 2 },
   topP: { field: "top_p", min: 0, max: 1 },
@@ -52,16 +52,16 @@ const NUMBERS: Record<NumberName, Rule> = {
   seed: { field: "seed", min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER, whole: true },
 };
 
-export interface Parameters {
+export interface RequestParameters {
   /** The request's fields. Empty settings are not sent, so the model's defaults apply. */
   fields: Record<string, number | string[] | object>;
   problems: Partial<Record<SettingName, string>>;
 }
 
-export function readParameters(settings: Settings): Parameters {
-  const format = readFormat(settings);
-  const read: Parameters = { fields: {}, problems: { ...format.problems } };
-  for (const [name, rule] of Object.entries(NUMBERS) as [NumberName, Rule][]) {
+export function parseRequestParameters(settings: PlaygroundSettings): RequestParameters {
+  const format = parseOutputFormat(settings);
+  const read: RequestParameters = { fields: {}, problems: { ...format.problems } };
+  for (const [name, rule] of Object.entries(NUMBERS) as [NumberSettingName, Rule][]) {
     const text = settings[name].trim();
     if (text === "") continue;
     const value = Number(text);
@@ -82,17 +82,17 @@ function problemOf({ min, max, whole = false }: Rule): string {
 }
 
 /** The chosen models: one, or two to compare. */
-export const modelsOf = ({ model, other }: Settings): string[] =>
+export const chosenModelsOf = ({ model, other }: PlaygroundSettings): string[] =>
   other === "" || other === model ? [model] : [model, other];
 
 /** Reads stored settings, perhaps of an older version. Missing or invalid settings get their defaults. */
-export function readSettings(kept: unknown): Settings {
+export function readSettings(kept: unknown): PlaygroundSettings {
   const given = typeof kept === "object" && kept !== null ? (kept as Record<string, unknown>) : {};
-  const read = Object.entries(FIRST_SETTINGS).map(([name, first]) => {
+  const read = Object.entries(DEFAULT_SETTINGS).map(([name, first]) => {
     const value = Object.hasOwn(given, name) ? given[name] : undefined;
     return [name, typeof value === "string" ? value : first];
   });
-  const settings = Object.fromEntries(read) as Settings;
+  const settings = Object.fromEntries(read) as PlaygroundSettings;
   return ["text", "json_object", "json_schema"].includes(settings.format) ? settings : { ...settings, format: "text" };
 }
 
@@ -102,11 +102,11 @@ export interface Message {
 }
 
 /** The request's body except `stream`: settings, the conversation so far, and the new message. */
-export function requestBody(settings: Settings, said: Message[], draft: string) {
+export function requestBody(settings: PlaygroundSettings, said: Message[], draft: string) {
   const messages: Message[] = [
     ...(settings.system.trim() === "" ? [] : [{ role: "system" as const, content: settings.system }]),
     ...said,
     { role: "user", content: draft },
   ];
-  return { model: settings.model, messages, ...readParameters(settings).fields };
+  return { model: settings.model, messages, ...parseRequestParameters(settings).fields };
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Exchange, newAnswer } from "./answer.ts";
-import { FIRST_SETTINGS } from "./settings.ts";
+import { DEFAULT_SETTINGS } from "./settings.ts";
 import { type ChatState, restoreChat, STORED_CHARS_MAX, serializeChat } from "./stored-chat.ts";
 
 const ada = { person: "idn_ada", account: "acc_1" };
@@ -13,7 +13,7 @@ const exchange = (id: number, text: string): Exchange => ({
 const state = (exchanges: Exchange[]): ChatState => ({
   exchanges,
   draft: "and then",
-  settings: { ...FIRST_SETTINGS, system: "Be brief." },
+  settings: { ...DEFAULT_SETTINGS, system: "Be brief." },
   view: "text",
   dropped: 0,
 });

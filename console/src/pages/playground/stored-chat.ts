@@ -3,12 +3,12 @@
  * limit. Never sent anywhere. Pure.
  */
 import { type Answer, type Exchange, isOver, stopAnswer } from "./answer.ts";
-import { readSettings, type Settings } from "./settings.ts";
+import { type PlaygroundSettings, readSettings } from "./settings.ts";
 
 export interface ChatState {
   exchanges: Exchange[];
   draft: string;
-  settings: Settings;
+  settings: PlaygroundSettings;
   view: "markdown" | "text";
   /** The number of oldest exchanges that were dropped because of the size limit. */
   dropped: number;

@@ -1,7 +1,7 @@
 /** Requests a streamed chat completion from the public API with the playground's key. */
 import { eventParser } from "../../api/event-stream.ts";
 import { ApiFault, parseFault } from "../../api/fault.ts";
-import type { Chunk } from "./answer.ts";
+import type { StreamChunk } from "./answer.ts";
 
 interface Ask {
   apiKey: string;
@@ -9,7 +9,7 @@ interface Ask {
   signal: AbortSignal;
   /** Called when the API has accepted the request, which may cost something from then on. */
   onBegin: (requestId: string | undefined) => void;
-  onChunk: (chunk: Chunk) => void;
+  onChunk: (chunk: StreamChunk) => void;
 }
 
 /** An API error with the time at which a retry is allowed, in Unix milliseconds. */
@@ -41,7 +41,7 @@ export async function streamChat({ apiKey, body, signal, onBegin, onChunk }: Ask
   let failed = false;
   const take = eventParser(({ data }) => {
     if (data === "[DONE]") return;
-    const chunk = JSON.parse(data) as Chunk;
+    const chunk = JSON.parse(data) as StreamChunk;
     failed = chunk.error !== undefined;
     onChunk(chunk);
   });

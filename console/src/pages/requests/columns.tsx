@@ -11,9 +11,9 @@ import {
 } from "../../requests/request-columns.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Check, SlidersHorizontal } from "../../ui/icons.tsx";
-import { Menu, MenuItem, MenuLabel, MenuLine } from "../../ui/menu.tsx";
+import { Menu, MenuItem, MenuLabel, MenuSeparator } from "../../ui/menu.tsx";
 import type { Column } from "../../ui/table.tsx";
-import { Count, Span } from "../../ui/time.tsx";
+import { CountText, DurationText } from "../../ui/time.tsx";
 
 type RequestColumn = Column<RequestRecord>;
 
@@ -52,15 +52,15 @@ const COLUMNS: RequestColumn[] = [
     align: "right",
     cell: ({ usage }) => (
       <span className="whitespace-nowrap">
-        <Count of={usage.prompt_tokens} /> <span className="text-ink-soft">in</span>{" "}
-        <Count of={usage.completion_tokens} /> <span className="text-ink-soft">out</span>
+        <CountText of={usage.prompt_tokens} /> <span className="text-ink-soft">in</span>{" "}
+        <CountText of={usage.completion_tokens} /> <span className="text-ink-soft">out</span>
       </span>
     ),
   },
-  number("Attempts", ({ attempts }) => <Count of={attempts} />),
-  number("Queued", ({ queue_ms }) => <Span ms={queue_ms} />),
-  number("First token", ({ ttft_ms }) => <Span ms={ttft_ms} />),
-  number("Duration", ({ duration_ms }) => <Span ms={duration_ms} />, "lg"),
+  number("Attempts", ({ attempts }) => <CountText of={attempts} />),
+  number("Queued", ({ queue_ms }) => <DurationText ms={queue_ms} />),
+  number("First token", ({ ttft_ms }) => <DurationText ms={ttft_ms} />),
+  number("Duration", ({ duration_ms }) => <DurationText ms={duration_ms} />, "lg"),
   CHARGE_COLUMN,
 ];
 export const COLUMN_TITLES = COLUMNS.map(({ title }) => title);
@@ -71,7 +71,7 @@ const BY_DEFAULT = ["Model", "Key", "Outcome", "Tokens", "First token", "Duratio
 
 export const defaultColumns = (hasLabels: boolean): string[] => (hasLabels ? [...BY_DEFAULT, "Label"] : BY_DEFAULT);
 
-export const columnsOf = (titles: readonly string[]): RequestColumn[] => [
+export const chosenColumnsOf = (titles: readonly string[]): RequestColumn[] => [
   timeColumn("short"),
   ...COLUMNS.filter(({ title }) => titles.includes(title)),
 ];
@@ -114,7 +114,7 @@ export function ColumnsMenu({ chosen, onChoose }: Props) {
           </DropdownMenu.CheckboxItem>
         );
       })}
-      <MenuLine />
+      <MenuSeparator />
       <MenuItem onSelect={() => onChoose(undefined)}>Reset</MenuItem>
     </Menu>
   );

@@ -4,25 +4,30 @@
  */
 import { type KeyboardEvent, useId, useRef, useState } from "react";
 import {
+  type FilterTerm,
   type InvalidWord,
   type ParsedFilter,
   parseFilter,
   printFilter,
   printTerm,
-  type Term,
 } from "../../requests/filter-text.ts";
 import { requestIdOf } from "../../requests/request-id.ts";
 import { classes } from "../../ui/classes.ts";
 import { Search, X } from "../../ui/icons.tsx";
-import { applyCompletion, type Completion, completionsOf, type KnownValues } from "./completions.ts";
+import {
+  applyCompletion,
+  type FilterCompletion,
+  type KnownFilterValues,
+  suggestCompletions,
+} from "./filter-completions.ts";
 
 interface Props {
   read: ParsedFilter;
   /** The invalid parts of the filter in the URL. */
   wrong: InvalidWord[];
-  known: KnownValues;
+  known: KnownFilterValues;
   /** The display text of a filter term, such as a key's name instead of its ID. */
-  nameOf: (term: Term) => string;
+  nameOf: (term: FilterTerm) => string;
   onChange: (text: string) => void;
   onFound: (request: string) => void;
 }
@@ -34,7 +39,7 @@ export function FilterField({ read: { terms, wrong: unread }, wrong, known, name
   const [active, setActive] = useState(-1);
   const input = useRef<HTMLInputElement>(null);
   const id = useId();
-  const completions = open ? completionsOf(draft, known) : [];
+  const completions = open ? suggestCompletions(draft, known) : [];
   const problems = refused.length > 0 ? refused : wrong;
 
   const write = (text: string): void => {
@@ -54,7 +59,7 @@ export function FilterField({ read: { terms, wrong: unread }, wrong, known, name
       printFilter([...terms, ...more.filter((term) => !terms.some((one) => printTerm(one) === printTerm(term)))]),
     );
   };
-  const take = (completion: Completion): void => {
+  const take = (completion: FilterCompletion): void => {
     const text = applyCompletion(draft, completion);
     if (completion.isWhole) enter(text);
     else write(text);
@@ -62,7 +67,7 @@ export function FilterField({ read: { terms, wrong: unread }, wrong, known, name
   };
   const without = (place: number): void => onChange(printFilter(terms.toSpliced(place, 1)));
   const edit = (place: number): void => {
-    write(`${draft === "" ? "" : `${draft} `}${printTerm(terms[place] as Term)}`);
+    write(`${draft === "" ? "" : `${draft} `}${printTerm(terms[place] as FilterTerm)}`);
     without(place);
     input.current?.focus();
   };
@@ -148,8 +153,8 @@ function isWhole(draft: string): boolean {
 }
 
 interface ChipsProps {
-  terms: Term[];
-  nameOf: (term: Term) => string;
+  terms: FilterTerm[];
+  nameOf: (term: FilterTerm) => string;
   onEdit: (place: number) => void;
   onRemove: (place: number) => void;
 }
@@ -184,9 +189,9 @@ const Chips = ({ terms, nameOf, onEdit, onRemove }: ChipsProps) => (
 
 interface CompletionsProps {
   id: string;
-  completions: Completion[];
+  completions: FilterCompletion[];
   active: number;
-  onTake: (completion: Completion) => void;
+  onTake: (completion: FilterCompletion) => void;
 }
 
 const Completions = ({ id, completions, active, onTake }: CompletionsProps) => (

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseFilter } from "../../requests/filter-text.ts";
-import { needsKeys, queryParametersOf } from "./filter-terms.ts";
+import { needsKeyNames, queryParametersOf } from "./filter-terms.ts";
 
 const [WEB, WEB_TOO, JOBS] = ["a", "b", "c"].map((one) => `key_${one.repeat(26)}`);
 const KEYS = [
@@ -26,7 +26,7 @@ test("finds keys by name or ID, and playground keys by the name Playground", () 
   assert.deepEqual(ask("key:none").wrong, [{ word: "key:none", rule: "no key of this account has this name" }]);
   const { terms } = parseFilter("key:web outcome:ok");
   assert.deepEqual(queryParametersOf(terms, undefined), { filter: { outcome: "ok" }, wrong: [] });
-  assert.deepEqual([needsKeys(terms), needsKeys(parseFilter("key:playground model:a").terms)], [true, false]);
+  assert.deepEqual([needsKeyNames(terms), needsKeyNames(parseFilter("key:playground model:a").terms)], [true, false]);
 });
 
 test("converts comparisons to inclusive bounds in the API's units, and uses the tightest bound", () => {

@@ -1,14 +1,14 @@
 /** Converts filter terms to the API's query parameters. Pure. */
 import type { ApiKey, RequestFilter } from "../../api/types.ts";
-import { PLAYGROUND } from "../../keys/key-names.ts";
+import { PLAYGROUND_KEY_CHOICE } from "../../keys/key-names.ts";
 import { parseMicro } from "../../money.ts";
 import {
   type Comparison,
+  type FilterTerm,
   type InvalidWord,
   type MeasuredField,
   type NamedField,
   printTerm,
-  type Term,
 } from "../../requests/filter-text.ts";
 import { OUTCOME_NAMES } from "../../requests/outcome-names.ts";
 
@@ -19,14 +19,14 @@ const NAMES_MAX = 20;
 const PICO_PER_MICRO = 1_000_000n;
 const MS_PER_S = 1000;
 
-/** `keys`: undefined until loaded. Until then key names are omitted, and the request must wait (`needsKeys`). */
-export function queryParametersOf(terms: readonly Term[], keys: readonly Key[] | undefined): Asked {
+/** `keys`: undefined until loaded. Until then key names are omitted, and the request must wait (`needsKeyNames`). */
+export function queryParametersOf(terms: readonly FilterTerm[], keys: readonly Key[] | undefined): Asked {
   const wrong: InvalidWord[] = [];
   const filter: Record<string, string> = {};
   for (const field of ["model", "key", "outcome", "label"] as const) {
     for (const not of [false, true]) {
       const of = terms.filter((term) => term.field === field && term.not === not);
-      const refuse = (term: Term | undefined, rule: string): void => {
+      const refuse = (term: FilterTerm | undefined, rule: string): void => {
         if (term !== undefined) wrong.push({ word: printTerm(term), rule });
       };
       const values = of.flatMap((term) => {
@@ -51,8 +51,8 @@ export function queryParametersOf(terms: readonly Term[], keys: readonly Key[] |
   return { filter, wrong };
 }
 
-export const needsKeys = (terms: readonly Term[]): boolean =>
-  terms.some(({ field, value }) => field === "key" && !isKeyId(value) && value !== PLAYGROUND.value);
+export const needsKeyNames = (terms: readonly FilterTerm[]): boolean =>
+  terms.some(({ field, value }) => field === "key" && !isKeyId(value) && value !== PLAYGROUND_KEY_CHOICE.value);
 
 const isKeyId = (value: string): boolean => /^key_[0-9a-z]{26}$/.test(value);
 
@@ -63,7 +63,7 @@ function valuesOf(field: NamedField, value: string, keys: readonly Key[] | undef
   }
   if (field === "label") return value.length <= 64 ? [value] : "a label has at most 64 characters";
   if (field === "model") return value.includes(",") ? "name each model on its own" : [value];
-  if (value === PLAYGROUND.value || isKeyId(value)) return [value];
+  if (value === PLAYGROUND_KEY_CHOICE.value || isKeyId(value)) return [value];
   if (keys === undefined) return [];
   const ids = keys.filter(({ name }) => name === value).map(({ id }) => id);
   return ids.length === 0 ? "no key of this account has this name" : ids;

@@ -3,7 +3,7 @@
 import { useId, useState } from "react";
 import { requestIdOf } from "../../requests/request-id.ts";
 import { classes } from "../../ui/classes.ts";
-import { INPUT } from "../../ui/field.tsx";
+import { INPUT_CLASSES } from "../../ui/field.tsx";
 import { Search } from "../../ui/icons.tsx";
 
 export function FindRequest({ onFound }: { onFound: (request: string) => void }) {
@@ -34,7 +34,7 @@ export function FindRequest({ onFound }: { onFound: (request: string) => void })
         maxLength={200}
         aria-invalid={wrong || undefined}
         aria-describedby={wrong ? note : undefined}
-        className={classes(INPUT, "pl-9")}
+        className={classes(INPUT_CLASSES, "pl-9")}
         onChange={({ target }) => {
           setWrong(false);
           // A complete ID opens the request without Enter.

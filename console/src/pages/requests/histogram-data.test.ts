@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RequestHistogram } from "../../api/types.ts";
-import { barAt, barsOf, chosenSpan, edgesOf, lengthText, outcomeCounts, pathsOf } from "./histogram-data.ts";
+import {
+  bucketLengthText,
+  buildBars,
+  buildStackPaths,
+  findBarIndex,
+  outcomeCounts,
+  selectionEdgesOf,
+  spanOfSelection,
+} from "./histogram-data.ts";
 
 const HISTOGRAM: RequestHistogram = {
   object: "request_histogram",
@@ -16,7 +24,7 @@ const HISTOGRAM: RequestHistogram = {
 };
 
 test("has a bar for every bucket from the first to the last", () => {
-  const bars = barsOf(HISTOGRAM);
+  const bars = buildBars(HISTOGRAM);
   assert.deepEqual(
     bars.map(({ at, total }) => [at - HISTOGRAM.from, total]),
     [
@@ -28,12 +36,12 @@ test("has a bar for every bucket from the first to the last", () => {
     ],
   );
   assert.deepEqual(bars[1]?.of, { good: 3, neutral: 0, warn: 0, bad: 1 });
-  assert.deepEqual(barsOf({ ...HISTOGRAM, from: 1_000_050 })[0]?.at, 1_000_020, "the first bucket began before");
-  assert.equal(barsOf({ ...HISTOGRAM, data: [] }).length, 5);
+  assert.deepEqual(buildBars({ ...HISTOGRAM, from: 1_000_050 })[0]?.at, 1_000_020, "the first bucket began before");
+  assert.equal(buildBars({ ...HISTOGRAM, data: [] }).length, 5);
 });
 
 test("stacks bars and scales them to the highest one", () => {
-  const { good, bad, warn, neutral } = pathsOf(barsOf(HISTOGRAM));
+  const { good, bad, warn, neutral } = buildStackPaths(buildBars(HISTOGRAM));
   assert.equal(good, "M1.1,1V0.25h0.8V1Z");
   assert.equal(bad, "M1.1,0.25V0h0.8V0.25Z");
   assert.equal(warn, "M3.1,1V0.5h0.8V1Z");
@@ -41,11 +49,11 @@ test("stacks bars and scales them to the highest one", () => {
 });
 
 test("converts selected bars to a time span, in either direction and within the range", () => {
-  const bars = barsOf({ ...HISTOGRAM, from: 1_000_050 });
-  const span = chosenSpan({ ...HISTOGRAM, from: 1_000_050 }, bars, { anchor: 2, focus: 0 });
+  const bars = buildBars({ ...HISTOGRAM, from: 1_000_050 });
+  const span = spanOfSelection({ ...HISTOGRAM, from: 1_000_050 }, bars, { anchor: 2, focus: 0 });
   assert.deepEqual(span, { from: new Date(1_000_050_000).toISOString(), to: new Date(1_000_200_000).toISOString() });
-  assert.deepEqual(edgesOf({ anchor: 4, focus: 1 }), [1, 4]);
-  assert.deepEqual([barAt(-1, 5), barAt(0.5, 5), barAt(1, 5)], [0, 2, 4]);
+  assert.deepEqual(selectionEdgesOf({ anchor: 4, focus: 1 }), [1, 4]);
+  assert.deepEqual([findBarIndex(-1, 5), findBarIndex(0.5, 5), findBarIndex(1, 5)], [0, 2, 4]);
 });
 
 test("counts requests by outcome, most frequent first, and names the bucket's length", () => {
@@ -53,7 +61,7 @@ test("counts requests by outcome, most frequent first, and names the bucket's le
     outcomeCounts(HISTOGRAM).map(({ outcome }) => outcome),
     ["ok", "no_capacity", "upstream_failed"],
   );
-  assert.deepEqual([60, 900, 3600, 86_400, 604_800 * 4].map(lengthText), [
+  assert.deepEqual([60, 900, 3600, 86_400, 604_800 * 4].map(bucketLengthText), [
     "1 minute",
     "15 minutes",
     "1 hour",

@@ -5,10 +5,10 @@ import { outcomeMeaning } from "../../requests/outcome-names.ts";
 import type { Tone } from "../../ui/badge.tsx";
 
 /** The order of the stacked tones, from the bottom. */
-export const STACK = ["good", "neutral", "warn", "bad"] as const satisfies readonly Tone[];
-type Stacked = (typeof STACK)[number];
+export const STACK_ORDER = ["good", "neutral", "warn", "bad"] as const satisfies readonly Tone[];
+type Stacked = (typeof STACK_ORDER)[number];
 
-export interface Bar {
+export interface HistogramBar {
   /** The start of the bar, in Unix seconds. */
   at: number;
   total: number;
@@ -21,12 +21,12 @@ export interface BarSelection {
   focus: number;
 }
 
-export function barsOf({ from, to, bucket_s: length, data }: RequestHistogram): Bar[] {
+export function buildBars({ from, to, bucket_s: length, data }: RequestHistogram): HistogramBar[] {
   const first = data[0]?.at ?? from;
   // The API aligns buckets to a fixed moment, so the start of the range is derived from the first bucket.
   const start = first - Math.ceil((first - from) / length) * length;
   const count = Math.max(0, Math.ceil((to - start) / length));
-  const bars = Array.from({ length: count }, (_, i): Bar => {
+  const bars = Array.from({ length: count }, (_, i): HistogramBar => {
     return { at: start + i * length, total: 0, of: { good: 0, neutral: 0, warn: 0, bad: 0 } };
   });
   for (const { at, outcome, requests } of data) {
@@ -40,16 +40,16 @@ export function barsOf({ from, to, bucket_s: length, data }: RequestHistogram): 
 
 const toneOf = (outcome: string): Stacked => {
   const { tone } = outcomeMeaning(outcome);
-  return STACK.find((one) => one === tone) ?? "neutral";
+  return STACK_ORDER.find((one) => one === tone) ?? "neutral";
 };
 
 /** One SVG path per tone, in coordinates where each bar is 1 wide and the highest is 1 high. */
-export function pathsOf(bars: readonly Bar[]): Record<Stacked, string> {
+export function buildStackPaths(bars: readonly HistogramBar[]): Record<Stacked, string> {
   const most = Math.max(1, ...bars.map(({ total }) => total));
   const paths: Record<Stacked, string> = { good: "", neutral: "", warn: "", bad: "" };
   for (const [i, { of }] of bars.entries()) {
     let below = 0;
-    for (const tone of STACK) {
+    for (const tone of STACK_ORDER) {
       if (of[tone] === 0) continue;
       const [bottom, top] = [1 - below / most, 1 - (below + of[tone]) / most];
       paths[tone] += `M${tidy(i + 0.1)},${tidy(bottom)}V${tidy(top)}h0.8V${tidy(bottom)}Z`;
@@ -69,21 +69,21 @@ export function outcomeCounts({ data }: RequestHistogram): { outcome: string; re
 }
 
 /** The index of the bar at this position, given as a fraction of the width. */
-export const barAt = (share: number, count: number): number =>
+export const findBarIndex = (share: number, count: number): number =>
   Math.min(count - 1, Math.max(0, Math.floor(share * count)));
 
-export const edgesOf = ({ anchor, focus }: BarSelection): [number, number] => [
+export const selectionEdgesOf = ({ anchor, focus }: BarSelection): [number, number] => [
   Math.min(anchor, focus),
   Math.max(anchor, focus),
 ];
 
 /** The time span of the selected bars, for the URL. */
-export function chosenSpan(
+export function spanOfSelection(
   histogram: RequestHistogram,
-  bars: readonly Bar[],
+  bars: readonly HistogramBar[],
   choice: BarSelection,
 ): { from: string; to: string } {
-  const [first, last] = edgesOf(choice);
+  const [first, last] = selectionEdgesOf(choice);
   const start = Math.max(histogram.from, bars[first]?.at ?? histogram.from);
   const end = (bars[last]?.at ?? histogram.to) + histogram.bucket_s;
   return { from: new Date(start * 1000).toISOString(), to: new Date(end * 1000).toISOString() };
@@ -105,7 +105,7 @@ const UNITS = [
 ] as const;
 
 /** For example "5 minutes", "1 day". */
-export function lengthText(bucketS: number): string {
+export function bucketLengthText(bucketS: number): string {
   const [size, unit] = UNITS.find(([size]) => bucketS % size === 0) ?? [60, "minute"];
   const count = Math.round(bucketS / size);
   return `${count} ${unit}${count === 1 ? "" : "s"}`;

@@ -11,19 +11,19 @@ import { countText, ownTimeZone } from "../../locale.ts";
 import { outcomeMeaning } from "../../requests/outcome-names.ts";
 import { Button } from "../../ui/button.tsx";
 import { classes } from "../../ui/classes.ts";
-import { Skeleton } from "../../ui/states.tsx";
+import { Skeleton } from "../../ui/loading-states.tsx";
 import {
-  type Bar,
   type BarSelection,
-  barAt,
-  barsOf,
+  bucketLengthText,
   bucketMomentText,
-  chosenSpan,
-  edgesOf,
-  lengthText,
+  buildBars,
+  buildStackPaths,
+  findBarIndex,
+  type HistogramBar,
   outcomeCounts,
-  pathsOf,
-  STACK,
+  STACK_ORDER,
+  selectionEdgesOf,
+  spanOfSelection,
 } from "./histogram-data.ts";
 
 const FILLS = { good: "fill-chart-1", neutral: "fill-chart-7", warn: "fill-chart-3", bad: "fill-chart-6" };
@@ -56,12 +56,12 @@ export function Histogram({ filter, enabled, onNarrow, onOutcome }: Props) {
 type DrawnProps = Pick<Props, "onNarrow" | "onOutcome"> & { histogram: RequestHistogram };
 
 function Drawn({ histogram, onNarrow, onOutcome }: DrawnProps) {
-  const bars = barsOf(histogram);
+  const bars = buildBars(histogram);
   const [choice, setChoice] = useState<BarSelection>();
   const [pointed, setPointed] = useState<number>();
   const narrow = (chosen: BarSelection): void => {
     setChoice(undefined);
-    onNarrow(chosenSpan(histogram, bars, chosen));
+    onNarrow(spanOfSelection(histogram, bars, chosen));
   };
   const { bucket_s: bucketS } = histogram;
   const total = bars.reduce((sum, one) => sum + one.total, 0);
@@ -75,7 +75,7 @@ function Drawn({ histogram, onNarrow, onOutcome }: DrawnProps) {
             <span>{bucketMomentText(bars[0]?.at ?? histogram.from, bucketS)}</span>
             <span className="truncate text-center" role="presentation">
               {pointed === undefined || bars[pointed] === undefined
-                ? `${lengthText(bucketS)} a bar, ${bucketS >= 86_400 ? "UTC" : ownTimeZone()}`
+                ? `${bucketLengthText(bucketS)} a bar, ${bucketS >= 86_400 ? "UTC" : ownTimeZone()}`
                 : `${bucketMomentText(bars[pointed].at, bucketS)}: ${countText(bars[pointed].total)}`}
             </span>
             <span>{histogram.to > Date.now() / 1000 - bucketS ? "now" : bucketMomentText(histogram.to, bucketS)}</span>
@@ -90,7 +90,7 @@ function Drawn({ histogram, onNarrow, onOutcome }: DrawnProps) {
 }
 
 interface PlotProps {
-  bars: Bar[];
+  bars: HistogramBar[];
   choice: BarSelection | undefined;
   total: number;
   onChoose: (choice: BarSelection | undefined) => void;
@@ -99,13 +99,13 @@ interface PlotProps {
 }
 
 function Plot({ bars, choice, total, onChoose, onDone, onPoint }: PlotProps) {
-  const paths = pathsOf(bars);
+  const paths = buildStackPaths(bars);
   const [dragging, setDragging] = useState(false);
   const barOf = ({ currentTarget, clientX }: PointerEvent): number => {
     const { left, width } = currentTarget.getBoundingClientRect();
-    return barAt((clientX - left) / width, bars.length);
+    return findBarIndex((clientX - left) / width, bars.length);
   };
-  const [first, last] = choice === undefined ? [0, -1] : edgesOf(choice);
+  const [first, last] = choice === undefined ? [0, -1] : selectionEdgesOf(choice);
   return (
     <svg
       role="img"
@@ -135,7 +135,7 @@ function Plot({ bars, choice, total, onChoose, onDone, onPoint }: PlotProps) {
     >
       <rect width={Math.max(1, bars.length)} height="1" className="fill-sunken/50" />
       {last >= first && <rect x={first} width={last - first + 1} height="1" className="fill-accent-soft" />}
-      {STACK.map((tone) => (
+      {STACK_ORDER.map((tone) => (
         <path key={tone} d={paths[tone]} className={FILLS[tone]} />
       ))}
     </svg>
@@ -150,7 +150,7 @@ const SLIDER =
 /** Two sliders for the ends of the selection. Arrow keys move an end by one bar, Enter applies the selection. */
 function Ends({ bars, choice, bucketS, onChoose, onDone }: EndsProps) {
   if (bars.length < 2) return <div className="h-4" />;
-  const [first, last] = choice === undefined ? [0, bars.length - 1] : edgesOf(choice);
+  const [first, last] = choice === undefined ? [0, bars.length - 1] : selectionEdgesOf(choice);
   const slider = (label: string, value: number, move: (to: number) => BarSelection) => (
     <input
       type="range"
@@ -183,7 +183,7 @@ interface ChosenProps extends Pick<PlotProps, "bars" | "onDone"> {
 }
 
 function Chosen({ bars, choice, bucketS, onDone, onCancel }: ChosenProps) {
-  const [first, last] = edgesOf(choice);
+  const [first, last] = selectionEdgesOf(choice);
   const total = bars.slice(first, last + 1).reduce((sum, one) => sum + one.total, 0);
   return (
     <>

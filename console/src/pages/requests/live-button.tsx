@@ -3,7 +3,7 @@ import { useIsStreamOpen } from "../../data/live.ts";
 import { Button } from "../../ui/button.tsx";
 import { classes } from "../../ui/classes.ts";
 import { Pause, Play } from "../../ui/icons.tsx";
-import type { RequestsView } from "./search.ts";
+import type { RequestsView } from "./requests-search.ts";
 
 interface Props {
   view: RequestsView;

@@ -6,13 +6,13 @@ import type { RequestRecord } from "../../api/types.ts";
 import { requestQuery } from "../../data/requests.ts";
 import { Outcome } from "../../requests/outcome.tsx";
 import { outcomeMeaning } from "../../requests/outcome-names.ts";
-import { Command } from "../../ui/command.tsx";
 import { DrawerSection, Fact, Facts, IdLine } from "../../ui/drawer.tsx";
+import { LoadedQuery } from "../../ui/loading-states.tsx";
 import { Money } from "../../ui/money.tsx";
 import { SaveButton } from "../../ui/save-button.tsx";
-import { Loaded } from "../../ui/states.tsx";
-import { Count, Time } from "../../ui/time.tsx";
-import { Timeline } from "./timeline.tsx";
+import { ShellCommand } from "../../ui/shell-command.tsx";
+import { CountText, Time } from "../../ui/time.tsx";
+import { RequestTimeline } from "./request-timeline.tsx";
 
 const ENDPOINTS: Record<RequestRecord["endpoint"], string> = {
   chat: "/v1/chat/completions",
@@ -24,13 +24,13 @@ const ENDPOINTS: Record<RequestRecord["endpoint"], string> = {
 export function RequestContent({ id }: { id: string | undefined }) {
   const request = useQuery({ ...requestQuery(id ?? ""), enabled: id !== undefined });
   return (
-    <Loaded query={request}>
+    <LoadedQuery query={request}>
       {(record) => (
         <RequestDetails request={record}>
           <Receipt id={record.id} />
         </RequestDetails>
       )}
-    </Loaded>
+    </LoadedQuery>
   );
 }
 
@@ -47,7 +47,7 @@ export function RequestDetails({ request, children }: { request: RequestRecord; 
         </p>
       </div>
       <DrawerSection title="Timeline">
-        <Timeline request={request} />
+        <RequestTimeline request={request} />
       </DrawerSection>
       <DrawerSection title="Cost">
         <Cost request={request} />
@@ -55,14 +55,14 @@ export function RequestDetails({ request, children }: { request: RequestRecord; 
       <DrawerSection title="Tokens">
         <Facts>
           <Fact name="Prompt">
-            <Count of={usage.prompt_tokens} />
+            <CountText of={usage.prompt_tokens} />
           </Fact>
           <Fact name="Output">
-            <Count of={usage.completion_tokens} />
+            <CountText of={usage.completion_tokens} />
             {usage.reasoning_tokens > 0 && (
               <span className="text-ink-soft">
                 {" "}
-                including reasoning: <Count of={usage.reasoning_tokens} />
+                including reasoning: <CountText of={usage.reasoning_tokens} />
               </span>
             )}
           </Fact>
@@ -85,12 +85,12 @@ export function RequestDetails({ request, children }: { request: RequestRecord; 
           </Fact>
           {request.count > 1 && (
             <Fact name="Requests">
-              <Count of={request.count} />
+              <CountText of={request.count} />
               <span className="text-ink-soft"> identical, stored as one record</span>
             </Fact>
           )}
           <Fact name="Attempts">
-            <Count of={request.attempts} />
+            <CountText of={request.attempts} />
           </Fact>
           <Fact name="Client">{request.client === "" ? "–" : request.client}</Fact>
           <Fact name="Finished">
@@ -144,7 +144,7 @@ function Receipt({ id }: { id: string }) {
     <DrawerSection title="Receipt">
       <div className="flex flex-col items-start gap-3">
         <p className="text-ink-soft">Signed by the platform. Verify it with the published keys:</p>
-        <Command
+        <ShellCommand
           text={`tollgate receipt verify ${file} --keys ${location.origin}/.well-known/tollgate-receipts`}
           label="the verify command"
         />

@@ -4,12 +4,19 @@
 import type { ReactNode } from "react";
 import type { RequestSort } from "../../api/types.ts";
 import { momentText } from "../../locale.ts";
-import { RANGE_WORDS } from "../../time-range.ts";
+import { RANGE_TEXTS } from "../../time-range.ts";
 import { Button } from "../../ui/button.tsx";
 import { DateField, SelectField } from "../../ui/field.tsx";
 import { X } from "../../ui/icons.tsx";
-import { Segmented } from "../../ui/segmented.tsx";
-import { isDay, isFiltered, REQUEST_RANGES, type RequestsView, withoutSpan, withSpan } from "./search.ts";
+import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
+import {
+  isDay,
+  isFiltered,
+  limitViewToSpan,
+  REQUEST_RANGES,
+  type RequestsView,
+  removeSpanFromView,
+} from "./requests-search.ts";
 
 interface Props {
   view: RequestsView;
@@ -32,28 +39,28 @@ export function RequestFilters({ view, onChange, field, children }: Props) {
   const custom = view.from !== undefined || view.to !== undefined;
   const setDay = (name: "from" | "to", day: string): void => {
     const { [name]: _before, range: _range, ...rest } = view;
-    onChange(withSpan(day === "" ? rest : { ...rest, [name]: day }));
+    onChange(limitViewToSpan(day === "" ? rest : { ...rest, [name]: day }));
   };
   const setRange = (value: string): void => {
     const { from: _from, to: _to, range: _range, ...rest } = view;
     const range = REQUEST_RANGES.find((one) => one === value);
-    onChange(range === undefined ? withoutSpan(view) : { ...rest, range });
+    onChange(range === undefined ? removeSpanFromView(view) : { ...rest, range });
   };
   const setSort = (value: string): void => {
     const { sort: _sort, ...rest } = view;
     const sort = SORTS.find((one) => one.value === value)?.value ?? "newest";
-    onChange(sort === "newest" ? rest : withSpan({ ...rest, sort }));
+    onChange(sort === "newest" ? rest : limitViewToSpan({ ...rest, sort }));
   };
   return (
     <search className="flex flex-col gap-2 border-b border-line px-4 py-3 sm:px-5">
       <div className="flex flex-wrap items-start gap-2">
         {field}
-        <Segmented
+        <SegmentedChoice
           label="Time range"
           value={custom ? "custom" : (view.range ?? "all")}
           options={[
             { value: "all", label: "All", title: "all time" },
-            ...REQUEST_RANGES.map((value) => ({ value, label: value, title: RANGE_WORDS[value] })),
+            ...REQUEST_RANGES.map((value) => ({ value, label: value, title: RANGE_TEXTS[value] })),
             ...(custom ? [{ value: "custom", label: "Custom", title: "the days or times below" }] : []),
           ]}
           onChange={setRange}

@@ -7,7 +7,7 @@ import { RequestContent } from "./request-drawer.tsx";
 
 const WIDE = "(min-width: 80rem)";
 
-export function useWide(): boolean {
+export function useIsWideScreen(): boolean {
   return useSyncExternalStore(
     (changed) => {
       const media = matchMedia(WIDE);

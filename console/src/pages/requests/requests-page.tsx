@@ -14,26 +14,26 @@ import { termText } from "../../requests/filter-text.ts";
 import { RefusedCalls } from "../../requests/refused-calls.tsx";
 import { UnfundedNotice } from "../../requests/unfunded-notice.tsx";
 import { asDate, utcDay } from "../../time.ts";
-import { RANGE_WORDS } from "../../time-range.ts";
+import { RANGE_TEXTS } from "../../time-range.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card, PageHeader } from "../../ui/card.tsx";
 import { Activity, RefreshCw } from "../../ui/icons.tsx";
 import { LoadMore } from "../../ui/load-more.tsx";
+import { EmptyState } from "../../ui/loading-states.tsx";
+import { PageSections } from "../../ui/page-sections.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import { SaveButton } from "../../ui/save-button.tsx";
-import { Sections } from "../../ui/sections.tsx";
-import { Empty } from "../../ui/states.tsx";
-import { Time, useFiveMinutes } from "../../ui/time.tsx";
+import { Time, useFiveMinuteStart } from "../../ui/time.tsx";
 import { toastError } from "../../ui/toast.tsx";
-import { COLUMN_TITLES, ColumnsMenu, columnsOf, defaultColumns } from "./columns.tsx";
+import { COLUMN_TITLES, ColumnsMenu, chosenColumnsOf, defaultColumns } from "./columns.tsx";
 import { FilterField } from "./filter-field.tsx";
 import { Histogram } from "./histogram.tsx";
 import { LiveButton } from "./live-button.tsx";
 import { RequestFilters } from "./request-filters.tsx";
-import { RequestPane, useWide } from "./request-pane.tsx";
+import { RequestPane, useIsWideScreen } from "./request-pane.tsx";
+import { RequestTotals } from "./request-totals.tsx";
+import { isFiltered, limitViewToSpan, type RequestsView, startOfRange, viewOfSearch } from "./requests-search.ts";
 import { readColumns, writeColumns } from "./saved-views.ts";
-import { isFiltered, type RequestsView, startOfRange, viewOf, withSpan } from "./search.ts";
-import { Totals } from "./totals.tsx";
 import { useRequestQueries } from "./use-request-queries.ts";
 import { ViewsMenu } from "./views-menu.tsx";
 
@@ -41,9 +41,9 @@ export function RequestsPage() {
   const search = useSearch({ from: "/app/requests" });
   const navigate = useNavigate({ from: "/requests" });
   const person = useMe().identity.id;
-  const view = viewOf(search);
+  const view = viewOfSearch(search);
   const viewed = JSON.stringify(view);
-  const fiveMinutes = useFiveMinutes();
+  const fiveMinutes = useFiveMinuteStart();
   const [paused, setPaused] = useState<{ viewed: string; now: Date }>();
   // Live updates are paused only for the view in which the user paused them. Changing the view resumes them.
   const isPaused = paused?.viewed === viewed;
@@ -53,7 +53,7 @@ export function RequestsPage() {
   const requests = useInfiniteQuery({ ...requestsQuery(filter, view.sort ?? "newest"), ...asked });
   const [kept, setKept] = useState(() => readColumns(store, person, COLUMN_TITLES));
   const columns = kept ?? defaultColumns(known.labels.length > 0);
-  const wide = useWide();
+  const wide = useIsWideScreen();
   const filtered = isFiltered(view);
   const week = startOfRange("7d", now.getTime()).toISOString();
   const recently = view.from === undefined && view.to === undefined ? (view.range ?? "30d") : "30d";
@@ -62,7 +62,7 @@ export function RequestsPage() {
     void navigate({ search: { ...view, ...(request !== undefined && { request }) } });
   const withText = (q: string): void => {
     const { q: _before, ...rest } = view;
-    change(q === "" ? rest : withSpan({ ...rest, q }), false);
+    change(q === "" ? rest : limitViewToSpan({ ...rest, q }), false);
   };
   const chooseColumns = (titles: string[] | undefined): void => {
     setKept(titles);
@@ -80,13 +80,13 @@ export function RequestsPage() {
         about="Every request that reached a node or was rate-limited. Prompts and answers are never stored."
         actions={<SaveButton save={() => exportCsv(filter)}>Export CSV</SaveButton>}
       />
-      <Sections>
+      <PageSections>
         <UnfundedNotice
           from={startOfRange(recently, now.getTime()).toISOString()}
-          words={RANGE_WORDS[recently]}
+          words={RANGE_TEXTS[recently]}
           refusedFrom={week}
         />
-        <RefusedCalls from={week} words={RANGE_WORDS["7d"]} />
+        <RefusedCalls from={week} words={RANGE_TEXTS["7d"]} />
         <div className="flex items-start gap-4">
           <Card flush className="min-w-0 flex-1">
             <RequestFilters
@@ -123,11 +123,11 @@ export function RequestsPage() {
                   }}
                   onOutcome={(outcome) => withText(`${view.q ?? ""} ${termText("outcome", outcome)}`.trim())}
                 />
-                <Totals filter={filter} {...asked} />
+                <RequestTotals filter={filter} {...asked} />
                 <PagedTable
                   query={requests}
                   label="Requests"
-                  columns={columnsOf(columns)}
+                  columns={chosenColumnsOf(columns)}
                   keyOf={({ id }) => id}
                   onOpen={({ id }) => open(id)}
                   isOpen={({ id }) => id === search.request}
@@ -160,7 +160,7 @@ export function RequestsPage() {
           </Card>
           <RequestPane id={search.request} ids={ids} wide={wide} onOpen={open} />
         </div>
-      </Sections>
+      </PageSections>
     </>
   );
 }
@@ -178,31 +178,31 @@ function SearchedTo({ at }: { at: number | undefined }) {
 }
 
 const WrongFilter = ({ onClear }: { onClear: () => void }) => (
-  <Empty
+  <EmptyState
     icon={<Activity aria-hidden />}
     title="This filter cannot be used"
     action={<Button onClick={onClear}>Clear filters</Button>}
   >
     Correct the marked fields above to see the requests.
-  </Empty>
+  </EmptyState>
 );
 
 function NoRequests({ filtered, onClear }: { filtered: boolean; onClear: () => void }) {
   if (!filtered) {
     return (
-      <Empty icon={<Activity aria-hidden />} title="No requests yet">
+      <EmptyState icon={<Activity aria-hidden />} title="No requests yet">
         Requests made with your API keys appear here.
-      </Empty>
+      </EmptyState>
     );
   }
   return (
-    <Empty
+    <EmptyState
       icon={<Activity aria-hidden />}
       title="No matching requests"
       action={<Button onClick={onClear}>Clear filters</Button>}
     >
       No requests match these filters.
-    </Empty>
+    </EmptyState>
   );
 }
 

@@ -3,15 +3,21 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import type { RequestFilter } from "../../api/types.ts";
 import { keysQuery } from "../../data/keys.ts";
-import { ratesQuery } from "../../data/models.ts";
 import { usageQuery } from "../../data/money.ts";
-import { keyName, PLAYGROUND } from "../../keys/key-names.ts";
-import { type InvalidWord, type ParsedFilter, parseFilter, printTerm, type Term } from "../../requests/filter-text.ts";
-import { useToday } from "../../ui/time.tsx";
+import { ratesQuery } from "../../data/rates.ts";
+import { keyName, PLAYGROUND_KEY_CHOICE } from "../../keys/key-names.ts";
+import {
+  type FilterTerm,
+  type InvalidWord,
+  type ParsedFilter,
+  parseFilter,
+  printTerm,
+} from "../../requests/filter-text.ts";
+import { useUtcDayStart } from "../../ui/time.tsx";
 import { daysBefore } from "../../utc.ts";
-import type { KnownValues } from "./completions.ts";
-import { needsKeys, queryParametersOf } from "./filter-terms.ts";
-import { type RequestsView, spanOfView } from "./search.ts";
+import type { KnownFilterValues } from "./filter-completions.ts";
+import { needsKeyNames, queryParametersOf } from "./filter-terms.ts";
+import { type RequestsView, spanOfView } from "./requests-search.ts";
 
 /** Suggests labels of requests in this many last days. */
 const LABEL_DAYS = 90;
@@ -22,8 +28,8 @@ interface Asked {
   /** Whether the API can be called: the filter is valid, and any keys that it names are loaded. */
   isReady: boolean;
   filter: RequestFilter;
-  known: KnownValues;
-  nameOf: (term: Term) => string;
+  known: KnownFilterValues;
+  nameOf: (term: FilterTerm) => string;
 }
 
 export function useRequestQueries(view: RequestsView, now: Date): Asked {
@@ -35,7 +41,7 @@ export function useRequestQueries(view: RequestsView, now: Date): Asked {
   const asked = useMemo(() => {
     const read = parseFilter(q);
     const { filter, wrong } = queryParametersOf(read.terms, keys);
-    const isReady = read.wrong.length + wrong.length === 0 && (keys !== undefined || !needsKeys(read.terms));
+    const isReady = read.wrong.length + wrong.length === 0 && (keys !== undefined || !needsKeyNames(read.terms));
     return { read, wrong: [...read.wrong, ...wrong], filter, isReady };
   }, [q, keys]);
   const filter = useMemo(
@@ -50,7 +56,7 @@ export function useRequestQueries(view: RequestsView, now: Date): Asked {
     filter,
     known: {
       models: (rates?.data ?? []).map(({ sku_id }) => sku_id),
-      keys: [...(keys ?? []).map(({ name }) => name), PLAYGROUND.value],
+      keys: [...(keys ?? []).map(({ name }) => name), PLAYGROUND_KEY_CHOICE.value],
       labels,
     },
     nameOf: (term) =>
@@ -62,7 +68,7 @@ export function useRequestQueries(view: RequestsView, now: Date): Asked {
 
 /** Labels for suggestions, most expensive first. */
 function useLabels(): string[] {
-  const today = useToday();
+  const today = useUtcDayStart();
   const from = daysBefore(today, LABEL_DAYS).toISOString();
   const { data } = useQuery(usageQuery({ by: "label", from }));
   return useMemo(() => (data?.data ?? []).flatMap(({ label }) => (typeof label === "string" ? [label] : [])), [data]);

@@ -3,12 +3,12 @@ import { useState } from "react";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { Dialog, FormActions } from "../../ui/dialog.tsx";
 import { TextField } from "../../ui/field.tsx";
-import { Form, textOf } from "../../ui/form.tsx";
+import { Form, readTextField } from "../../ui/form.tsx";
 import { Eye, Trash2 } from "../../ui/icons.tsx";
-import { Menu, MenuItem, MenuLabel, MenuLine } from "../../ui/menu.tsx";
+import { Menu, MenuItem, MenuLabel, MenuSeparator } from "../../ui/menu.tsx";
 import { toast, toastError } from "../../ui/toast.tsx";
+import type { RequestsView } from "./requests-search.ts";
 import { deleteView, readViews, saveView, VIEW_NAME_CHARS_MAX } from "./saved-views.ts";
-import type { RequestsView } from "./search.ts";
 
 interface Props {
   person: string;
@@ -27,7 +27,7 @@ export function ViewsMenu({ person, view, onChoose }: Props) {
     setError(undefined);
   };
   const save = (fields: FormData): void => {
-    const name = textOf(fields, "name").trim();
+    const name = readTextField(fields, "name").trim();
     try {
       setViews(saveView(store, person, { name, view }));
       close();
@@ -59,7 +59,7 @@ export function ViewsMenu({ person, view, onChoose }: Props) {
             <span className="max-w-60 truncate">{name}</span>
           </MenuItem>
         ))}
-        <MenuLine />
+        <MenuSeparator />
         <MenuItem onSelect={() => setOpen("save")}>Save this view…</MenuItem>
         {views.length > 0 && <MenuItem onSelect={() => setOpen("delete")}>Delete views…</MenuItem>}
       </Menu>

@@ -3,7 +3,7 @@ import type { UseMutationResult } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { FormActions } from "../../ui/dialog.tsx";
 import { errorOfField, TextField } from "../../ui/field.tsx";
-import { Form, textOf } from "../../ui/form.tsx";
+import { Form, readTextField } from "../../ui/form.tsx";
 
 interface Props<Data> {
   mutation: UseMutationResult<Data, Error, { typed: string; code: string }>;
@@ -23,7 +23,7 @@ export function ConfirmDeletion<Data>(props: Props<Data>) {
   const { mutation, expected, field, twoFactor, blocked = false, action, onCancel, onDone, children } = props;
   const [typed, setTyped] = useState("");
   const submit = (fields: FormData): void =>
-    mutation.mutate({ typed, code: textOf(fields, "code") }, { onSuccess: onDone });
+    mutation.mutate({ typed, code: readTextField(fields, "code") }, { onSuccess: onDone });
   return (
     <Form onSubmit={submit} error={mutation.error} fields={[field, "code"]}>
       {children}

@@ -5,9 +5,9 @@ import type { Account } from "../../api/types.ts";
 import { deletionQuery, useDeleteAccount } from "../../data/deletion.ts";
 import { exactDollars, parseMicro } from "../../money.ts";
 import { Dialog } from "../../ui/dialog.tsx";
+import { LoadedQuery } from "../../ui/loading-states.tsx";
 import { Notice } from "../../ui/notice.tsx";
-import { Loaded } from "../../ui/states.tsx";
-import { count } from "../../ui/time.tsx";
+import { formatCount } from "../../ui/time.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { ConfirmDeletion } from "./confirm-deletion.tsx";
 
@@ -34,7 +34,7 @@ export function DeleteAccountDialog({ account: { id, name, kind }, twoFactor, on
       title={`Delete ${name}?`}
       about="This cannot be undone. Export the account first."
     >
-      <Loaded query={plan}>
+      <LoadedQuery query={plan}>
         {({ given_up_micro, keys, nodes, people, blockers }) => (
           <ConfirmDeletion
             mutation={remove}
@@ -66,7 +66,7 @@ export function DeleteAccountDialog({ account: { id, name, kind }, twoFactor, on
             </ul>
           </ConfirmDeletion>
         )}
-      </Loaded>
+      </LoadedQuery>
     </Dialog>
   );
 }
@@ -79,4 +79,4 @@ function givenUp(kind: Account["kind"], amount: bigint): string {
   return `You give up ${exactDollars(amount)} of ${what}. ${how}`;
 }
 
-const many = (size: number, one: string, more = `${one}s`): string => `${count(size)} ${size === 1 ? one : more}`;
+const many = (size: number, one: string, more = `${one}s`): string => `${formatCount(size)} ${size === 1 ? one : more}`;

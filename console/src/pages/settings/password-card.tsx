@@ -4,7 +4,7 @@ import { useChangePassword } from "../../data/security.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { errorOfField, NewPasswordField, PasswordField } from "../../ui/field.tsx";
-import { Form, textOf } from "../../ui/form.tsx";
+import { Form, readTextField } from "../../ui/form.tsx";
 import { toast } from "../../ui/toast.tsx";
 
 export function PasswordCard() {
@@ -12,7 +12,7 @@ export function PasswordCard() {
   const box = useRef<HTMLDivElement>(null);
   const submit = (fields: FormData): void =>
     change.mutate(
-      { password: textOf(fields, "password"), new_password: textOf(fields, "new_password") },
+      { password: readTextField(fields, "password"), new_password: readTextField(fields, "new_password") },
       {
         onSuccess: () => {
           box.current?.querySelector("form")?.reset();

@@ -5,7 +5,7 @@ import { sessionsQuery, useEndOtherSessions, useEndSession } from "../../data/se
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
-import { Loaded } from "../../ui/states.tsx";
+import { LoadedQuery } from "../../ui/loading-states.tsx";
 import { Time } from "../../ui/time.tsx";
 import { toast, toastError } from "../../ui/toast.tsx";
 import { browserName } from "./browser-name.ts";
@@ -35,7 +35,7 @@ export function SessionsCard() {
         )
       }
     >
-      <Loaded query={sessions}>
+      <LoadedQuery query={sessions}>
         {({ data }) => (
           <ul className="border-t border-line">
             {data.map((session) => (
@@ -43,7 +43,7 @@ export function SessionsCard() {
             ))}
           </ul>
         )}
-      </Loaded>
+      </LoadedQuery>
     </Card>
   );
 }

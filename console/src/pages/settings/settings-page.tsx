@@ -3,10 +3,10 @@ import { useMe } from "../../data/session.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Card, PageHeader } from "../../ui/card.tsx";
 import { Fact, Facts } from "../../ui/drawer.tsx";
-import { Sections } from "../../ui/sections.tsx";
+import { PageSections } from "../../ui/page-sections.tsx";
 import { AccountNames } from "./account-names.tsx";
-import { FormatsCard } from "./formats-card.tsx";
-import { LeavingCard } from "./leaving-card.tsx";
+import { ExportAndDeleteCard } from "./export-and-delete-card.tsx";
+import { LocaleCard } from "./locale-card.tsx";
 import { PasswordCard } from "./password-card.tsx";
 import { SessionsCard } from "./sessions-card.tsx";
 import { TwoFactorCard } from "./two-factor-card.tsx";
@@ -17,7 +17,7 @@ export function SettingsPage() {
   return (
     <div className="max-w-3xl">
       <PageHeader title="Settings" />
-      <Sections>
+      <PageSections>
         <Card title="Profile">
           <Facts>
             <Fact name="Name">{identity.name}</Fact>
@@ -37,12 +37,12 @@ export function SettingsPage() {
           </Facts>
         </Card>
         {accounts.length > 0 && <AccountNames accounts={accounts} />}
-        <FormatsCard of={identity} />
+        <LocaleCard of={identity} />
         <PasswordCard />
         <TwoFactorCard on={identity.two_factor} />
         <SessionsCard />
-        <LeavingCard me={me} />
-      </Sections>
+        <ExportAndDeleteCard me={me} />
+      </PageSections>
     </div>
   );
 }

@@ -1,6 +1,6 @@
 /** Turns two-factor authentication on or off, and creates new backup codes. Each action requires the password. */
 import { useState } from "react";
-import { useEndTwoFactor, useNewBackupCodes } from "../../data/security.ts";
+import { useDisableTwoFactor, useNewBackupCodes } from "../../data/security.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
@@ -58,7 +58,7 @@ function NewCodes({ onClose }: { onClose: () => void }) {
 }
 
 function TurnOff({ onClose }: { onClose: () => void }) {
-  const end = useEndTwoFactor();
+  const end = useDisableTwoFactor();
   return (
     <Dialog
       open

@@ -4,7 +4,7 @@ import { Button } from "../../ui/button.tsx";
 import { CodeBlock } from "../../ui/code.tsx";
 import { DialogActions, FormActions } from "../../ui/dialog.tsx";
 import { errorOfField, PasswordField } from "../../ui/field.tsx";
-import { Form, textOf } from "../../ui/form.tsx";
+import { Form, readTextField } from "../../ui/form.tsx";
 
 interface PasswordFormProps<Data> {
   mutation: UseMutationResult<Data, Error, string>;
@@ -17,7 +17,10 @@ export function PasswordForm<Data>({ mutation, action, onCancel, onSuccess }: Pa
   return (
     <Form
       onSubmit={(fields) =>
-        mutation.mutate(textOf(fields, "password"), onSuccess === undefined ? {} : { onSuccess: () => onSuccess() })
+        mutation.mutate(
+          readTextField(fields, "password"),
+          onSuccess === undefined ? {} : { onSuccess: () => onSuccess() },
+        )
       }
       error={mutation.error}
       fields={["password"]}

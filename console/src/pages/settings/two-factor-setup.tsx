@@ -6,7 +6,7 @@ import { useState } from "react";
 import { useBeginTwoFactor, useConfirmTwoFactor } from "../../data/security.ts";
 import { Dialog, FormActions } from "../../ui/dialog.tsx";
 import { errorOfField, TextField } from "../../ui/field.tsx";
-import { Form, textOf } from "../../ui/form.tsx";
+import { Form, readTextField } from "../../ui/form.tsx";
 import { Secret } from "../../ui/secret.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { BackupCodes, PasswordForm } from "./two-factor-parts.tsx";
@@ -41,7 +41,7 @@ interface FirstCodeProps {
 function FirstCode({ uri, secret, onConfirmed, onCancel }: FirstCodeProps) {
   const confirm = useConfirmTwoFactor();
   const submit = (fields: FormData): void =>
-    confirm.mutate(textOf(fields, "code").replaceAll(/\s/g, ""), { onSuccess: onConfirmed });
+    confirm.mutate(readTextField(fields, "code").replaceAll(/\s/g, ""), { onSuccess: onConfirmed });
   return (
     <Form onSubmit={submit} error={confirm.error} fields={["code"]}>
       <p className="text-ink-soft">

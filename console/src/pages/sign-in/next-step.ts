@@ -6,10 +6,10 @@ import { useNavigate } from "@tanstack/react-router";
 import type { SignInStatus } from "../../api/types.ts";
 import { isAcceptingInvitation } from "../../data/invitation-token.ts";
 import { refreshSession } from "../../data/session.ts";
-import { homeOf } from "../../layout/navigation.ts";
+import { homePathOf } from "../../layout/navigation.ts";
 
 /** Returns a function that opens the next page. It resolves when that page is loaded, so that the button stays busy. */
-export function useNextStep(next: string | undefined): (status: SignInStatus) => Promise<void> {
+export function useOpenNextPage(next: string | undefined): (status: SignInStatus) => Promise<void> {
   const navigate = useNavigate();
   return async (status) => {
     if (status === "two_factor_required") {
@@ -18,11 +18,11 @@ export function useNextStep(next: string | undefined): (status: SignInStatus) =>
     if (status !== "signed_in") return;
     const me = await refreshSession();
     // A user who opened an invitation and had to confirm an email address returns to the invitation.
-    if (me !== null) await navigate({ to: next ?? (isAcceptingInvitation() ? "/join" : homeOf(me)) });
+    if (me !== null) await navigate({ to: next ?? (isAcceptingInvitation() ? "/join" : homePathOf(me)) });
   };
 }
 
 /** The token of an emailed link. It is after the `#`, which browsers do not send to servers. */
-export function tokenOfAddress(): string {
+export function readTokenFromUrl(): string {
   return new URLSearchParams(location.hash.slice(1)).get("token") ?? "";
 }

@@ -3,31 +3,31 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, useSearch } from "@tanstack/react-router";
 import { call } from "../../api/client.ts";
 import { ApiFault } from "../../api/fault.ts";
-import { methodsQuery } from "../../data/session.ts";
+import { signInMethodsQuery } from "../../data/session.ts";
 import { AuthCard } from "../../layout/auth-layout.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CheckField, EmailField, errorOfField, PasswordField } from "../../ui/field.tsx";
-import { Form, Problem, textOf } from "../../ui/form.tsx";
-import { useNextStep } from "./next-step.ts";
-import { Providers, providerProblem } from "./providers.tsx";
+import { Form, FormProblem, readTextField } from "../../ui/form.tsx";
+import { useOpenNextPage } from "./next-step.ts";
+import { describeProviderProblem, ProviderButtons } from "./provider-buttons.tsx";
 import { ResendEmail } from "./resend-email.tsx";
 
 export function SignInPage() {
   const { next, sign_in: outcome } = useSearch({ from: "/auth/sign-in" });
-  const { data: methods } = useQuery(methodsQuery);
-  const goOn = useNextStep(next);
+  const { data: methods } = useQuery(signInMethodsQuery);
+  const goOn = useOpenNextPage(next);
   const signIn = useMutation({
     mutationFn: async (fields: FormData) => {
       const body = {
-        email: textOf(fields, "email").trim(),
-        password: textOf(fields, "password"),
+        email: readTextField(fields, "email").trim(),
+        password: readTextField(fields, "password"),
         remember_me: fields.get("remember") !== null,
       };
       const { status } = await call("POST /console/api/auth/sign-in/email", { body });
       await goOn(status);
     },
   });
-  const problem = signIn.isIdle ? providerProblem(outcome) : undefined;
+  const problem = signIn.isIdle ? describeProviderProblem(outcome) : undefined;
   const unverified = signIn.error instanceof ApiFault && signIn.error.code === "email_not_verified";
   return (
     <AuthCard
@@ -45,9 +45,9 @@ export function SignInPage() {
         </>
       }
     >
-      <Providers />
+      <ProviderButtons />
       <Form onSubmit={signIn.mutate} error={signIn.error} fields={["email", "password"]}>
-        {problem !== undefined && <Problem>{problem}</Problem>}
+        {problem !== undefined && <FormProblem>{problem}</FormProblem>}
         {unverified && <ResendEmail />}
         <EmailField error={errorOfField(signIn.error, "email")} />
         <PasswordField

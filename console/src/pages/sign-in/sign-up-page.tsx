@@ -5,19 +5,19 @@ import { call } from "../../api/client.ts";
 import { AuthCard } from "../../layout/auth-layout.tsx";
 import { Button } from "../../ui/button.tsx";
 import { EmailField, errorOfField, NewPasswordField, TextField } from "../../ui/field.tsx";
-import { Form, textOf } from "../../ui/form.tsx";
-import { useNextStep } from "./next-step.ts";
-import { Providers } from "./providers.tsx";
+import { Form, readTextField } from "../../ui/form.tsx";
+import { useOpenNextPage } from "./next-step.ts";
+import { ProviderButtons } from "./provider-buttons.tsx";
 
 export function SignUpPage() {
   const { next } = useSearch({ from: "/auth/sign-up" });
-  const goOn = useNextStep(next);
+  const goOn = useOpenNextPage(next);
   const signUp = useMutation({
     mutationFn: async (fields: FormData) => {
       const body = {
-        name: textOf(fields, "name").trim(),
-        email: textOf(fields, "email").trim(),
-        password: textOf(fields, "password"),
+        name: readTextField(fields, "name").trim(),
+        email: readTextField(fields, "email").trim(),
+        password: readTextField(fields, "password"),
       };
       const { status } = await call("POST /console/api/auth/sign-up/email", { body });
       await goOn(status);
@@ -42,7 +42,7 @@ export function SignUpPage() {
         </>
       }
     >
-      <Providers />
+      <ProviderButtons />
       <Form onSubmit={signUp.mutate} error={signUp.error} fields={["name", "email", "password"]}>
         <TextField
           label="Your name"

@@ -1,6 +1,6 @@
 /** Invitations that have not been accepted yet. */
 import type { Account, Invitation } from "../../api/types.ts";
-import { useWithdraw } from "../../data/team.ts";
+import { useWithdrawInvitation } from "../../data/team.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
@@ -9,7 +9,7 @@ import { Time } from "../../ui/time.tsx";
 import { toast, toastError } from "../../ui/toast.tsx";
 
 export function Invitations({ account, invitations }: { account: Account; invitations: Invitation[] }) {
-  const withdraw = useWithdraw(account.id);
+  const withdraw = useWithdrawInvitation(account.id);
   const actions: Column<Invitation> = {
     title: "Actions",
     hideTitle: true,

@@ -5,7 +5,7 @@ import { useInvite } from "../../data/team.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog, DialogActions, FormActions } from "../../ui/dialog.tsx";
 import { errorOfField, TextField } from "../../ui/field.tsx";
-import { Form, textOf } from "../../ui/form.tsx";
+import { Form, readTextField } from "../../ui/form.tsx";
 import { Secret } from "../../ui/secret.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { RoleChoice } from "./role-choice.tsx";
@@ -15,7 +15,7 @@ export function InviteDialog({ account, onClose }: { account: Account; onClose: 
   const invite = useInvite(account.id);
   const submit = (fields: FormData): void =>
     invite.mutate(
-      { email: textOf(fields, "email").trim(), role },
+      { email: readTextField(fields, "email").trim(), role },
       {
         onSuccess: ({ email, link }) => {
           if (link !== null) return;

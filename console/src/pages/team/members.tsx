@@ -4,11 +4,11 @@ import { useState } from "react";
 import type { Account, TeamMember } from "../../api/types.ts";
 import { queryClient } from "../../data/query-client.ts";
 import { refreshSession, resetCache } from "../../data/session.ts";
-import { teamQuery, useRemove } from "../../data/team.ts";
-import { homeOf } from "../../layout/navigation.ts";
+import { teamQuery, useRemoveMember } from "../../data/team.ts";
+import { homePathOf } from "../../layout/navigation.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button, IconButton } from "../../ui/button.tsx";
-import { Confirm } from "../../ui/dialog.tsx";
+import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { Ellipsis, LogOut, UserCog, UserMinus } from "../../ui/icons.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
@@ -77,7 +77,7 @@ interface DialogProps {
 
 function RemoveDialog({ account, member: { id, email, you }, onClose }: DialogProps) {
   const navigate = useNavigate();
-  const remove = useRemove(account.id);
+  const remove = useRemoveMember(account.id);
   const confirm = (): void =>
     remove.mutate(id, {
       async onSuccess() {
@@ -89,12 +89,12 @@ function RemoveDialog({ account, member: { id, email, you }, onClose }: DialogPr
         }
         const me = await refreshSession();
         toast(`You left ${account.name}`);
-        if (me !== null) await navigate({ to: homeOf(me) });
+        if (me !== null) await navigate({ to: homePathOf(me) });
         await resetCache();
       },
     });
   return (
-    <Confirm
+    <ConfirmDialog
       open
       onClose={onClose}
       title={you ? `Leave ${account.name}?` : `Remove ${email}?`}
@@ -106,7 +106,7 @@ function RemoveDialog({ account, member: { id, email, you }, onClose }: DialogPr
       {you
         ? "You lose access to this account until someone invites you again."
         : "This person loses access to the account immediately. Keys and tokens that the person created keep working. Revoke keys that may have been copied."}
-    </Confirm>
+    </ConfirmDialog>
   );
 }
 

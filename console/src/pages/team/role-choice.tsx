@@ -1,6 +1,6 @@
 /** Radio buttons for roles, each with an explanation. */
 import type { AccountKind, Role } from "../../api/types.ts";
-import { meaningOf, ROLES } from "../../team/roles.ts";
+import { describeRole, ROLES } from "../../team/roles.ts";
 import { classes } from "../../ui/classes.ts";
 
 interface Props {
@@ -30,7 +30,7 @@ export const RoleChoice = ({ kind, role, onChange }: Props) => (
         />
         <span>
           <span className="block font-medium">{value}</span>
-          <span className="block text-xs text-ink-soft">{meaningOf(value, kind)}</span>
+          <span className="block text-xs text-ink-soft">{describeRole(value, kind)}</span>
         </span>
       </label>
     ))}

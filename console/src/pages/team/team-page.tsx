@@ -4,16 +4,16 @@ import { useState } from "react";
 import type { Account, AccountKind } from "../../api/types.ts";
 import { useChosenAccount } from "../../data/session.ts";
 import { teamQuery } from "../../data/team.ts";
-import { meaningOf, ROLES } from "../../team/roles.ts";
+import { describeRole, ROLES } from "../../team/roles.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card, PageHeader } from "../../ui/card.tsx";
 import { UserPlus } from "../../ui/icons.tsx";
-import { Sections } from "../../ui/sections.tsx";
-import { Loaded } from "../../ui/states.tsx";
-import { Changes } from "./changes.tsx";
+import { LoadedQuery } from "../../ui/loading-states.tsx";
+import { PageSections } from "../../ui/page-sections.tsx";
 import { Invitations } from "./invitations.tsx";
 import { InviteDialog } from "./invite-dialog.tsx";
 import { Members } from "./members.tsx";
+import { TeamChanges } from "./team-changes.tsx";
 
 export const BuilderTeamPage = () => <TeamOf kind="builder" />;
 export const HostTeamPage = () => <TeamOf kind="host" />;
@@ -47,9 +47,9 @@ function TeamPage({ account }: { account: Account }) {
           )
         }
       />
-      <Sections>
+      <PageSections>
         <Card title="Members" flush>
-          <Loaded query={team}>{({ members }) => <Members account={account} members={members} />}</Loaded>
+          <LoadedQuery query={team}>{({ members }) => <Members account={account} members={members} />}</LoadedQuery>
         </Card>
         {team.data !== undefined && team.data.invitations.length > 0 && (
           <Invitations account={account} invitations={team.data.invitations} />
@@ -60,16 +60,16 @@ function TeamPage({ account }: { account: Account }) {
               {ROLES.map((role) => (
                 <div key={role} className="sm:grid sm:grid-cols-[5rem_minmax(0,1fr)] sm:gap-3">
                   <dt className="font-medium">{role}</dt>
-                  <dd className="text-ink-soft">{meaningOf(role, account.kind)}</dd>
+                  <dd className="text-ink-soft">{describeRole(role, account.kind)}</dd>
                 </div>
               ))}
             </dl>
           </Card>
           <Card title="Recent changes" flush>
-            <Loaded query={team}>{({ events }) => <Changes events={events} />}</Loaded>
+            <LoadedQuery query={team}>{({ events }) => <TeamChanges events={events} />}</LoadedQuery>
           </Card>
         </div>
-      </Sections>
+      </PageSections>
       {inviting && <InviteDialog account={account} onClose={() => setInviting(false)} />}
     </>
   );

@@ -29,7 +29,7 @@ export interface PreviousPeriod {
 }
 
 /** Colors are assigned in order. All series from the seventh on share the last color. */
-export const colourOf = (place: number): number => Math.min(place, 6) + 1;
+export const chooseSeriesColour = (place: number): number => Math.min(place, 6) + 1;
 
 /** The default height of a chart in pixels. */
 export const CHART_HEIGHT = 240;
@@ -66,7 +66,7 @@ export interface DrawingInput extends Pick<ChartProps, "series" | "rows" | "form
 }
 
 /** The sum of a row's visible bars. Lines have no sum. */
-export function totalOf({ values }: ChartRow, hidden: ReadonlySet<string>): number {
+export function sumVisibleValues({ values }: ChartRow, hidden: ReadonlySet<string>): number {
   let total = 0;
   for (const name in values) if (!hidden.has(name)) total += values[name] as number;
   return total;

@@ -1,5 +1,5 @@
 /** A placeholder of a chart's size while its data loads, so that content below does not move. */
-import { Skeleton } from "../states.tsx";
+import { Skeleton } from "../loading-states.tsx";
 import { CHART_HEIGHT } from "./chart-data.ts";
 
 /** The height of the legend and the controls, in pixels. */

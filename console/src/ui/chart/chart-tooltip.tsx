@@ -1,5 +1,5 @@
 /** A tooltip with the values of one row, announced when the arrow keys move. */
-import { type ChartKind, type ChartProps, type ChartRow, totalOf } from "./chart-data.ts";
+import { type ChartKind, type ChartProps, type ChartRow, sumVisibleValues } from "./chart-data.ts";
 
 interface Props extends Pick<ChartProps, "series" | "format"> {
   row: ChartRow;
@@ -34,14 +34,14 @@ export function ChartTooltip({ row, series, kind, adds, format, hidden, before, 
       <p className="mb-1 font-medium">{label}</p>
       {shown.length === 0 && <p className="text-ink-soft">No data</p>}
       {shown.map(({ name }) => line(name, texts?.[name] ?? format(values[name] ?? 0)))}
-      {adds && before !== undefined && shown.length > 1 && line("In all", format(totalOf(row, hidden)))}
+      {adds && before !== undefined && shown.length > 1 && line("In all", format(sumVisibleValues(row, hidden)))}
       {before !== undefined && (
         <div className="mt-1 border-t border-line pt-1">
           <p className="font-medium">
             {before.label} <span className="font-normal text-ink-soft">{beforeWords}</span>
           </p>
           {adds
-            ? line("In all", format(totalOf(before, hidden)))
+            ? line("In all", format(sumVisibleValues(before, hidden)))
             : series.flatMap(({ name }) => {
                 const value = before.values[name];
                 return value === undefined ? [] : [line(name, format(value))];

@@ -5,15 +5,15 @@
 import { useId, useMemo, useRef, useState } from "react";
 import { saveText } from "../../save-text.ts";
 import { Button } from "../button.tsx";
-import { Empty } from "../states.tsx";
+import { EmptyState } from "../loading-states.tsx";
 import { CHART_HEIGHT, type ChartProps } from "./chart-data.ts";
+import { describeChart } from "./chart-summary.ts";
+import { ChartTools } from "./chart-tools.tsx";
 import { Drawing } from "./drawing.tsx";
 import { zoneText } from "./labels.ts";
 import { Legend } from "./legend.tsx";
-import { summaryOf } from "./summary.ts";
 import { ChartTable } from "./table.tsx";
-import { Tools } from "./tools.tsx";
-import { scaleZoom, viewOf, type Zoom } from "./zoom.ts";
+import { scaleZoom, visibleRowsOf, type ZoomedTimes } from "./zoom.ts";
 
 export function Chart(props: ChartProps) {
   const {
@@ -38,10 +38,15 @@ export function Chart(props: ChartProps) {
   const known = before?.on === true ? before.rows : undefined;
   const earlier = useMemo(() => known?.slice(first, last + 1), [known, first, last]);
   const zone = zoneText(moments);
-  if (rows.length === 0) return <Empty title="No data" />;
+  if (rows.length === 0) return <EmptyState title="No data" />;
   const seen = { series: shown, rows: inView, format, earlier };
   const save = async (as: "csv" | "svg"): Promise<void> => {
-    const { csvOf, fileNameOf, themeColour, pictureOf } = await import("./files.ts");
+    const {
+      formatChartCsv: csvOf,
+      fileNameOf,
+      themeColour,
+      renderChartSvg: pictureOf,
+    } = await import("./chart-files.ts");
     const name = `${fileNameOf(title)}.${as}`;
     const compared = earlier && before && { words: before.words, rows: earlier };
     if (as === "csv") return saveText(name, "text/csv", csvOf({ ...seen, unit: props.unit, before: compared }));
@@ -78,13 +83,13 @@ export function Chart(props: ChartProps) {
         </div>
       )}
       <p id={summaryId} className="sr-only">
-        {summaryOf({ ...seen, kind, adds })} {zone}.
+        {describeChart({ ...seen, kind, adds })} {zone}.
       </p>
       <figcaption className="flex flex-wrap items-center gap-x-4 text-xs text-ink-soft">
         <Legend {...{ series, hidden, before, format, adds, earlier }} rows={inView} onToggle={toggle} />
         <span className="ml-auto flex items-center gap-2">
           <span>{zone}</span>
-          <Tools
+          <ChartTools
             {...{ before, asTable, tableId, zoomed }}
             onTable={() => setAsTable(!asTable)}
             onZoom={(by) =>
@@ -110,9 +115,9 @@ function useHidden(): [ReadonlySet<string>, (name: string) => void] {
 
 /** The zoom belongs to one chart title. A chart with another title, such as another range, starts without a zoom. */
 function useZoom({ title, rows }: Pick<ChartProps, "title" | "rows">) {
-  const [kept, setKept] = useState<{ title: string; zoom: Zoom | undefined }>();
+  const [kept, setKept] = useState<{ title: string; zoom: ZoomedTimes | undefined }>();
   const moments = useMemo(() => rows.map(({ at }) => at), [rows]);
-  const view = viewOf(moments, kept?.title === title ? kept.zoom : undefined);
+  const view = visibleRowsOf(moments, kept?.title === title ? kept.zoom : undefined);
   const zoomed = view.first > 0 || view.last < moments.length - 1;
-  return { moments, view, zoomed, setZoom: (zoom: Zoom | undefined) => setKept({ title, zoom }) };
+  return { moments, view, zoomed, setZoom: (zoom: ZoomedTimes | undefined) => setKept({ title, zoom }) };
 }

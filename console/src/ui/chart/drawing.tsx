@@ -3,13 +3,13 @@
  * part (`Still`) is drawn again only when rows, series or size change, not when the pointer moves.
  */
 import { memo, useLayoutEffect, useMemo, useRef, useState } from "react";
-import { type ChartKind, type DrawingInput, totalOf } from "./chart-data.ts";
+import { type ChartKind, type DrawingInput, sumVisibleValues } from "./chart-data.ts";
+import { ChartShapes } from "./chart-shapes.tsx";
 import { ChartTooltip } from "./chart-tooltip.tsx";
-import { levelOf, middlesOf, type Plot, rowWidth } from "./geometry.ts";
+import { type PlotArea, rowMiddlesOf, rowWidth, verticalPositionOf } from "./geometry.ts";
 import { useRowSelection } from "./row-selection.ts";
-import { Shapes } from "./shapes.tsx";
 import { timeTicks, valueTicks } from "./ticks.ts";
-import type { View, Zoom } from "./zoom.ts";
+import type { VisibleRows, ZoomedTimes } from "./zoom.ts";
 
 const TOP = 8;
 /** The right margin: half the width of an axis label such as "Nov 16". */
@@ -30,8 +30,8 @@ interface Props extends DrawingInput {
   beforeWords: string | undefined;
   /** The times of all rows. `rows` contains only those that the zoom shows. */
   moments: number[];
-  view: View;
-  onZoom: (zoom: Zoom | undefined) => void;
+  view: VisibleRows;
+  onZoom: (zoom: ZoomedTimes | undefined) => void;
 }
 
 export function Drawing({ title, adds, describedBy, beforeWords, moments, view, onZoom, ...drawn }: Props) {
@@ -39,7 +39,7 @@ export function Drawing({ title, adds, describedBy, beforeWords, moments, view, 
   const frame = useRef<HTMLDivElement>(null);
   const width = useWidth(frame);
   const { plot, ticks } = usePlot(drawn, width);
-  const middles = useMemo(() => middlesOf(plot, rows.length, kind), [plot, rows.length, kind]);
+  const middles = useMemo(() => rowMiddlesOf(plot, rows.length, kind), [plot, rows.length, kind]);
   const { at, dragged, handlers } = useRowSelection({ moments, view, middles, onZoom });
   const row = at === undefined ? undefined : rows[at];
   return (
@@ -93,7 +93,7 @@ function mostOf({
 }: Pick<DrawingInput, "series" | "rows" | "earlier" | "kind" | "hidden">) {
   let most = 0;
   for (const row of [...rows, ...earlier]) {
-    if (kind === "bars") most = Math.max(most, totalOf(row, hidden));
+    if (kind === "bars") most = Math.max(most, sumVisibleValues(row, hidden));
     else for (const { name } of series) most = Math.max(most, row.values[name] ?? 0);
   }
   return most;
@@ -115,7 +115,7 @@ function useWidth(of: { current: HTMLElement | null }): number {
 }
 
 interface CursorProps {
-  plot: Plot;
+  plot: PlotArea;
   kind: ChartKind;
   middles: number[];
   at: number | undefined;
@@ -138,7 +138,7 @@ function Cursor({ plot, kind, middles, at, dragged }: CursorProps) {
 }
 
 interface StillProps extends DrawingInput {
-  plot: Plot;
+  plot: PlotArea;
   ticks: number[];
   middles: number[];
   width: number;
@@ -157,11 +157,11 @@ const Still = memo(function Still({ plot, ticks, middles, width, ...drawn }: Sti
           <line
             x1={plot.left}
             x2={width - RIGHT}
-            y1={levelOf(plot, tick)}
-            y2={levelOf(plot, tick)}
+            y1={verticalPositionOf(plot, tick)}
+            y2={verticalPositionOf(plot, tick)}
             stroke="var(--line)"
           />
-          <text x={plot.left - 8} y={levelOf(plot, tick)} dy="0.35em" textAnchor="end" {...TICK}>
+          <text x={plot.left - 8} y={verticalPositionOf(plot, tick)} dy="0.35em" textAnchor="end" {...TICK}>
             {format(tick, ticks[1])}
           </text>
         </g>
@@ -173,7 +173,7 @@ const Still = memo(function Still({ plot, ticks, middles, width, ...drawn }: Sti
           </text>
         ),
       )}
-      <Shapes plot={plot} {...drawn} />
+      <ChartShapes plot={plot} {...drawn} />
     </>
   );
 });

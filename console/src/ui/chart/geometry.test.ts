@@ -1,20 +1,28 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { barPaths, levelOf, lineOfValues, middlesOf, nearest, type Plot, stepPath } from "./geometry.ts";
+import {
+  barPaths,
+  findNearestRow,
+  lineOfValues,
+  type PlotArea,
+  rowMiddlesOf,
+  stepPath,
+  verticalPositionOf,
+} from "./geometry.ts";
 
-const plot: Plot = { left: 10, top: 0, width: 100, height: 50, most: 10 };
+const plot: PlotArea = { left: 10, top: 0, width: 100, height: 50, most: 10 };
 
 test("centers each bar in its column, spreads the points of a line from edge to edge, and centers a single point", () => {
-  assert.deepEqual(middlesOf(plot, 2, "bars"), [35, 85]);
-  assert.deepEqual(middlesOf(plot, 3, "lines"), [10, 60, 110]);
-  assert.deepEqual(middlesOf(plot, 1, "lines"), [60]);
-  assert.equal(nearest([10, 60, 110], 84), 1);
-  assert.equal(nearest([10, 60, 110], 400), 2);
+  assert.deepEqual(rowMiddlesOf(plot, 2, "bars"), [35, 85]);
+  assert.deepEqual(rowMiddlesOf(plot, 3, "lines"), [10, 60, 110]);
+  assert.deepEqual(rowMiddlesOf(plot, 1, "lines"), [60]);
+  assert.equal(findNearestRow([10, 60, 110], 84), 1);
+  assert.equal(findNearestRow([10, 60, 110], 400), 2);
 });
 
 test("puts zero at the bottom and the axis's largest tick at the top", () => {
   assert.deepEqual(
-    [0, 5, 10].map((value) => levelOf(plot, value)),
+    [0, 5, 10].map((value) => verticalPositionOf(plot, value)),
     [50, 25, 0],
   );
 });

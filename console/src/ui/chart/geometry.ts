@@ -2,7 +2,7 @@
 import type { ChartKind } from "./chart-data.ts";
 
 /** The area between the axes, where values are drawn. */
-export interface Plot {
+export interface PlotArea {
   left: number;
   top: number;
   width: number;
@@ -15,10 +15,10 @@ const BAR_SHARE = 0.8;
 const BAR_WIDTH_MAX = 36;
 
 /** The width available for each row. */
-export const rowWidth = ({ width }: Plot, rows: number): number => width / Math.max(1, rows);
+export const rowWidth = ({ width }: PlotArea, rows: number): number => width / Math.max(1, rows);
 
 /** The horizontal middle of each row. Bars are centered in their slots; lines run from edge to edge. */
-export function middlesOf(plot: Plot, rows: number, kind: ChartKind): number[] {
+export function rowMiddlesOf(plot: PlotArea, rows: number, kind: ChartKind): number[] {
   const { left, width } = plot;
   const edgeToEdge = kind === "lines" && rows > 1;
   return Array.from({ length: rows }, (_, row) =>
@@ -27,7 +27,7 @@ export function middlesOf(plot: Plot, rows: number, kind: ChartKind): number[] {
 }
 
 /** The index of the row nearest to a horizontal position. */
-export function nearest(middles: number[], x: number): number {
+export function findNearestRow(middles: number[], x: number): number {
   let best = 0;
   for (const [row, middle] of middles.entries()) {
     if (Math.abs(middle - x) < Math.abs((middles[best] as number) - x)) best = row;
@@ -35,18 +35,18 @@ export function nearest(middles: number[], x: number): number {
   return best;
 }
 
-export const levelOf = ({ top, height, most }: Plot, value: number): number =>
+export const verticalPositionOf = ({ top, height, most }: PlotArea, value: number): number =>
   tidy(top + height - (Math.max(0, value) / most) * height);
 
 /** One path per stacked series, because browsers draw one path faster than many bars. */
-export function barPaths(plot: Plot, rows: number[][]): string[] {
-  const middles = middlesOf(plot, rows.length, "bars");
+export function barPaths(plot: PlotArea, rows: number[][]): string[] {
+  const middles = rowMiddlesOf(plot, rows.length, "bars");
   const width = tidy(Math.min(BAR_WIDTH_MAX, rowWidth(plot, rows.length) * BAR_SHARE));
   const paths: string[] = [];
   for (const [row, values] of rows.entries()) {
     let below = 0;
     for (const [series, value] of values.entries()) {
-      const [bottom, top] = [levelOf(plot, below), levelOf(plot, below + value)];
+      const [bottom, top] = [verticalPositionOf(plot, below), verticalPositionOf(plot, below + value)];
       below += value;
       const x = tidy((middles[row] as number) - width / 2);
       const bar = value > 0 ? `M${x},${bottom}V${top}h${width}V${bottom}Z` : "";
@@ -70,9 +70,9 @@ interface Line {
 }
 
 /** The line of one series; a missing value is a gap. */
-export function lineOfValues(plot: Plot, values: (number | undefined)[]): Line {
-  const middles = middlesOf(plot, values.length, "lines");
-  const floor = levelOf(plot, 0);
+export function lineOfValues(plot: PlotArea, values: (number | undefined)[]): Line {
+  const middles = rowMiddlesOf(plot, values.length, "lines");
+  const floor = verticalPositionOf(plot, 0);
   const line: Line = { stroke: "", area: "", lonely: [] };
   let run: Point[] = [];
   const close = (): void => {
@@ -87,7 +87,7 @@ export function lineOfValues(plot: Plot, values: (number | undefined)[]): Line {
   };
   for (const [row, value] of values.entries()) {
     if (value === undefined) close();
-    else run.push({ x: middles[row] as number, y: levelOf(plot, value) });
+    else run.push({ x: middles[row] as number, y: verticalPositionOf(plot, value) });
   }
   close();
   return line;
@@ -104,13 +104,13 @@ function thinned(points: Point[]): Point[] {
 }
 
 /** The upper edge of the previous period's bars: a step per row, with gaps for missing values. */
-export function stepPath(plot: Plot, values: (number | undefined)[]): string {
+export function stepPath(plot: PlotArea, values: (number | undefined)[]): string {
   const room = rowWidth(plot, values.length);
   return values
     .map((value, row) => {
       if (value === undefined) return "";
       const joint = row === 0 || values[row - 1] === undefined ? `M${tidy(plot.left + row * room)},` : "V";
-      return `${joint}${levelOf(plot, value)}H${tidy(plot.left + (row + 1) * room)}`;
+      return `${joint}${verticalPositionOf(plot, value)}H${tidy(plot.left + (row + 1) * room)}`;
     })
     .join("");
 }

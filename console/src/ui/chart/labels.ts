@@ -2,13 +2,13 @@
 import {
   countText,
   decimalText,
-  fixedText,
+  fixedDecimalsText,
   minuteText,
   monthDayText,
   timeZoneLabel,
   utcMonthDayText,
 } from "../../locale.ts";
-import { span } from "../../time.ts";
+import { formatDuration } from "../../time.ts";
 import { areDays } from "./ticks.ts";
 
 const MONEY_PLACES_MAX = 12;
@@ -19,7 +19,7 @@ const DIGITS = 3;
 /** Formats dollars with as many decimals as the axis's step needs: "$0.10" for steps of $0.05. */
 export function moneyTick(dollars: number, step?: number): string {
   const places = step === undefined ? placesOfOne(dollars) : step >= 1 ? 0 : placesOf(step);
-  return `$${fixedText(dollars, places)}`;
+  return `$${fixedDecimalsText(dollars, places)}`;
 }
 
 const placesOf = (step: number): number =>
@@ -51,7 +51,7 @@ const SECONDS_FROM_MS = 500;
 
 /** Formats milliseconds. On an axis, all labels have the same unit: "0 s", "0.5 s", "1 s". Without a step: "1.24 s". */
 export function spanTick(ms: number, step?: number): string {
-  if (step === undefined) return span(ms);
+  if (step === undefined) return formatDuration(ms);
   return step < SECONDS_FROM_MS ? `${countText(ms)} ms` : `${decimalText(ms / 1000)} s`;
 }
 

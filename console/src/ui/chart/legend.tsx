@@ -1,7 +1,7 @@
 /** The legend: a click on a series hides it, and a switch compares with the previous period. */
 import { errorMessage } from "../../api/fault.ts";
 import { classes } from "../classes.ts";
-import { type ChartProps, type ChartRow, type PreviousPeriod, totalOf } from "./chart-data.ts";
+import { type ChartProps, type ChartRow, type PreviousPeriod, sumVisibleValues } from "./chart-data.ts";
 import { changeText } from "./labels.ts";
 
 interface Props extends Pick<ChartProps, "series" | "format"> {
@@ -65,7 +65,7 @@ function Found({ before: { rows: known, error }, adds, format, hidden, rows, ear
   if (error != null) return <span className="text-bad">: {errorMessage(error)}</span>;
   if (known === undefined) return ": loading…";
   if (!adds || earlier === undefined) return null;
-  const sum = (some: ChartRow[]): number => some.reduce((all, row) => all + totalOf(row, hidden), 0);
+  const sum = (some: ChartRow[]): number => some.reduce((all, row) => all + sumVisibleValues(row, hidden), 0);
   const [now, then] = [sum(rows), sum(earlier)];
   return `: ${format(then)}${then === 0 ? "" : `, now ${changeText(now / then - 1)}`}`;
 }

@@ -1,16 +1,16 @@
 /** A hook that selects rows and zooms, with the pointer and the keyboard. */
 import { type KeyboardEvent, type PointerEvent, useState } from "react";
-import { nearest } from "./geometry.ts";
-import { keyAction } from "./keys.ts";
-import { moveZoom, scaleZoom, type View, type Zoom, zoomOn } from "./zoom.ts";
+import { findNearestRow } from "./geometry.ts";
+import { actionOfKey } from "./keyboard-controls.ts";
+import { moveZoom, scaleZoom, type VisibleRows, type ZoomedTimes, zoomBetweenRows } from "./zoom.ts";
 
 interface Parts {
   /** The times of all rows, including those outside the zoom. */
   moments: number[];
-  view: View;
+  view: VisibleRows;
   /** The horizontal middles of the visible rows. */
   middles: number[];
-  onZoom: (zoom: Zoom | undefined) => void;
+  onZoom: (zoom: ZoomedTimes | undefined) => void;
 }
 
 type Pointing = PointerEvent<SVGSVGElement>;
@@ -25,12 +25,12 @@ export function useRowSelection({ moments, view, middles, onZoom }: Parts) {
   };
   const at = placeOf(atMs);
   const pointedAt = ({ clientX, currentTarget }: Pointing): number | undefined =>
-    moments[view.first + nearest(middles, clientX - currentTarget.getBoundingClientRect().left)];
+    moments[view.first + findNearestRow(middles, clientX - currentTarget.getBoundingClientRect().left)];
   const turn = (event: KeyboardEvent): void => {
     // Keys with a modifier are left to the browser, for example for zooming the page.
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const here = view.first + (at ?? 0);
-    const act = keyAction(event.key, here, moments.length - 1);
+    const act = actionOfKey(event.key, here, moments.length - 1);
     if (act === undefined) return;
     event.preventDefault();
     if ("zoom" in act) {
@@ -56,7 +56,7 @@ export function useRowSelection({ moments, view, middles, onZoom }: Parts) {
         const [from, to] = [dragMs, pointedAt(event)];
         setDragMs(undefined);
         if (from === undefined || to === undefined || from === to) return;
-        const zoom = zoomOn(moments, moments.indexOf(from), moments.indexOf(to));
+        const zoom = zoomBetweenRows(moments, moments.indexOf(from), moments.indexOf(to));
         if (zoom !== undefined) onZoom(zoom);
       },
       onPointerCancel: () => setDragMs(undefined),

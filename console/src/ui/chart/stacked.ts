@@ -1,6 +1,6 @@
 /** Converts amounts to stacked bars: one bar per hour or day, with the largest parts named and the others combined. */
-import { chartDollars, columnDollars, decimalsNeeded } from "../../money.ts";
-import { type ChartRow, colourOf, type Series } from "./chart-data.ts";
+import { columnDollars, decimalsNeeded, toChartDollars } from "../../money.ts";
+import { type ChartRow, chooseSeriesColour, type Series } from "./chart-data.ts";
 
 const PARTS_MAX = 6;
 const OTHERS = "Others";
@@ -36,7 +36,7 @@ export function stackAmounts(parts: StackedParts): {
   const seriesOf = (part: string): string => (named.has(part) ? nameOf(part) : OTHERS);
   const names = [...new Set(largest.map(seriesOf))];
   return {
-    series: names.map((name, place) => ({ name, colour: name === OTHERS ? 7 : colourOf(place) })),
+    series: names.map((name, place) => ({ name, colour: name === OTHERS ? 7 : chooseSeriesColour(place) })),
     rows: rowsOf(parts, { names, seriesOf, labelOf }),
     // Parts that occur only in the previous period are combined as others.
     earlier: before && rowsOf(before, { names: [...new Set([...names, OTHERS])], seriesOf, labelOf }),
@@ -56,7 +56,7 @@ function rowsOf({ amounts, buckets }: Period, { names, seriesOf, labelOf }: Nami
     return {
       label: labelOf(bucket),
       at: /^\d{5,}$/.test(bucket) ? Number(bucket) : Date.parse(bucket),
-      values: Object.fromEntries(cells.map(([name, pico]) => [name, chartDollars(pico)])),
+      values: Object.fromEntries(cells.map(([name, pico]) => [name, toChartDollars(pico)])),
       texts: Object.fromEntries(cells.map(([name, pico]) => [name, columnDollars(pico, places)])),
     };
   });

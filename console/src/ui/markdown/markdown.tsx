@@ -6,7 +6,7 @@
 import { memo, type ReactNode, useState } from "react";
 import { CopyButton } from "../copy.tsx";
 import { ImageOff } from "../icons.tsx";
-import { type Block, type Inline, markdownReader } from "./read.ts";
+import { type Block, type Inline, markdownReader } from "./parse-markdown.ts";
 import { blockSplitter } from "./split-blocks.ts";
 
 /**

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { markdownReader } from "./read.ts";
+import { markdownReader } from "./parse-markdown.ts";
 import { blockSplitter } from "./split-blocks.ts";
 
 const { read, starts } = markdownReader();

@@ -1,7 +1,7 @@
 /** The builder's pages, with their dialogs and drawers. */
 import { setScreen } from "../checks.ts";
 import { assertDrawerIsShaded } from "../layout.ts";
-import { type Tour, type TourContext, type TourStop, visitAll } from "../tour.ts";
+import { type Tour, type TourContext, type TourStop, visitPages } from "../tour.ts";
 
 export const BUILDER_PAGES: TourStop[] = [
   { path: "/overview", heading: "Overview", there: "All requests" },
@@ -39,7 +39,7 @@ export const BUILDER_TOURS: Tour[] = [
   {
     title: "every page of the builder passes in both themes on every screen",
     as: "builder",
-    visit: (touring) => visitAll(touring, BUILDER_PAGES),
+    visit: (touring) => visitPages(touring, BUILDER_PAGES),
   },
   {
     title: "every drawer, dialog and palette of the builder passes in both themes on every screen",

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Locator, Page } from "playwright-core";
 import { setScreen } from "../checks.ts";
 import { assertFiguresOnOneLine } from "../layout.ts";
-import { openDialog, type Tour, type TourContext, type TourStop, visitAll } from "../tour.ts";
+import { openDialog, type Tour, type TourContext, type TourStop, visitPages } from "../tour.ts";
 
 export const HOST_PAGES: TourStop[] = [
   { path: "/host", heading: "Nodes", there: "workshop is quarantined" },
@@ -36,7 +36,7 @@ export const HOST_TOURS: Tour[] = [
   {
     title: "every page of the host passes in both themes on every screen",
     as: "builder",
-    visit: (touring) => visitAll(touring, HOST_PAGES),
+    visit: (touring) => visitPages(touring, HOST_PAGES),
   },
   {
     title: "a node, one of its jobs and its choice of models pass in both themes on every screen",

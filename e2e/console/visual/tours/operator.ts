@@ -1,7 +1,7 @@
 /** The operator's pages with their dialogs, and an account used with only the keyboard. */
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
-import { openDialog, type Tour, type TourContext, type TourStop, visitAll } from "../tour.ts";
+import { openDialog, type Tour, type TourContext, type TourStop, visitPages } from "../tour.ts";
 
 export const OPERATOR_PAGES: TourStop[] = [
   {
@@ -58,7 +58,7 @@ export const OPERATOR_TOURS: Tour[] = [
   {
     title: "every page of the operator passes in both themes on every screen",
     as: "operator",
-    visit: (touring) => visitAll(touring, OPERATOR_PAGES),
+    visit: (touring) => visitPages(touring, OPERATOR_PAGES),
   },
   {
     title: "the keyboard alone opens an account, grants it credit and closes it again",

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { copyWithButton } from "../../browser.ts";
 import { setScreen } from "../checks.ts";
-import { type Tour, type TourContext, type TourStop, visitAll } from "../tour.ts";
+import { type Tour, type TourContext, type TourStop, visitPages } from "../tour.ts";
 
 export const BEFORE_SIGN_IN: TourStop[] = [
   { path: "/sign-in", heading: "Sign in" },
@@ -37,7 +37,7 @@ export const VISITOR_TOURS: Tour[] = [
   {
     title: "the console's pages before the sign-in pass in both themes on every screen",
     as: "visitor",
-    visit: (touring) => visitAll(touring, BEFORE_SIGN_IN),
+    visit: (touring) => visitPages(touring, BEFORE_SIGN_IN),
   },
   {
     title: "the gateway's own pages pass in both themes on every screen",

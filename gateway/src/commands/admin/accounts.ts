@@ -2,8 +2,8 @@
  * `tollgate admin account …`, `grant`, `suspend`, `restore`: creates, lists and changes accounts. Each action is
  * recorded in the audit log.
  */
-import { ACCOUNTS_MAX } from "@tollgate/api/bounds.ts";
-import { type Column, propertyList, table } from "@tollgate/terminal/columns.ts";
+import { ACCOUNTS_PER_IDENTITY_MAX } from "@tollgate/api/bounds.ts";
+import { type Column, formatProperties, formatTable } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { openAccounts } from "../../accounts/accounts.ts";
 import { parseId, publicId } from "../../base/ids.ts";
@@ -115,7 +115,7 @@ async function list({ pool, json, print, flags, terminal }: AdminRun): Promise<n
   const directory = openDirectory({ pool });
   const accounts = await everyPage((page) => directory.search({ text: q, kind, ...page }));
   if (json) print(JSON.stringify(accounts.map(shown), null, 2));
-  else print(accounts.length === 0 ? "No account matches." : table(COLUMNS, accounts, terminal));
+  else print(accounts.length === 0 ? "No account matches." : formatTable(COLUMNS, accounts, terminal));
   return 0;
 }
 
@@ -135,7 +135,8 @@ async function open(run: AdminRun): Promise<number> {
     if (owner === undefined) return accounts.open(kind, name);
     const opened = await accounts.openFor(owner, { kind, name });
     if (opened === "nobody") throw new Error(`--owner: nobody has signed up as ${owner}`);
-    if (opened === "too_many") throw new Error(`--owner: ${owner} has ${ACCOUNTS_MAX} accounts, which is the limit`);
+    if (opened === "too_many")
+      throw new Error(`--owner: ${owner} has ${ACCOUNTS_PER_IDENTITY_MAX} accounts, which is the limit`);
     return opened;
   });
   return report(run, publicId("acc", id));
@@ -234,7 +235,7 @@ async function report(run: AdminRun, account: string): Promise<number> {
   const credit = entry.kind === "builder" ? await creditSettingsOf(run, entry.id) : undefined;
   const json = { ...shown(entry), ...(credit !== undefined && creditSettingsJson(credit)) };
   const text = { ...told(entry), ...(credit !== undefined && creditSettingsText(credit, entry.balance)) };
-  run.print(run.json ? JSON.stringify(json, null, 2) : propertyList(text, run.terminal));
+  run.print(run.json ? JSON.stringify(json, null, 2) : formatProperties(text, run.terminal));
   return 0;
 }
 

@@ -1,6 +1,6 @@
 /** The type of `tollgate admin` commands, and the context in which they run. */
 
-import type { CommandInput, CommandShape, Flag } from "@tollgate/terminal/command.ts";
+import type { CommandDeclaration, CommandInput, Flag } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import type { Terminal } from "@tollgate/terminal/terminal.ts";
 import type pg from "pg";
@@ -9,7 +9,7 @@ import type { NewId, Uuid } from "../../base/ids.ts";
 import type { Config } from "../../config.ts";
 
 /** The type of `tollgate admin` commands. Every command also accepts `--json` and `--data`. */
-export interface AdminCommand extends CommandShape {
+export interface AdminCommand extends CommandDeclaration {
   /** Returns the exit code. */
   run: (run: AdminRun) => Promise<number>;
 }

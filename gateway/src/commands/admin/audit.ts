@@ -1,6 +1,6 @@
 /** `tollgate admin audit list`: prints the audit log, with the same filters as the console's page. */
 import { AUDIT_OUTCOMES, AuditFilter } from "@tollgate/api/console/operator-audit.ts";
-import { type Column, table } from "@tollgate/terminal/columns.ts";
+import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { z } from "zod";
 import { type OperatorAction, openAudit } from "../../operators/audit.ts";
@@ -43,7 +43,7 @@ async function list(run: AdminRun): Promise<number> {
   }
   const isFiltered = Object.keys(AuditFilter).some((flag) => run.flags[flag] !== undefined);
   const none = isFiltered ? "No action matches." : "No actions are recorded yet.";
-  run.print(actions.length === 0 ? none : table(COLUMNS, actions, run.terminal));
+  run.print(actions.length === 0 ? none : formatTable(COLUMNS, actions, run.terminal));
   return 0;
 }
 

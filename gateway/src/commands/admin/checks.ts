@@ -1,5 +1,5 @@
 /** `tollgate admin checks`: prints results and costs of spot checks (verified real answers), by node and model. */
-import { type Column, table } from "@tollgate/terminal/columns.ts";
+import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { parseId, publicId } from "../../base/ids.ts";
 import { formatExactMicrodollars } from "../../base/money.ts";
@@ -35,7 +35,7 @@ async function list({ pool, clock, json, print, flags, terminal }: AdminRun): Pr
   const since = new Date(clock.now() - DAYS * 86_400_000);
   const sums = await openCheckReader({ pool, isThere: () => true }).sums(since, id);
   if (json) print(JSON.stringify(sums.map(shown), null, 2));
-  else print(sums.length === 0 ? "No answers have been checked." : table(COLUMNS, sums, terminal));
+  else print(sums.length === 0 ? "No answers have been checked." : formatTable(COLUMNS, sums, terminal));
   return 0;
 }
 

@@ -1,5 +1,5 @@
 /** Prints a builder's low-credit alert and automatic top-up for admin commands. */
-import { AlertFields } from "@tollgate/api/console/credits.ts";
+import { CreditAlertFields } from "@tollgate/api/console/credits.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import type { Uuid } from "../../base/ids.ts";
 import { formatExactMicrodollars, PICO_PER_MICRO, type Pico, pico } from "../../base/money.ts";
@@ -45,7 +45,7 @@ export function parseThreshold(text = ""): Pico | null {
   if (text === "none") return null;
   const [, whole = "", part = ""] = /^(\d{1,7})(?:\.(\d{1,6}))?$/.exec(text) ?? [];
   const micro = BigInt(whole + part.padEnd(6, "0"));
-  if (whole === "" || !AlertFields.safeParse({ mark_micro: micro.toString() }).success) {
+  if (whole === "" || !CreditAlertFields.safeParse({ mark_micro: micro.toString() }).success) {
     throw new UsageError('--below must be an amount in dollars from 0.01 to 1000000, such as 2 or 0.50, or "none"');
   }
   return pico(micro * PICO_PER_MICRO);

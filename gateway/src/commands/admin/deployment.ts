@@ -4,7 +4,7 @@
  * lost one.
  */
 
-import { propertyList } from "@tollgate/terminal/columns.ts";
+import { formatProperties } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { deleteSharedSettings } from "../../db/deployment/shared-settings-record.ts";
 import { openAudit } from "../../operators/audit.ts";
@@ -52,7 +52,7 @@ async function show(run: AdminRun): Promise<number> {
   }
   const settingsTable = settings.length === 0 ? "" : `\n\n${settingTable(settings, run)}`;
   run.print(
-    `${propertyList(
+    `${formatProperties(
       {
         Deployment: id,
         Since: (forkedAt ?? createdAt).toISOString(),

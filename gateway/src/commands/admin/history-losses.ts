@@ -2,7 +2,7 @@
  * `tollgate admin history losses` lists data losses in failovers. `history accept` makes gateways continue with a
  * restored database's history.
  */
-import { type Column, table } from "@tollgate/terminal/columns.ts";
+import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { acceptHistory, type HistoryLoss, readLosses } from "../../db/lineage/losses.ts";
 import { openAudit } from "../../operators/audit.ts";
@@ -45,7 +45,7 @@ async function losses({ pool, json, print, terminal }: AdminRun): Promise<number
     print(JSON.stringify(found.map(shown), null, 2));
     return 0;
   }
-  print(found.length === 0 ? "No failover lost data." : table(COLUMNS, found, terminal));
+  print(found.length === 0 ? "No failover lost data." : formatTable(COLUMNS, found, terminal));
   for (const { gateway, notEntered } of found) {
     if (notEntered.length > 0) print(`\nMissing, according to the journal of ${gateway}:`);
     for (const { kind, id, reason } of notEntered) print(`    ${kind} ${id}: ${reason}`);

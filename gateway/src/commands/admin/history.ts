@@ -1,6 +1,6 @@
 /** `tollgate admin history …`: lists stored and closed months of the request history, and drops old months. */
 
-import { type Column, table } from "@tollgate/terminal/columns.ts";
+import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
 import { CommandError } from "@tollgate/terminal/errors.ts";
 import { formatExactMicrodollars, type Pico, pico } from "../../base/money.ts";
 import { type ClosedMonth, openRetention, type Retention, type RetentionResult } from "../../history/retention.ts";
@@ -121,7 +121,7 @@ const shown = ({ month, state, rows, charged, note }: Month) => ({
 
 function print({ json, print: out, terminal }: AdminRun, months: Month[]): number {
   if (json) out(JSON.stringify(months.map(shown), null, 2));
-  else out(months.length === 0 ? "No requests are recorded yet." : table(COLUMNS, months, terminal));
+  else out(months.length === 0 ? "No requests are recorded yet." : formatTable(COLUMNS, months, terminal));
   return 0;
 }
 

@@ -1,6 +1,6 @@
 /** `tollgate admin key …` and `host-token create`: creates, lists, changes, rotates and revokes keys and tokens. */
 
-import { propertyList, table } from "@tollgate/terminal/columns.ts";
+import { formatProperties, formatTable } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { createErrorLog } from "../../base/log.ts";
@@ -100,7 +100,9 @@ async function list(run: AdminRun): Promise<number> {
     if (run.json) run.print(JSON.stringify(records.map(keyRow), null, 2));
     else
       run.print(
-        records.length === 0 ? "This account has no keys." : table(keyColumns(run.clock.now()), records, run.terminal),
+        records.length === 0
+          ? "This account has no keys."
+          : formatTable(keyColumns(run.clock.now()), records, run.terminal),
       );
   });
 }
@@ -131,7 +133,7 @@ async function told(run: AdminRun, record: ApiKeyRecord): Promise<string> {
   const spend = (await directory.spendByKey(record.accountId, startOfMonth(now))).get(record.id);
   return run.json
     ? JSON.stringify(keyRow({ record, spend, today }), null, 2)
-    : propertyList(keyProperties(record, { today, spend, now }), run.terminal);
+    : formatProperties(keyProperties(record, { today, spend, now }), run.terminal);
 }
 
 async function create(run: AdminRun): Promise<number> {
@@ -185,7 +187,9 @@ async function rotate(run: AdminRun): Promise<number> {
       "Old secret": oldUntil === null ? "ended" : `works until ${oldUntil.toISOString()}`,
     };
     run.print(
-      run.json ? JSON.stringify({ ...made, old_secret_until: oldUntil }, null, 2) : propertyList(people, run.terminal),
+      run.json
+        ? JSON.stringify({ ...made, old_secret_until: oldUntil }, null, 2)
+        : formatProperties(people, run.terminal),
     );
   });
 }
@@ -215,7 +219,7 @@ async function issue<Opened extends Pick<Secrets, "close">>(
     const { id, token } = await openAudit(run).record(act, () => make(secrets, account, name));
     const made = { id: publicId(what === "key" ? "key" : "hst", id), name, secret: token };
     const told = { [what === "key" ? "Key" : "Host token"]: made.id, Name: name, Secret: token };
-    run.print(run.json ? JSON.stringify(made, null, 2) : propertyList(told, run.terminal));
+    run.print(run.json ? JSON.stringify(made, null, 2) : formatProperties(told, run.terminal));
   });
 }
 

@@ -1,6 +1,6 @@
 /** `tollgate admin ledger check`: runs the ledger check and prints it as a table or JSON. */
 
-import { type Column, table } from "@tollgate/terminal/columns.ts";
+import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
 import { type LedgerVerdict, openLedgerChecks } from "../../operators/ledger-checks.ts";
 import { type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
 
@@ -20,7 +20,7 @@ export async function ledgerCheck({ pool, newId, clock, json, print, terminal }:
   if (json) {
     print(JSON.stringify({ balanced, checks }, null, 2));
   } else {
-    print(table(COLUMNS, checks, terminal));
+    print(formatTable(COLUMNS, checks, terminal));
     for (const { name, differences } of checks) {
       if (differences.length > 0) print(`\n${name}: DIFFERS`);
       for (const line of differences) print(`    ${line}`);

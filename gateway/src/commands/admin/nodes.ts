@@ -2,7 +2,7 @@
  * `tollgate admin node …`: lists all hosts' nodes, and quarantines or releases them. Gateways are notified of changes.
  */
 
-import { type Column, propertyList, table } from "@tollgate/terminal/columns.ts";
+import { type Column, formatProperties, formatTable } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { NODE_STANDINGS } from "../../base/states.ts";
@@ -57,7 +57,7 @@ async function list({ pool, config, json, print, flags, terminal }: AdminRun): P
   const directory = openNodeDirectory({ pool, rules: config.nodeRules });
   const nodes = await everyPage((page) => directory.search({ text, standing, host, ...page }));
   if (json) print(JSON.stringify(nodes.map(shown), null, 2));
-  else if (nodes.length > 0) print(table(COLUMNS, nodes, terminal));
+  else if (nodes.length > 0) print(formatTable(COLUMNS, nodes, terminal));
   const all = text === undefined && standing === undefined && host === undefined;
   if (!json && nodes.length === 0) print(all ? "No nodes are registered." : "No node matches.");
   return 0;
@@ -65,7 +65,7 @@ async function list({ pool, config, json, print, flags, terminal }: AdminRun): P
 
 async function show(run: AdminRun): Promise<number> {
   const node = await find(run, nodeId(run));
-  run.print(run.json ? JSON.stringify(shown(node), null, 2) : propertyList(told(node), run.terminal));
+  run.print(run.json ? JSON.stringify(shown(node), null, 2) : formatProperties(told(node), run.terminal));
   return 0;
 }
 
@@ -129,7 +129,7 @@ function assertMoved(outcome: MoveOutcome): void {
 async function report(run: AdminRun, id: Uuid): Promise<number> {
   await sendBroadcast(run.pool, NODE_TOPIC, publicId("node", id));
   const node = await find(run, id);
-  run.print(run.json ? JSON.stringify(shown(node), null, 2) : table(COLUMNS, [node], run.terminal));
+  run.print(run.json ? JSON.stringify(shown(node), null, 2) : formatTable(COLUMNS, [node], run.terminal));
   return 0;
 }
 

@@ -4,7 +4,7 @@
  * out of the shell history and process list.
  */
 import { text } from "node:stream/consumers";
-import { type Column, table } from "@tollgate/terminal/columns.ts";
+import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { z } from "zod";
 import { createOperator } from "../../accounts/enrolment.ts";
@@ -68,7 +68,7 @@ async function list(run: AdminRun): Promise<number> {
   }));
   const none = "There is no operator yet. Create one: tollgate admin operator create";
   if (run.json) run.print(JSON.stringify(shown, null, 2));
-  else run.print(operators.length === 0 ? none : table(COLUMNS, operators, run.terminal));
+  else run.print(operators.length === 0 ? none : formatTable(COLUMNS, operators, run.terminal));
   return 0;
 }
 

@@ -1,6 +1,6 @@
 /** `tollgate admin overview`: balances, accounts, nodes and recent traffic. */
 
-import { type Column, propertyList, table } from "@tollgate/terminal/columns.ts";
+import { type Column, formatProperties, formatTable } from "@tollgate/terminal/columns.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import type { Terminal } from "@tollgate/terminal/terminal.ts";
 import { type Pico, pico, ZERO } from "../../base/money.ts";
@@ -49,7 +49,7 @@ interface Facts {
 function textOf(totals: Totals, { ready, traffic, days }: Facts, terminal: Terminal): string {
   const { builderCredit, held, hostsOwed, platformRevenue, builders, hosts, suspended, holds, nodes } = totals;
   const charged = traffic.reduce<Pico>((sum, { charge }) => pico(sum + charge), ZERO);
-  const numbers = propertyList(
+  const numbers = formatProperties(
     {
       "Builders' credit": `${dollarsText(builderCredit)}, of which ${dollarsText(held)} held by ${holds} running requests`,
       "Owed to hosts": dollarsText(hostsOwed),
@@ -62,7 +62,7 @@ function textOf(totals: Totals, { ready, traffic, days }: Facts, terminal: Termi
     },
     terminal,
   );
-  return traffic.length === 0 ? numbers : `${numbers}\n\n${table(COLUMNS, traffic, terminal)}`;
+  return traffic.length === 0 ? numbers : `${numbers}\n\n${formatTable(COLUMNS, traffic, terminal)}`;
 }
 
 const COLUMNS: Column<Traffic>[] = [

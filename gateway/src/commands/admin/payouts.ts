@@ -1,6 +1,6 @@
 /** `tollgate admin payout …`: creates, lists and exports payout batches, and marks them as paid. */
-import { isPlain } from "@tollgate/api/plain-text.ts";
-import { type Column, table } from "@tollgate/terminal/columns.ts";
+import { isPlainText } from "@tollgate/api/plain-text.ts";
+import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { openPayoutMethods, type PayoutMethod } from "../../accounts/payout-methods.ts";
 import { csvCell } from "../../base/csv.ts";
@@ -46,7 +46,7 @@ export const payoutCommands: Record<string, AdminCommand> = {
 
 async function create(run: AdminRun): Promise<number> {
   const note = run.flags.note ?? "";
-  if (note.length > 200 || !isPlain(note)) {
+  if (note.length > 200 || !isPlainText(note)) {
     throw new UsageError("--note must have at most 200 characters and no control characters");
   }
   const least = run.flags["minimum-usd"];
@@ -74,7 +74,7 @@ async function show(run: AdminRun): Promise<number> {
   const { id: batch } = await find(run);
   const lines = await everyLine(run, batch);
   if (!run.json) {
-    run.print(table(LINES, lines, run.terminal));
+    run.print(formatTable(LINES, lines, run.terminal));
     return 0;
   }
   const shown = lines.map((line) => ({
@@ -181,6 +181,6 @@ function print({ json, print: out, terminal }: AdminRun, batches: PayoutBatch[])
     ...rest,
   }));
   if (json) out(JSON.stringify(shown, null, 2));
-  else out(batches.length === 0 ? "There are no payout batches yet." : table(BATCHES, batches, terminal));
+  else out(batches.length === 0 ? "There are no payout batches yet." : formatTable(BATCHES, batches, terminal));
   return 0;
 }

@@ -10,8 +10,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { type ConnectionOptions, connect as connectTls, getCACertificates, setDefaultCACertificates } from "node:tls";
-import { nodeStateSubject } from "@tollgate/protocol/subjects.ts";
-import { freePort } from "@tollgate/stage/process.ts";
+import { nodeStateSubject } from "@tollgate/protocol/nats-subjects.ts";
+import { findFreePort } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { runCommand } from "@tollgate/terminal/run-command-line.ts";
 import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
@@ -114,7 +114,7 @@ describe("a cluster configured by plane init", { skip: skipWithoutNats }, () => 
 
   before(async () => {
     place = await mkdtemp(join(tmpdir(), "tollgate-cluster-"));
-    const at = async (): Promise<string> => `127.0.0.1:${await freePort()}`;
+    const at = async (): Promise<string> => `127.0.0.1:${await findFreePort()}`;
     const servers = await Promise.all(NAMES.map(async (name) => `${name}=${await at()}@${await at()}`));
     report = await init(["--dir", join(place, "plane"), "--servers", servers.join(",")]);
     for (const server of report.servers) running.set(server.name, await start(server));
@@ -237,11 +237,11 @@ describe("a cluster configured by plane init", { skip: skipWithoutNats }, () => 
     const { cert, key } = impostor.issue("c", ["127.0.0.1", "localhost"]);
     await writeFile(join(own, "own-cert.pem"), cert);
     await writeFile(join(own, "own-key.pem"), key);
-    const port = await freePort();
+    const port = await findFreePort();
     const conf = (await readFile(join(own, "nats-c.conf"), "utf8"))
       .replace(/^server_name: .*$/m, `server_name: "${name}"`)
       .replace(/^listen: .*$/m, `listen: "127.0.0.1:${port}"`)
-      .replace(/^ {2}listen: .*$/m, `  listen: "127.0.0.1:${await freePort()}"`);
+      .replace(/^ {2}listen: .*$/m, `  listen: "127.0.0.1:${await findFreePort()}"`);
     await writeFile(join(own, "nats-server.conf"), change(conf));
     const plane = await openPlane(t, serverOf("a").url);
     const heard: string[] = [];

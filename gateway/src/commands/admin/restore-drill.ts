@@ -7,7 +7,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
-import { type Column, table } from "@tollgate/terminal/columns.ts";
+import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
 import { type BaseCommandContext, type Command, type CommandInput, JSON_FLAG } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import type pg from "pg";
@@ -112,7 +112,7 @@ async function run({ flags, json }: CommandInput, { terminal, env }: BaseCommand
       if (json) terminal.print(JSON.stringify({ passed: isGood, results }, null, 2));
       else
         terminal.print(
-          `${table(COLUMNS, results, terminal)}\n\n${isGood ? "Gateways can run on this copy." : "GATEWAYS CANNOT RUN ON THIS COPY."}`,
+          `${formatTable(COLUMNS, results, terminal)}\n\n${isGood ? "Gateways can run on this copy." : "GATEWAYS CANNOT RUN ON THIS COPY."}`,
         );
       return isGood ? 0 : 1;
     } finally {

@@ -3,7 +3,7 @@
  * rotate` replaces secrets in the data directory. Secrets in the environment are replaced there.
  */
 
-import { propertyList } from "@tollgate/terminal/columns.ts";
+import { formatProperties } from "@tollgate/terminal/columns.ts";
 import { CommandError } from "@tollgate/terminal/errors.ts";
 import { openSecretReencryption } from "../../accounts/secret-reencryption.ts";
 import type { RotatingSecret } from "../../base/rotating-secret.ts";
@@ -136,7 +136,7 @@ function sentences(
   const isOld = pepper.replacing === "old";
   const unseen = ({ total, unseen: count, unseenInUse }: PepperUsage): string =>
     `${count} of ${total} not used since${count === 0 ? "" : `, ${unseenInUse} of these used in the last 30 days`}`;
-  const lines = propertyList(
+  const lines = formatProperties(
     {
       Pepper: `${pepper.fingerprint}${pepper.replacing === null ? "" : `, ${beside[pepper.replacing as "old"]} ${pepper.other}`}`,
       "API keys": isOld ? unseen(left.keys) : undefined,

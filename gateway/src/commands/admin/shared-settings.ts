@@ -3,7 +3,7 @@
  * from this command's environment. Gateways with the previous value keep serving until `finish`, so they can be
  * restarted one by one.
  */
-import { type Column, table } from "@tollgate/terminal/columns.ts";
+import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { type OwnSettingsContext, openOwnSettings } from "../../build/deployment.ts";
 import type { GatewaySettings } from "../../db/deployment/compare.ts";
@@ -64,7 +64,7 @@ const COLUMNS: Column<ShownSetting>[] = [
 ];
 
 export const settingTable = (settings: ShownSetting[], { terminal }: Pick<AdminRun, "terminal">): string =>
-  table(COLUMNS, settings, terminal);
+  formatTable(COLUMNS, settings, terminal);
 
 export const sharedSettingObject = ({ name, value, previous, changedAt, isOurs }: ShownSetting) => ({
   name,

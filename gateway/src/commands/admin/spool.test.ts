@@ -8,7 +8,7 @@ import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
 import { systemClock } from "../../base/clock.ts";
 import { createLog } from "../../base/log.ts";
 import { formatExactMicrodollars, pico } from "../../base/money.ts";
-import { patientClock } from "../../base/testing.ts";
+import { timeoutFreeClock } from "../../base/testing.ts";
 import { parseConfig } from "../../config.ts";
 import { openTestDatabase } from "../../db/testing.ts";
 import { openLedger } from "../../ledger/ledger.ts";
@@ -26,7 +26,7 @@ test("tollgate admin spool lists a lost gateway's spool, and enters its charges 
   await pool.query("insert into price values (1, 'tiny-3b', 20000, 40000)");
   await pool.query("insert into ledger_account (id, kind) values ($1, 'builder'), ($2, 'host')", [builder, host]);
   await pool.query("select ledger_transfer($1, 'grant', $2, 100000000000, 'test')", [newId(), builder]);
-  const ledger = openLedger({ pool, clock: patientClock, gatewayId: "left", log: createLog("silent") });
+  const ledger = openLedger({ pool, clock: timeoutFreeClock, gatewayId: "left", log: createLog("silent") });
   t.after(() => ledger.close());
   const holds = [createTestHold(builder), createTestHold(builder)];
   for (const hold of holds) await ledger.hold(hold);

@@ -3,7 +3,7 @@
  * return.
  */
 import { resolve } from "node:path";
-import { type Column, table } from "@tollgate/terminal/columns.ts";
+import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
 import { CommandError } from "@tollgate/terminal/errors.ts";
 import { publicIdSuffix } from "../../base/ids.ts";
 import { createErrorLog } from "../../base/log.ts";
@@ -64,7 +64,7 @@ async function list(run: AdminRun): Promise<number> {
       charge_micro: formatExactMicrodollars(charge),
     }));
     run.print(JSON.stringify(shown, null, 2));
-  } else run.print(files.length === 0 ? "No spool files." : table(COLUMNS, files, run.terminal));
+  } else run.print(files.length === 0 ? "No spool files." : formatTable(COLUMNS, files, run.terminal));
   return 0;
 }
 

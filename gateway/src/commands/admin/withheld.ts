@@ -1,6 +1,6 @@
 /** `tollgate admin withheld …`: lists and releases withheld shares. */
-import { isPlain } from "@tollgate/api/plain-text.ts";
-import { type Column, table } from "@tollgate/terminal/columns.ts";
+import { isPlainText } from "@tollgate/api/plain-text.ts";
+import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { formatExactMicrodollars } from "../../base/money.ts";
@@ -55,7 +55,7 @@ async function list({ flags, switches, json, pool, print, terminal }: AdminRun):
     if (page.length < PAGE) break;
   }
   if (!json) {
-    print(shares.length === 0 ? "No shares are withheld." : table(COLUMNS, shares, terminal));
+    print(shares.length === 0 ? "No shares are withheld." : formatTable(COLUMNS, shares, terminal));
     return 0;
   }
   const shown = shares.map(({ requestId, hostId, hostName, nodeId, nodeName, amount, takenBack, ...rest }) => ({
@@ -76,7 +76,7 @@ async function release({ flags, json, pool, newId, print }: AdminRun): Promise<n
   const { request, node, note = "" } = flags;
   if ((request === undefined) === (node === undefined))
     throw new UsageError("exactly one of --request and --node is required");
-  if (note.trim() === "" || note.length > 200 || !isPlain(note))
+  if (note.trim() === "" || note.length > 200 || !isPlainText(note))
     throw new UsageError("--note must have 1 to 200 characters and no control characters");
   const of =
     node === undefined

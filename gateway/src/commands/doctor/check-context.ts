@@ -1,6 +1,6 @@
 /** The input of every check, and the type of its findings. */
 import { type Check, fail } from "@tollgate/terminal/checks.ts";
-import { systemFailure } from "@tollgate/terminal/failure.ts";
+import { explainSystemError } from "@tollgate/terminal/failure.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { NewId } from "../../base/ids.ts";
 import type { Config } from "../../config.ts";
@@ -28,7 +28,7 @@ export const unreachableFinding = (name: string, error: unknown, next: string): 
 
 export function reasonOf(error: unknown): string {
   const { message, code } = error as Error & { code?: string };
-  return systemFailure(error)?.message ?? (message || (code ?? String(error)));
+  return explainSystemError(error)?.message ?? (message || (code ?? String(error)));
 }
 
 /** Splits an error message of the form `problem: remedy` into a failed check. */

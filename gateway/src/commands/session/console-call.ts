@@ -1,6 +1,6 @@
 /** Calls a gateway's console API, with or without this machine's session. */
 import { CommandError } from "@tollgate/terminal/errors.ts";
-import { systemFailure } from "@tollgate/terminal/failure.ts";
+import { explainSystemError } from "@tollgate/terminal/failure.ts";
 import { z } from "zod";
 import { systemClock } from "../../base/clock.ts";
 
@@ -44,7 +44,7 @@ export async function callConsole(call: ConsoleCall): Promise<Response> {
   } catch (cause) {
     if (cause instanceof CommandError) throw cause;
     const { message, cause: inner } = cause as Error & { cause?: Error };
-    const reason = systemFailure(cause)?.message ?? inner?.message ?? message;
+    const reason = explainSystemError(cause)?.message ?? inner?.message ?? message;
     throw new CommandError(`cannot reach the gateway at ${gateway}: ${reason}`, {
       next: "check the address (--gateway URL) and that the gateway runs",
       cause,

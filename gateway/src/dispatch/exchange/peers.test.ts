@@ -3,7 +3,7 @@
  */
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
-import { nodePermissions } from "@tollgate/protocol/subjects.ts";
+import { nodePermissions } from "@tollgate/protocol/nats-subjects.ts";
 import { z } from "zod";
 import type { Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";

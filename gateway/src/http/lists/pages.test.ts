@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { PageFields, SpanFields } from "@tollgate/api/lists.ts";
+import { PageFields, SpanFields } from "@tollgate/api/list-query-fields.ts";
 import fc from "fast-check";
 import { z } from "zod";
 import { openCursors } from "./cursors.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { nodePermissions } from "@tollgate/protocol/subjects.ts";
+import { nodePermissions } from "@tollgate/protocol/nats-subjects.ts";
 import { InvariantError } from "../../base/invariant.ts";
 import { systemRandom } from "../../base/random.ts";
 import { createKey, keyFromSeed, parsePublicKey } from "./nkeys.ts";

@@ -4,7 +4,7 @@
  * present therefore covers all credentials that the node ever received, and no list of them is needed.
  */
 import { createHmac } from "node:crypto";
-import { nodePermissions } from "@tollgate/protocol/subjects.ts";
+import { nodePermissions } from "@tollgate/protocol/nats-subjects.ts";
 import { invariant } from "../../base/invariant.ts";
 import type { NodeCredentials } from "../plane.ts";
 import { keyFromBytes, type SigningKey } from "./nkeys.ts";

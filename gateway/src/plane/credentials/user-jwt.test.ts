@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { nkeys } from "@nats-io/transport-node";
-import { nodePermissions } from "@tollgate/protocol/subjects.ts";
+import { nodePermissions } from "@tollgate/protocol/nats-subjects.ts";
 import { InvariantError } from "../../base/invariant.ts";
 import { systemRandom } from "../../base/random.ts";
 import { createKey, parsePublicKey, type SigningKey, type VerifyingKey } from "./nkeys.ts";

@@ -2,7 +2,7 @@
  * Creates and verifies NATS user JWTs, which nodes and gateways present when they connect. The account's key signs a
  * name, the user's public key, the allowed subjects and an expiry. The hub and NATS servers read the same format.
  */
-import type { SubjectPermissions } from "@tollgate/protocol/subjects.ts";
+import type { SubjectPermissions } from "@tollgate/protocol/nats-subjects.ts";
 import { z } from "zod";
 import { invariant } from "../../base/invariant.ts";
 import { isPattern } from "../subject-patterns.ts";

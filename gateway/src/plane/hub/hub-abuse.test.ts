@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { describe, test } from "node:test";
-import { ALL_NODE_STATES, nodeStateSubject, nodeSubject } from "@tollgate/protocol/subjects.ts";
+import { ALL_NODE_STATES_SUBJECT, nodeStateSubject, nodeSubject } from "@tollgate/protocol/nats-subjects.ts";
 import { manualClock } from "../../base/testing.ts";
 import { connectClient, nextDisconnectedNode, openTestHub, rawPeer } from "./testing.ts";
 
@@ -272,7 +272,7 @@ describe("a client that has authenticated", () => {
     const client = await connectClient(t, await hub.mint("n2"));
     const counts = new Map<string, number>();
     let wake = (): void => {};
-    hub.subscribe(ALL_NODE_STATES, (subject) => {
+    hub.subscribe(ALL_NODE_STATES_SUBJECT, (subject) => {
       counts.set(subject, (counts.get(subject) ?? 0) + 1);
       wake();
     });
@@ -391,7 +391,7 @@ describe("a client that has authenticated", () => {
     const client = await connectClient(t, await hub.mint("n1"));
     const bystander = await connectClient(t, await hub.mint("n2"));
     const heard: string[] = [];
-    hub.subscribe(ALL_NODE_STATES, (subject) => {
+    hub.subscribe(ALL_NODE_STATES_SUBJECT, (subject) => {
       if (subject === nodeStateSubject("n1")) throw new Error("a bug");
       heard.push(subject);
     });

@@ -3,7 +3,7 @@
  */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { nodeStateSubject } from "@tollgate/protocol/subjects.ts";
+import { nodeStateSubject } from "@tollgate/protocol/nats-subjects.ts";
 import { InvariantError } from "../../base/invariant.ts";
 import { systemRandom } from "../../base/random.ts";
 import { manualClock } from "../../base/testing.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { describe, test } from "node:test";
-import { nodeStateSubject, nodeSubject } from "@tollgate/protocol/subjects.ts";
+import { nodeStateSubject, nodeSubject } from "@tollgate/protocol/nats-subjects.ts";
 import { createLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
 import { manualClock } from "../../base/testing.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { describe, test } from "node:test";
-import { nodeStateSubject, nodeSubject } from "@tollgate/protocol/subjects.ts";
+import { nodeStateSubject, nodeSubject } from "@tollgate/protocol/nats-subjects.ts";
 import { manualClock } from "../../base/testing.ts";
 import { connectClient, nextDisconnectedNode, openTestHub, rawPeer } from "./testing.ts";
 import { selfSignedCertificate } from "./testing-certificate.ts";

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { headers } from "@nats-io/transport-node";
-import { ALL_NODE_STATES, nodeStateSubject, nodeSubject } from "@tollgate/protocol/subjects.ts";
+import { ALL_NODE_STATES_SUBJECT, nodeStateSubject, nodeSubject } from "@tollgate/protocol/nats-subjects.ts";
 import { manualClock } from "../../base/testing.ts";
 import { connectClient, openTestHub, rawPeer, unrestrictedCredentials } from "./testing.ts";
 
@@ -17,7 +17,7 @@ describe("the hub's NATS protocol", () => {
     const hub = await openTestHub(t, { clock });
     const client = await connectClient(t, await hub.mint("n1"));
     const heard: string[] = [];
-    hub.subscribe(ALL_NODE_STATES, (_, payload) => heard.push(text(payload)));
+    hub.subscribe(ALL_NODE_STATES_SUBJECT, (_, payload) => heard.push(text(payload)));
     const header = headers();
     header.set("trace", "1");
     client.publish(nodeStateSubject("n1"), "with header", { headers: header });

@@ -3,7 +3,7 @@
  * Workers publish and subscribe over a channel to it. Nodes stay connected when a worker ends. Both ends of the channel
  * are in this file to keep them in step.
  */
-import { senderOf } from "@tollgate/protocol/subjects.ts";
+import { sendingNodeOf } from "@tollgate/protocol/nats-subjects.ts";
 import { type Channel, FIRST_MESSAGE_KIND } from "../../base/channel.ts";
 import type { Clock } from "../../base/clock.ts";
 import { alwaysReachable } from "../../base/dependency.ts";
@@ -63,7 +63,7 @@ export function openPlaneInWorker(channel: Channel, { clock, log }: { clock: Clo
       subscribers.get(number)?.(subject, bytes);
     } catch (error) {
       // A subscriber threw, so the node's stream has a gap: its jobs fail as if it had disconnected.
-      const nodeId = senderOf(subject);
+      const nodeId = sendingNodeOf(subject);
       peerLog.error(nodeId ?? "", { nodeId, err: error }, "plane: subscriber failed");
       if (nodeId !== undefined) tellGone(nodeId);
     }

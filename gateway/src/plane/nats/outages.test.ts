@@ -5,9 +5,14 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { decode, encode } from "@tollgate/protocol/codec.ts";
-import { gatewaySubject, nodeStateSubject, nodeSubject, STATE_REQUEST } from "@tollgate/protocol/subjects.ts";
-import { freePort } from "@tollgate/stage/process.ts";
+import { decodeFrame, encodeFrame } from "@tollgate/protocol/codec.ts";
+import {
+  gatewaySubject,
+  nodeStateSubject,
+  nodeSubject,
+  STATE_REQUEST_SUBJECT,
+} from "@tollgate/protocol/nats-subjects.ts";
+import { findFreePort } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { type Clock, systemClock } from "../../base/clock.ts";
 import type { Uuid } from "../../base/ids.ts";
@@ -132,8 +137,8 @@ class Node {
   async connect(t: TestContext): Promise<void> {
     this.running.clear();
     this.connection = await connectClient(t, this.credentials);
-    this.connection.subscribe(nodeSubject("n1"), { callback: (_, { data }) => this.#hear(decode(data)) });
-    this.connection.subscribe(STATE_REQUEST, { callback: () => this.report() });
+    this.connection.subscribe(nodeSubject("n1"), { callback: (_, { data }) => this.#hear(decodeFrame(data)) });
+    this.connection.subscribe(STATE_REQUEST_SUBJECT, { callback: () => this.report() });
     this.report();
   }
 
@@ -146,7 +151,7 @@ class Node {
       models: [MODEL],
       draining: false,
     };
-    this.connection?.publish(nodeStateSubject("n1"), encode({ kind: "state", state }));
+    this.connection?.publish(nodeStateSubject("n1"), encodeFrame({ kind: "state", state }));
   }
 
   finish(): void {
@@ -158,7 +163,7 @@ class Node {
     this.report();
   }
 
-  #hear(frame: ReturnType<typeof decode>): void {
+  #hear(frame: ReturnType<typeof decodeFrame>): void {
     if (frame.kind === "cancel") {
       this.running.delete(frame.job);
       this.report();
@@ -170,8 +175,8 @@ class Node {
     }
   }
 
-  #say(frame: Parameters<typeof encode>[0]): void {
-    this.connection?.publish(gatewaySubject(GATEWAY, "n1"), encode(frame));
+  #say(frame: Parameters<typeof encodeFrame>[0]): void {
+    this.connection?.publish(gatewaySubject(GATEWAY, "n1"), encodeFrame(frame));
   }
 }
 
@@ -201,7 +206,7 @@ const run = (dispatcher: Dispatcher, sink: DispatchSink, nth: number) =>
   );
 
 async function startCluster(t: TestContext, size: number): Promise<NatsServer[]> {
-  const ports = await Promise.all(Array.from({ length: size }, () => freePort()));
+  const ports = await Promise.all(Array.from({ length: size }, () => findFreePort()));
   const routes = ports.map((port) => `"nats-route://127.0.0.1:${port}"`).join(", ");
   const servers: NatsServer[] = [];
   for (const port of ports) {

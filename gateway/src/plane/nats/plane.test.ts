@@ -2,16 +2,16 @@
 import assert from "node:assert/strict";
 import { Writable } from "node:stream";
 import { afterEach, beforeEach, describe, type TestContext, test } from "node:test";
-import { encode } from "@tollgate/protocol/codec.ts";
+import { encodeFrame } from "@tollgate/protocol/codec.ts";
 import {
-  ALL_NODE_STATES,
-  gatewayInbox,
+  ALL_NODE_STATES_SUBJECT,
+  gatewayInboxSubject,
   gatewaySubject,
   nodeStateSubject,
   nodeSubject,
-  STATE_REQUEST,
-} from "@tollgate/protocol/subjects.ts";
-import { freePort } from "@tollgate/stage/process.ts";
+  STATE_REQUEST_SUBJECT,
+} from "@tollgate/protocol/nats-subjects.ts";
+import { findFreePort } from "@tollgate/stage/process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { systemClock as clock } from "../../base/clock.ts";
 import type { Uuid } from "../../base/ids.ts";
@@ -49,7 +49,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       const { log, lines } = recordingLog();
       const plane = await openTestPlane(t, server, { log });
       const heard: string[] = [];
-      plane.subscribe(ALL_NODE_STATES, (subject, payload) => heard.push(`${subject} ${Buffer.from(payload)}`));
+      plane.subscribe(ALL_NODE_STATES_SUBJECT, (subject, payload) => heard.push(`${subject} ${Buffer.from(payload)}`));
       const first = await connectClient(t, await plane.mint("n1"));
       first.publish(nodeStateSubject("n1"), "here");
       await eventually("the gateway heard it", () => heard.length === 1);
@@ -90,7 +90,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       const plane = await openTestPlane(t, server, { url: cable.url, publicUrl: server.url });
       const roster = newRoster(t, plane);
       const node = await connectClient(t, await plane.mint("n1"));
-      node.subscribe(STATE_REQUEST, { callback: () => node.publish(nodeStateSubject("n1"), state()) });
+      node.subscribe(STATE_REQUEST_SUBJECT, { callback: () => node.publish(nodeStateSubject("n1"), state()) });
       node.publish(nodeStateSubject("n1"), state());
       await eventually("the gateway knows it", () => roster.nodes().length === 1);
       const away = untilAway(plane);
@@ -186,7 +186,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
     });
 
     test("connects when one of several addresses responds", async (t) => {
-      const url = `nats://127.0.0.1:${await freePort()},${server.url}`;
+      const url = `nats://127.0.0.1:${await findFreePort()},${server.url}`;
       const plane = await openTestPlane(t, server, { url, publicUrl: server.url });
       await connectClient(t, await plane.mint("n1"));
     });
@@ -205,7 +205,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       await eventually("both know it", () => rosters.every((roster) => roster.nodes().length === 1));
       const answers: string[] = [];
       for (const [i, plane] of planes.entries()) {
-        plane.subscribe(gatewayInbox(`gw${i}`), (subject) => answers.push(subject));
+        plane.subscribe(gatewayInboxSubject(`gw${i}`), (subject) => answers.push(subject));
         plane.publish(nodeSubject("n1"), Buffer.from(`gw${i}`));
       }
       await eventually("each has its answer", () => answers.length === 2);
@@ -218,7 +218,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
     test("reports nodes that are already connected, and their disconnects, to a gateway that starts later", async (t) => {
       const first = await openTestPlane(t, server);
       const node = await connectClient(t, await first.mint("n1"));
-      node.subscribe(STATE_REQUEST, { callback: () => node.publish(nodeStateSubject("n1"), state()) });
+      node.subscribe(STATE_REQUEST_SUBJECT, { callback: () => node.publish(nodeStateSubject("n1"), state()) });
       await node.flush();
       const roster = newRoster(t, await openTestPlane(t, server));
       await eventually("it knows the node", () => roster.nodes().length === 1);
@@ -290,7 +290,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
 
 describe("a cluster of NATS servers", { skip: skipWithoutNats }, () => {
   test("carries messages, disconnects and revocations between a gateway and a node on different servers", async (t) => {
-    const routes = [await freePort(), await freePort()] as const;
+    const routes = [await findFreePort(), await findFreePort()] as const;
     const cluster = (own: number, other: number): string =>
       `cluster { name: tollgate, listen: "127.0.0.1:${own}", routes: ["nats-route://127.0.0.1:${other}"] }`;
     const one = await startNatsServer({ more: cluster(routes[0], routes[1]) });
@@ -321,7 +321,7 @@ describe("a cluster of NATS servers", { skip: skipWithoutNats }, () => {
       return heard.length > 0;
     });
     const states = new Set<string>();
-    plane.subscribe(ALL_NODE_STATES, (subject) => states.add(subject));
+    plane.subscribe(ALL_NODE_STATES_SUBJECT, (subject) => states.add(subject));
     const servers = new Set<string | undefined>();
     plane.subscribe(pingAnswerSubject("*", "*"), (_subject, payload) => servers.add(readPingedServer(payload)));
     await asked("both answer", () => servers.size === 2);
@@ -384,7 +384,7 @@ function newRoster(t: TestContext, plane: Plane): Roster {
 }
 
 const state = (): Uint8Array =>
-  encode({
+  encodeFrame({
     kind: "state",
     state: { protocol: "1.0", agent: "test", slots: 4, busy: 0, models: ["m"], draining: false },
   });

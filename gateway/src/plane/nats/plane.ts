@@ -4,7 +4,7 @@
  * report disconnections, and store the revocations.
  */
 import { errors } from "@nats-io/transport-node";
-import { nodeStateSubject, STATE_REQUEST, senderOf } from "@tollgate/protocol/subjects.ts";
+import { nodeStateSubject, STATE_REQUEST_SUBJECT, sendingNodeOf } from "@tollgate/protocol/nats-subjects.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
 import type { Dependency } from "../../base/dependency.ts";
 import { invariant } from "../../base/invariant.ts";
@@ -344,7 +344,7 @@ class NatsPlane implements Plane {
   #back(): void {
     this.#revoker.retry();
     // Asks nodes that stayed connected to report their state.
-    this.#connection.publish(STATE_REQUEST, new Uint8Array(0));
+    this.#connection.publish(STATE_REQUEST_SUBJECT, new Uint8Array(0));
     for (const run of this.#backListeners) run();
   }
 
@@ -385,7 +385,7 @@ class NatsPlane implements Plane {
   #askDoubtful(): void {
     const asked = [...this.#doubtful];
     this.#doubtful.clear();
-    this.#connection.publish(STATE_REQUEST, new Uint8Array(0));
+    this.#connection.publish(STATE_REQUEST_SUBJECT, new Uint8Array(0));
     this.#options.clock.after(ANSWER_MS_MAX, () => {
       // When the plane is unreachable, all nodes were reported as gone already.
       if (this.#connection.isAway) return;
@@ -401,7 +401,7 @@ class NatsPlane implements Plane {
    * A subscriber in the gateway threw. The node's stream has a gap, so its jobs end as if the node had disconnected.
    */
   #failed(subject: string, error: unknown): void {
-    const nodeId = senderOf(subject);
+    const nodeId = sendingNodeOf(subject);
     this.#peerLog.error(nodeId ?? "", { nodeId, err: error }, "plane: subscriber failed");
     if (nodeId !== undefined) this.#gone(nodeId, "node");
   }

@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { freePort, newProcess } from "@tollgate/stage/process.ts";
+import { findFreePort, newProcess } from "@tollgate/stage/process.ts";
 import { HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
 import { natsReleases } from "../../../../tools/nats-servers.ts";
 import { type Clock, systemClock } from "../../base/clock.ts";
@@ -79,7 +79,7 @@ export async function runNatsServer(
 /** Starts a server in its own directory. */
 export async function startNatsServer(options: ServerOptions = {}): Promise<NatsServer> {
   const directory = await mkdtemp(join(tmpdir(), "tollgate-nats-"));
-  const port = await freePort();
+  const port = await findFreePort();
   const url = `nats://127.0.0.1:${port}`;
   const setup = options.setup ?? newPlaneSetup({ url, random: systemRandom(), nowMs: systemClock.now() });
   const listen = setup.serverConfiguration.replace(/^listen: .*$/m, `listen: "127.0.0.1:${port}"`);

@@ -5,7 +5,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { paymentRoutes } from "@tollgate/api/console/credits.ts";
 import { creditRoutes } from "@tollgate/api/console/money.ts";
-import { methodAndUrl } from "@tollgate/api/route.ts";
+import { splitMethodAndUrl } from "@tollgate/api/route.ts";
 import type { FastifyInstance } from "fastify";
 import { publicId } from "../../base/ids.ts";
 import { formatExactMicrodollars } from "../../base/money.ts";
@@ -50,7 +50,7 @@ export function creditHandlers({
 /** If payments are off, registers answers of 404 billing_disabled for every payment route and method. */
 export function registerDisabledPayments(app: FastifyInstance): void {
   const all = [...Object.values(creditRoutes), ...Object.values(paymentRoutes)];
-  for (const url of new Set(all.map((route) => methodAndUrl(route).url))) {
+  for (const url of new Set(all.map((route) => splitMethodAndUrl(route).url))) {
     app.all(url, async () => {
       throw fault("billing_disabled");
     });

@@ -1,5 +1,5 @@
 /** Finds the API keys for a filter: one key by its ID, or all playground keys that the account ever had. */
-import { PLAYGROUND } from "@tollgate/api/console/playground.ts";
+import { PLAYGROUND_KEY_FILTER } from "@tollgate/api/console/playground.ts";
 import { parseId, type Uuid } from "../../base/ids.ts";
 import { invariant } from "../../base/invariant.ts";
 import type { SessionKeys } from "../../keys/session-keys.ts";
@@ -11,7 +11,7 @@ export async function findFilterKeys(
   key: string | undefined,
 ): Promise<Uuid[] | undefined> {
   if (key === undefined) return undefined;
-  if (key === PLAYGROUND) return await sessionKeys.ofAccount(accountId);
+  if (key === PLAYGROUND_KEY_FILTER) return await sessionKeys.ofAccount(accountId);
   const id = parseId("key", key);
   invariant(id !== undefined, `the key ${key} was let through`);
   return [id];

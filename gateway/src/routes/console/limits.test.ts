@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { ACCOUNTS_MAX } from "@tollgate/api/bounds.ts";
+import { ACCOUNTS_PER_IDENTITY_MAX } from "@tollgate/api/bounds.ts";
 import { SESSIONS_MAX } from "../../accounts/sessions.ts";
 import { parseId, type Uuid } from "../../base/ids.ts";
 import { ACTIVE_SECRETS_MAX } from "../../keys/keys.ts";
@@ -123,8 +123,8 @@ for (const [table, path, kind, what] of [
   });
 }
 
-test(`an identity owns at most ${ACCOUNTS_MAX} accounts, even if many are opened concurrently`, async () => {
-  const kinds = Array.from({ length: ACCOUNTS_MAX - LEFT }, () => ({ kind: "host" as const }));
+test(`an identity owns at most ${ACCOUNTS_PER_IDENTITY_MAX} accounts, even if many are opened concurrently`, async () => {
+  const kinds = Array.from({ length: ACCOUNTS_PER_IDENTITY_MAX - LEFT }, () => ({ kind: "host" as const }));
   const { browser } = await signInTestPerson(platform, kinds);
   const answers = await many((i) =>
     browser.send("POST", `${API}/accounts`, { body: { kind: "builder", name: `new ${i}` } }),
@@ -132,7 +132,7 @@ test(`an identity owns at most ${ACCOUNTS_MAX} accounts, even if many are opened
   assert.deepEqual(statuses(answers), { 201: LEFT, 409: AT_ONCE - LEFT });
   const refused = answers.find(({ status }) => status === 409) as Answer;
   assertRefused(refused, 409, "limit_reached");
-  assert.match(String(refused.body.error?.message), new RegExp(`${ACCOUNTS_MAX} accounts`));
+  assert.match(String(refused.body.error?.message), new RegExp(`${ACCOUNTS_PER_IDENTITY_MAX} accounts`));
 });
 
 describe("the sessions of an identity", () => {

@@ -3,7 +3,7 @@ import { removeSeparators } from "@tollgate/api/console/payout-method-fields.ts"
 import {
   type HostPayout as HostPayoutAnswer,
   type hostPayoutRoutes,
-  METHOD_CODE_RULE,
+  PAYOUT_METHOD_CODE_RULE,
 } from "@tollgate/api/console/payouts.ts";
 import type { z } from "zod";
 import type { AccountParts } from "../../accounts/parts.ts";
@@ -34,7 +34,7 @@ export function hostPayoutHandlers(parts: PayoutParts): Handlers<typeof hostPayo
       // Only a browser session may change the payout method, so that a script's stolen token cannot redirect money.
       if (script !== undefined) throw refuse("browser_required");
       const { kind, holder, number, bank_code, code } = body();
-      await requireSecondFactor(identities, asked, { code, rule: METHOD_CODE_RULE });
+      await requireSecondFactor(identities, asked, { code, rule: PAYOUT_METHOD_CODE_RULE });
       const method = {
         kind,
         holder: holder.trim(),

@@ -1,6 +1,6 @@
 /** The performance figures of a builder's requests, from rollups. */
 import type { performanceRoutes } from "@tollgate/api/console/performance.ts";
-import { PLAYGROUND } from "@tollgate/api/console/playground.ts";
+import { PLAYGROUND_KEY_FILTER } from "@tollgate/api/console/playground.ts";
 import { publicId } from "../../base/ids.ts";
 import { toUnixSeconds } from "../../base/time.ts";
 import type { HistoryParts } from "../../history/parts.ts";
@@ -49,7 +49,9 @@ export function performanceHandlers(
         total: figures(total[0] ?? NOTHING),
         data: rows.map((sum) => ({
           ...(sum.model !== null && { model: sum.model }),
-          ...(sum.key !== null && { key: sum.key === ofPlayground[0] ? PLAYGROUND : publicId("key", sum.key) }),
+          ...(sum.key !== null && {
+            key: sum.key === ofPlayground[0] ? PLAYGROUND_KEY_FILTER : publicId("key", sum.key),
+          }),
           ...figures(sum),
         })),
         series: points.flatMap((sum) => (sum.slot === null ? [] : [{ at: toUnixSeconds(sum.slot), ...figures(sum) }])),

@@ -1,7 +1,7 @@
 /** Parses the filters of the request history, and limits how many records a query may read without a rollup or an index. */
 
 import type { RequestsQuery, requestRoutes } from "@tollgate/api/console/requests.ts";
-import { REQUEST_OUTCOMES } from "@tollgate/api/states.ts";
+import { REQUEST_OUTCOMES } from "@tollgate/api/enumerations.ts";
 import { RequestOutcome } from "@tollgate/api/values.ts";
 import type { z } from "zod";
 import type { Uuid } from "../../base/ids.ts";

@@ -29,7 +29,7 @@ import { performanceRoutes } from "@tollgate/api/console/performance.ts";
 import { playgroundRoutes } from "@tollgate/api/console/playground.ts";
 import { refusalRoutes } from "@tollgate/api/console/refusals.ts";
 import { requestRoutes } from "@tollgate/api/console/requests.ts";
-import { scriptRoutes } from "@tollgate/api/console/scripts.ts";
+import { scriptRoutes } from "@tollgate/api/console/script-login.ts";
 import { signInRoutes } from "@tollgate/api/console/sign-in.ts";
 import { teamRoutes } from "@tollgate/api/console/team.ts";
 import type { FastifyInstance } from "fastify";

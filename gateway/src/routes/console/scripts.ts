@@ -1,5 +1,5 @@
 /** Sessions for scripts: a script requests a login, and a person confirms or rejects it. */
-import type { scriptRoutes } from "@tollgate/api/console/scripts.ts";
+import type { scriptRoutes } from "@tollgate/api/console/script-login.ts";
 import type { SignedInPerson } from "../../accounts/identities.ts";
 import type { AccountParts } from "../../accounts/parts.ts";
 import { formatLoginCode } from "../../accounts/script-sessions.ts";

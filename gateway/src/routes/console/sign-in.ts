@@ -3,10 +3,10 @@
  * session's token: only the cookie does.
  */
 import {
-  CLIENT_WAIT_MAX_S,
+  CLIENT_AUTO_RETRY_MAX_S,
+  describeAttemptLimit,
   SIGN_IN_REFUSALS,
   type signInRoutes,
-  tooManyAttempts,
 } from "@tollgate/api/console/sign-in.ts";
 import type { Caller } from "../../accounts/auth-call.ts";
 import type { SignedInPerson } from "../../accounts/identities.ts";
@@ -125,13 +125,13 @@ export function withSignInErrors<Table extends Record<string, (asked: never) => 
 }
 
 function faultOf(refused: SignInRefusal): Fault {
-  const { reason, waitS = CLIENT_WAIT_MAX_S } = refused;
+  const { reason, waitS = CLIENT_AUTO_RETRY_MAX_S } = refused;
   const declared = SIGN_IN_REFUSALS[reason];
   if (reason !== "too_many_attempts") return new Fault({ ...declared, cause: refused });
   return new Fault({
     ...declared,
-    retry: waitS > CLIENT_WAIT_MAX_S ? "never" : "later",
-    message: tooManyAttempts(waitS),
+    retry: waitS > CLIENT_AUTO_RETRY_MAX_S ? "never" : "later",
+    message: describeAttemptLimit(waitS),
     headers: { "retry-after": String(waitS) },
   });
 }

@@ -1,6 +1,6 @@
 /** How long a builder's credit lasts, its alerts and top-ups, and the statement by day. */
 import type { Credits, StatementRow, statementRoutes } from "@tollgate/api/console/credits.ts";
-import { picoOfMicro } from "@tollgate/api/micro.ts";
+import { parseMicroToPico } from "@tollgate/api/microdollars.ts";
 import type { z } from "zod";
 import type { Columns } from "../../base/csv.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
@@ -59,7 +59,7 @@ export function statementHandlers(
 
 /** Parses an amount of microdollars from a field that is already validated. */
 export function parseCheckedMicro(text: string): Pico {
-  const amount = picoOfMicro(text);
+  const amount = parseMicroToPico(text);
   invariant(amount !== undefined, `not an amount: ${text}`);
   return pico(amount);
 }

@@ -6,9 +6,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { consoleApi } from "@tollgate/api/console/api.ts";
 import { type FaultCode, faults } from "@tollgate/api/faults.ts";
-import { ACTING_GUARDS, type Guard as AnyGuard, GUARDS, accessOf as refusalsOf } from "@tollgate/api/guards.ts";
+import { ACCOUNT_GUARDS, type Guard as AnyGuard, GUARDS, accessRulesOf as refusalsOf } from "@tollgate/api/guards.ts";
 import { nodeApi } from "@tollgate/api/nodes/api.ts";
-import { type Permission, permissionOf, type Role } from "@tollgate/api/roles.ts";
+import { type Permission, type Role, requiredPermissionOf } from "@tollgate/api/roles.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import type { UnpaidJobResult } from "../../inference/unpaid-job.ts";
 import type { Answer } from "../testing/browser.ts";
@@ -93,13 +93,13 @@ const guardOf = ({ guard }: AccessCase): Guard => guard as Guard;
 /** The error code that a person gets before the body is read, or "passes". */
 function toldBy(access: AccessCase, who: PersonKind): string {
   const told = TOLD[who][guardOf(access)];
-  if (told !== "passes" || !ACTING_GUARDS.includes(access.guard)) return told;
-  return MAY[ROLE[who] ?? "owner"].includes(permissionOf(access)) ? "passes" : "role_required";
+  if (told !== "passes" || !ACCOUNT_GUARDS.includes(access.guard)) return told;
+  return MAY[ROLE[who] ?? "owner"].includes(requiredPermissionOf(access)) ? "passes" : "role_required";
 }
 /** The team members who share the owner's access to the object. */
 function teamOf(access: AccessCase): readonly PersonKind[] {
   const owner = OWNER[guardOf(access)];
-  return ACTING_GUARDS.includes(access.guard) && (owner === "builder" || owner === "host")
+  return ACCOUNT_GUARDS.includes(access.guard) && (owner === "builder" || owner === "host")
     ? TEAM_MEMBER_KINDS[owner]
     : [];
 }
@@ -178,14 +178,14 @@ test("every guard returns the errors that it declares, and no others", () => {
 });
 
 test("every route of an account declares its permission and role_required", () => {
-  for (const route of CONSOLE.filter(({ guard }) => ACTING_GUARDS.includes(guard))) {
+  for (const route of CONSOLE.filter(({ guard }) => ACCOUNT_GUARDS.includes(guard))) {
     const { at, needs } = route;
     if (!at.startsWith("GET ")) assert.ok(needs !== undefined, `${at} does not say what it needs`);
     const declared = refusalsOf(route).faults.some(({ code }) => code === "role_required");
     const isRefused = PERSON_KINDS.some((who) => toldBy(route, who) === "role_required");
     assert.equal(declared, isRefused, at);
   }
-  for (const { at, guard, needs } of CONSOLE) assert.ok(needs === undefined || ACTING_GUARDS.includes(guard), at);
+  for (const { at, guard, needs } of CONSOLE) assert.ok(needs === undefined || ACCOUNT_GUARDS.includes(guard), at);
 });
 
 /** Outages are public, because sessions cannot be read during one; the status page is public. */

@@ -2,7 +2,7 @@
 import type { SpotCheck, SpotCheckList } from "@tollgate/api/nodes/answers.ts";
 import type { z } from "zod";
 import { publicId, type Uuid } from "../../base/ids.ts";
-import type { CheckFinding } from "../../base/states.ts";
+import type { SpotCheckVerdict } from "../../base/states.ts";
 import { toUnixSeconds } from "../../base/time.ts";
 import { listPage } from "../../http/lists/pages.ts";
 import type { WithOptionalTime } from "../../http/routes.ts";
@@ -12,7 +12,7 @@ import type { NodeParts } from "./parts.ts";
 
 export type ChecksParts = Pick<NodeParts, "checks"> & Pick<SiteParts, "cursors">;
 
-const VERDICTS: Record<CheckFinding, string> = {
+const VERDICTS: Record<SpotCheckVerdict, string> = {
   ok: "The answer is one that this model would give.",
   bad: "The answer is not one that this model would give. The check counts against the node.",
   disputed: "One verifier doubted the answer, another did not. The check does not count.",

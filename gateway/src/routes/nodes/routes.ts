@@ -1,6 +1,6 @@
 /** The node API for agents and the host CLI. Every route acts for the account that owns the host token. */
 import { nodeRoutes as declared } from "@tollgate/api/nodes/routes.ts";
-import { nodePermissions } from "@tollgate/protocol/subjects.ts";
+import { nodePermissions } from "@tollgate/protocol/nats-subjects.ts";
 import type { FastifyInstance } from "fastify";
 import { parseId, publicId } from "../../base/ids.ts";
 import { rateLimitedLog } from "../../base/rate-limited-log.ts";

@@ -5,7 +5,7 @@ import { type FaultCode, faults } from "@tollgate/api/faults.ts";
 import * as answers from "@tollgate/api/public/answers.ts";
 import { ErrorEnvelope, PUBLIC_CODES } from "@tollgate/api/public/faults.ts";
 import * as samples from "@tollgate/api/public/samples.ts";
-import { SAMPLE_SUFFIX, SAMPLE_TIME } from "@tollgate/api/values.ts";
+import { SAMPLE_ID_SUFFIX, SAMPLE_TIME } from "@tollgate/api/values.ts";
 import type { z } from "zod";
 import { fault, invalidRequest, notFound, unsupportedEncoding } from "../../faults.ts";
 import type { HistoryParts } from "../../history/parts.ts";
@@ -24,7 +24,7 @@ function fits(schema: z.ZodType, text: string): void {
   assert.ok(result.success, `${text}\n${result.error?.message}`);
 }
 
-const meta = { suffix: SAMPLE_SUFFIX, created: SAMPLE_TIME, model: "a-model" };
+const meta = { suffix: SAMPLE_ID_SUFFIX, created: SAMPLE_TIME, model: "a-model" };
 const usage = { promptTokens: 14, completionTokens: 9 };
 const answer = { text: "hi", reasoning: undefined, finish: "stop", vectors: [], usage } as const;
 

@@ -1,6 +1,6 @@
 /** GET /v1/models, GET /v1/models/{id} and GET /v1/catalog/rates: the model catalogue in two formats. */
 import type { publicRoutes } from "@tollgate/api/public/routes.ts";
-import type { JsonOf } from "@tollgate/api/route.ts";
+import type { AnswerJsonOf } from "@tollgate/api/route.ts";
 import { HOST_SHARE_PERCENT } from "../../base/money.ts";
 import type { MedianSpeed } from "../../dispatch/speeds.ts";
 import type { CatalogueEntry } from "../../metering/catalogue.ts";
@@ -17,7 +17,7 @@ interface Live {
 }
 
 export function modelList(entries: CatalogueEntry[], live: Live): string {
-  const list: JsonOf<typeof publicRoutes.listModels> = {
+  const list: AnswerJsonOf<typeof publicRoutes.listModels> = {
     object: "list",
     data: entries.map((entry) => modelObject(entry, live)),
   };
@@ -27,7 +27,7 @@ export function modelList(entries: CatalogueEntry[], live: Live): string {
 export function modelObject(
   entry: CatalogueEntry,
   { speedOf, keepsFormat, allowed }: Live,
-): JsonOf<typeof publicRoutes.retrieveModel> {
+): AnswerJsonOf<typeof publicRoutes.retrieveModel> {
   const { id, kind } = entry;
   return {
     id,
@@ -59,7 +59,7 @@ export function modelFacts(entry: CatalogueEntry, { ttftMs, tokensPerSecond }: M
 }
 
 export function rateSheet(entries: CatalogueEntry[]): string {
-  const sheet: JsonOf<typeof publicRoutes.listRates> = {
+  const sheet: AnswerJsonOf<typeof publicRoutes.listRates> = {
     object: "list",
     payout_share: PAYOUT_SHARE,
     data: entries.map((entry) => {

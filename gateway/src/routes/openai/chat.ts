@@ -1,7 +1,7 @@
 /** POST /v1/chat/completions. */
 import { isPlainChat } from "@tollgate/api/public/plain-chat.ts";
 import { publicRoutes } from "@tollgate/api/public/routes.ts";
-import type { JsonOf } from "@tollgate/api/route.ts";
+import type { AnswerJsonOf } from "@tollgate/api/route.ts";
 import { parseFields } from "../../http/fields.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
 import { renderedRole } from "../../metering/templates.ts";
@@ -43,7 +43,7 @@ export const chat: Endpoint = {
       model: meta.model,
       choices: [{ index: 0, message: { role: "assistant", content: text, ...thinking }, finish_reason: finish }],
       usage: usageObject(usage),
-    } satisfies JsonOf<typeof route>);
+    } satisfies AnswerJsonOf<typeof route>);
   },
 
   stream(meta, { includeUsage }) {

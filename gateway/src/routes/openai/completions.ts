@@ -1,6 +1,6 @@
 /** POST /v1/completions. An array of prompts is joined to one prompt, which gets one completion. */
 import { publicRoutes } from "@tollgate/api/public/routes.ts";
-import type { JsonOf } from "@tollgate/api/route.ts";
+import type { AnswerJsonOf } from "@tollgate/api/route.ts";
 import { parseFields } from "../../http/fields.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
 import { generationRequest, outputFormatOf, usageObject, withoutUnusedStreamOptions } from "./generation.ts";
@@ -32,7 +32,7 @@ export const completions: Endpoint = {
       model: meta.model,
       choices: [{ index: 0, text, finish_reason: finish }],
       usage: usageObject(usage),
-    } satisfies JsonOf<typeof route>);
+    } satisfies AnswerJsonOf<typeof route>);
   },
 
   stream(meta, { includeUsage }) {

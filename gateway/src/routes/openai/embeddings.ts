@@ -1,13 +1,13 @@
 /** POST /v1/embeddings. Vectors are float arrays at the model's native width, one per input, in order. */
-import { IGNORED_FIELDS, IGNORED_OF_EMBEDDINGS } from "@tollgate/api/public/ignored.ts";
+import { IGNORED_EMBEDDING_FIELDS, IGNORED_FIELDS } from "@tollgate/api/public/ignored-fields.ts";
 import { publicRoutes } from "@tollgate/api/public/routes.ts";
-import type { JsonOf } from "@tollgate/api/route.ts";
+import type { AnswerJsonOf } from "@tollgate/api/route.ts";
 import { parseFields, presentFields } from "../../http/fields.ts";
 import type { Answer, AnswerMeta, Endpoint, ParsedRequest, Sdk } from "../../inference/endpoint.ts";
 import { requestLabelOf } from "./label.ts";
 
 const route = publicRoutes.createEmbedding;
-type List = JsonOf<typeof route>;
+type List = AnswerJsonOf<typeof route>;
 /** The API does not declare base64, because only clients that cannot decode floats get it. */
 type Entry = Omit<List["data"][number], "embedding"> & { embedding: number[] | string };
 
@@ -26,7 +26,7 @@ export function embeddingsEndpoint({ base64Compat }: { base64Compat: boolean }):
       const texts = typeof input === "string" ? [input] : input;
       const { encoding_format: asked } = body as { encoding_format?: unknown };
       const vectorsAs = base64Compat && asked === "base64" && corruptsFloats(sdk) ? "base64" : "floats";
-      const ignored = presentFields(body, [...IGNORED_FIELDS, ...IGNORED_OF_EMBEDDINGS]);
+      const ignored = presentFields(body, [...IGNORED_FIELDS, ...IGNORED_EMBEDDING_FIELDS]);
       return {
         model,
         prompt: { kind: "texts", texts },

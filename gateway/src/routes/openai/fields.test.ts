@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { IGNORED_FIELDS, IGNORED_OF_EMBEDDINGS } from "@tollgate/api/public/ignored.ts";
+import { IGNORED_EMBEDDING_FIELDS, IGNORED_FIELDS } from "@tollgate/api/public/ignored-fields.ts";
 import { Fault } from "../../faults.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
 import { chat } from "./chat.ts";
@@ -491,7 +491,7 @@ describe("limits of fields, and ignored fields", () => {
     for (const [endpoint, body] of asked) {
       const { ignored: none, ...plain } = endpoint.parse(body);
       assert.deepEqual(none, []);
-      const known = endpoint === embeddings ? [...IGNORED_FIELDS, ...IGNORED_OF_EMBEDDINGS] : IGNORED_FIELDS;
+      const known = endpoint === embeddings ? [...IGNORED_FIELDS, ...IGNORED_EMBEDDING_FIELDS] : IGNORED_FIELDS;
       for (const name of [...known, ...DIALECT, "whatever"]) {
         const isKnown = name !== "whatever";
         const values = /tool_choice|function_call/.test(name) && endpoint !== embeddings ? ["auto"] : VALUES;

@@ -1,7 +1,7 @@
 /** Shared by chat and completions: sampling options, response format, ignored fields, and the usage object. */
 import type { Usage as UsageObject } from "@tollgate/api/public/answers.ts";
 import type { ChatRequest, CompletionRequest } from "@tollgate/api/public/fields.ts";
-import { IGNORED_FIELDS } from "@tollgate/api/public/ignored.ts";
+import { IGNORED_FIELDS } from "@tollgate/api/public/ignored-fields.ts";
 import type { OutputFormat, Sampling } from "@tollgate/protocol/frames.ts";
 import { type KeywordUse, readSchema } from "@tollgate/protocol/json-schema.ts";
 import type { z } from "zod";

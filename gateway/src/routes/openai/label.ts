@@ -2,7 +2,7 @@
  * The builder's label of a request: `metadata.label`, or else `user`. An invalid label is ignored, because it only
  * serves to group usage, and clients send these fields to every service.
  */
-import { isPlain } from "@tollgate/api/plain-text.ts";
+import { isPlainText } from "@tollgate/api/plain-text.ts";
 import type { ParsedRequest } from "../../inference/endpoint.ts";
 
 const LABEL_LENGTH_MAX = 64;
@@ -18,7 +18,7 @@ export function requestLabelOf(body: unknown): Pick<ParsedRequest, "label" | "la
 }
 
 function kept(value: unknown): string | null {
-  if (typeof value !== "string" || value.length > LABEL_LENGTH_MAX || !isPlain(value)) return null;
+  if (typeof value !== "string" || value.length > LABEL_LENGTH_MAX || !isPlainText(value)) return null;
   const label = value.trim();
   return label === "" ? null : label;
 }

@@ -1,6 +1,6 @@
 /** The public API: the three generation endpoints, and the model catalogue. */
 import { publicRoutes } from "@tollgate/api/public/routes.ts";
-import { methodAndUrl, type Route } from "@tollgate/api/route.ts";
+import { type Route, splitMethodAndUrl } from "@tollgate/api/route.ts";
 import type { FastifyInstance } from "fastify";
 import { fault, modelNotFound } from "../../faults.ts";
 import type { OpenCall } from "../../http/call.ts";
@@ -28,7 +28,7 @@ export function openAiRoutes(
     [publicRoutes.createEmbedding, embeddingsEndpoint({ base64Compat })],
   ];
   for (const [route, endpoint] of endpoints) {
-    const { method, url } = methodAndUrl(route);
+    const { method, url } = splitMethodAndUrl(route);
     const handle = (call: OpenCall): Promise<void> => serve(gateway, endpoint, call);
     app.direct.set(url, handle);
     app.route({ method, url, handler: (request, reply) => streamResponse(request, reply, handle) });
@@ -41,7 +41,7 @@ export function openAiRoutes(
   });
 
   app.route({
-    ...methodAndUrl(publicRoutes.listModels),
+    ...splitMethodAndUrl(publicRoutes.listModels),
     async handler({ call }, reply) {
       const key = await countAsRequest(gateway, call);
       return reply.type(JSON_TYPE).send(modelList(gateway.catalogue().entries, seenBy(key)));
@@ -49,7 +49,7 @@ export function openAiRoutes(
   });
 
   app.route<{ Params: { id: string } }>({
-    ...methodAndUrl(publicRoutes.retrieveModel),
+    ...splitMethodAndUrl(publicRoutes.retrieveModel),
     async handler({ call, params }, reply) {
       const key = await countAsRequest(gateway, call);
       const entry = gateway.catalogue().entries.find(({ id }) => id === params.id);
@@ -60,7 +60,7 @@ export function openAiRoutes(
   });
 
   app.route({
-    ...methodAndUrl(publicRoutes.listRates),
+    ...splitMethodAndUrl(publicRoutes.listRates),
     async handler(request, reply) {
       request.call.checkDeclaredLength();
       return sendCached(request, reply, { body: rateSheet(gateway.catalogue().entries) });

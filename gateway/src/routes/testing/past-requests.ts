@@ -4,7 +4,7 @@ import { systemClock } from "../../base/clock.ts";
 import { newIds, type Uuid } from "../../base/ids.ts";
 import { type Pico, pico } from "../../base/money.ts";
 import { systemRandom } from "../../base/random.ts";
-import type { CheckFinding, LimitOutcome, RequestOutcome, WithheldReason } from "../../base/states.ts";
+import type { LimitOutcome, RequestOutcome, SpotCheckVerdict, WithheldReason } from "../../base/states.ts";
 import { openRefusals } from "../../history/refusals.ts";
 import type { TestPlatform } from "./platform.ts";
 
@@ -75,7 +75,7 @@ export async function insertServedRequest({ ledger }: TestPlatform, request: Pas
 /** Inserts a spot check of the node's answer. The node is its own verifier, which no test reads. */
 export async function insertSpotCheck(
   { pool, newId }: TestPlatform,
-  { nodeId, verdict, score }: { nodeId: Uuid; verdict: CheckFinding | "trap_seen"; score: number | null },
+  { nodeId, verdict, score }: { nodeId: Uuid; verdict: SpotCheckVerdict | "trap_seen"; score: number | null },
 ): Promise<Uuid> {
   const requestId = newId();
   await pool.query(

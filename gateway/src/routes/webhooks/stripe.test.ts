@@ -1,7 +1,7 @@
 /** The webhook route for Stripe over HTTP, on a real database. Grouped by HTTP status. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { sessionObject } from "@tollgate/demo-provider/objects.ts";
+import { buildCheckoutSession } from "@tollgate/demo-provider/api-objects.ts";
 import type { FastifyInstance } from "fastify";
 import type { Uuid } from "../../base/ids.ts";
 import { dollars } from "../../base/money.ts";
@@ -52,7 +52,7 @@ async function paidSession(): Promise<{ account: Uuid; body: string }> {
   const account = await t.openBuilder();
   const { id, sale } = await t.start(account);
   const paid = { ...sale, state: "paid", payment: `pi_${id}`, charge: `ch_${id}` } as const;
-  return { account, body: eventBody("checkout.session.completed", sessionObject(paid)) };
+  return { account, body: eventBody("checkout.session.completed", buildCheckoutSession(paid)) };
 }
 
 describe("status 200", () => {

@@ -9,7 +9,7 @@ import { nodeApi } from "@tollgate/api/nodes/api.ts";
 import type { Api } from "@tollgate/api/openapi/api.ts";
 import { faultsOf } from "@tollgate/api/openapi/fault-answers.ts";
 import { publicApi } from "@tollgate/api/public/api.ts";
-import { methodAndUrl, type Route } from "@tollgate/api/route.ts";
+import { type Route, splitMethodAndUrl } from "@tollgate/api/route.ts";
 import { bareServer } from "../../http/server.ts";
 import { consoleRoutes } from "../../routes/console/routes.ts";
 import { nodeRoutes } from "../../routes/nodes/routes.ts";
@@ -50,7 +50,7 @@ describe("every declared path is served, and every served path is declared", () 
   ] as [string, Api, RegExp][]) {
     test(`on the ${name} API`, () => {
       const declared = routesOf(api).map((route) => {
-        const { method, url } = methodAndUrl(route);
+        const { method, url } = splitMethodAndUrl(route);
         return `${method} ${url}`;
       });
       const found = served.filter((one) => below.test(one.split(" ")[1] ?? ""));

@@ -1,7 +1,8 @@
 /** Builds the status document from rollups and connected nodes, as a pure function. */
+
+import type { IncidentCause, ModelState, PublicIncidentCause } from "@tollgate/api/enumerations.ts";
 import type { publicRoutes } from "@tollgate/api/public/routes.ts";
-import type { JsonOf } from "@tollgate/api/route.ts";
-import type { IncidentCause, ModelState, PublicCause } from "@tollgate/api/states.ts";
+import type { AnswerJsonOf } from "@tollgate/api/route.ts";
 import { publicId } from "../../base/ids.ts";
 import { toUnixSeconds } from "../../base/time.ts";
 import type { AvailabilitySum } from "../../history/availability.ts";
@@ -18,7 +19,7 @@ import {
 import type { ConnectedNodes } from "../../routes/nodes/parts.ts";
 import { modelFacts } from "../../routes/openai/catalogue.ts";
 
-export type Status = JsonOf<typeof publicRoutes.readStatus>;
+export type Status = AnswerJsonOf<typeof publicRoutes.readStatus>;
 
 /** Rows by day and model. */
 export interface DailyRows {
@@ -86,7 +87,7 @@ function verdictOf(verdict: CurrentPlatformVerdict, incidents: Status["incidents
   return { as_of: Math.floor(atMs / 1000), state, since };
 }
 
-const KINDS: Record<IncidentCause, PublicCause> = {
+const KINDS: Record<IncidentCause, PublicIncidentCause> = {
   database: "internal",
   limits: "internal",
   plane: "internal",

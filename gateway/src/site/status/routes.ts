@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { statusRoutes as consoleStatus } from "@tollgate/api/console/status.ts";
 import { publicRoutes } from "@tollgate/api/public/routes.ts";
-import { methodAndUrl } from "@tollgate/api/route.ts";
+import { splitMethodAndUrl } from "@tollgate/api/route.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { etagOf, sendCached } from "../../http/send-cached.ts";
 import { SECURITY_HEADERS, STATUS_URL } from "../reference/page-frame.ts";
@@ -35,7 +35,7 @@ export function statusRoutes(app: FastifyInstance, current: () => Promise<Status
   const handler = async (request: FastifyRequest, reply: FastifyReply) =>
     sendCached(request, reply, json(await current()));
   for (const route of [publicRoutes.readStatus, consoleStatus.getStatus])
-    app.route({ ...methodAndUrl(route), handler });
+    app.route({ ...splitMethodAndUrl(route), handler });
   app.get(FEED_URL, async (request, reply) => {
     const body = incidentFeed(await current(), `${publicUrl ?? `http://${request.host}`}${STATUS_URL}`);
     return sendCached(request, reply, { body, keepS: KEEP_S, type: "application/atom+xml; charset=utf-8" });

@@ -17,7 +17,7 @@
  * at random). Traps find a verifier that always approves a friend's answers: sometimes a verifier gets an answer with
  * its words shuffled, and has to find it bad.
  */
-import type { CheckFinding } from "../../base/states.ts";
+import type { SpotCheckVerdict } from "../../base/states.ts";
 import { type EvidenceFactors, largestFactor, NEUTRAL_FACTORS } from "./sequential-test.ts";
 
 /** The badness above which a third node is asked. About one honest answer in eight exceeds it. */
@@ -61,7 +61,7 @@ export function nextStep(opinions: Opinions): NextStep {
 
 export interface CheckVerdict {
   /** `unconfirmed`: bad, without a third opinion. `odd`: the control answer is no better. */
-  verdict: CheckFinding;
+  verdict: SpotCheckVerdict;
   factors: EvidenceFactors;
   /** Whether the first verifier contradicts the others. */
   verifierErred: boolean;

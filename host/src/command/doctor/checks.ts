@@ -4,10 +4,10 @@
  */
 
 import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
-import { sanitise } from "@tollgate/terminal/text.ts";
+import { sanitiseForTerminal } from "@tollgate/terminal/text.ts";
 import type { PlaneDialer } from "../../agent/plane.ts";
 import type { Clock } from "../../clock.ts";
-import { bytesNeeded } from "../../engines/model-requirements.ts";
+import { modelBytesNeeded } from "../../engines/model-requirements.ts";
 import { describeError } from "../errors.ts";
 import { formatCounted, formatGibibytes, formatMilliseconds, REDUCED_SLOTS_REASON } from "../format.ts";
 import type { Node, Stats } from "../gateway/answers.ts";
@@ -62,7 +62,7 @@ export function slotsCheck({ slots, engine_slots }: Stats): Check | undefined {
 }
 
 export function nodeCheck({ id, name, state, quarantine }: Node): Check {
-  const detail = `${id} (${sanitise(name)}) is ${state}`;
+  const detail = `${id} (${sanitiseForTerminal(name)}) is ${state}`;
   if (state === "online") return ok("node", detail);
   if (state === "ready") return ok("node", `${detail}; tollgate-host up starts serving`);
   if (state === "paused") return warn("node", detail, "tollgate-host resume accepts requests again");
@@ -145,7 +145,7 @@ export async function memoryCheck(machine: Machine, models: readonly string[]): 
   const [gpu] = hardware.gpus;
   const where = gpu === undefined ? "no graphics processor" : gpu.name;
   const detail = `${formatGibibytes(total)} for models (${where}), ${formatGibibytes(machine.freeMemoryBytes())} of memory free`;
-  const large = models.filter((model) => (bytesNeeded(model) ?? 0) > total);
+  const large = models.filter((model) => (modelBytesNeeded(model) ?? 0) > total);
   if (large.length > 0)
     return warn(
       "memory",

@@ -4,16 +4,16 @@ import { type TestContext, test } from "node:test";
 import { type Clock, systemClock } from "../../clock.ts";
 import { sendJson, stubServer, unusedAddress } from "../../testing/stub-http.ts";
 import type { Login } from "../login-file.ts";
-import { commandHarness, type HarnessOptions, loggedIn } from "../testing/command-harness.ts";
-import { fakeMachine, GIB } from "../testing/fake-machine.ts";
-import { NODE, NODE_OBJECT, refusal, STATS } from "../testing/stub-gateway.ts";
+import { commandHarness, type HarnessOptions, makeLoggedInHarness } from "../testing/command-harness.ts";
+import { BYTES_PER_GIB, fakeMachine } from "../testing/fake-machine.ts";
+import { answerWithRefusal, STUB_NODE, STUB_NODE_ID, STUB_NODE_STATS } from "../testing/stub-gateway.ts";
 import { doctor } from "./doctor.ts";
 
 const serving: NonNullable<Login["serving"]> = { engine: "scripted", models: ["tiny-3b", "embed-m3"] };
 const CREDENTIALS = { plane_url: "nats://plane:4222", jwt: "j", seed: "S", expires_at: 4_000_000_000 };
 
 const NOW = Date.UTC(2026, 10, 15, 12);
-type Stub = Awaited<ReturnType<typeof loggedIn>>["gateway"];
+type Stub = Awaited<ReturnType<typeof makeLoggedInHarness>>["gateway"];
 /** Sets the date header of the gateway's responses. */
 const tellTime = (gateway: Stub, ms: number): void => {
   const date = new Date(ms).toUTCString();
@@ -29,9 +29,9 @@ function steadyClock(): Clock {
 
 async function ready(t: TestContext, options: HarnessOptions & { login?: Partial<Login> } = {}) {
   const context = { clock: steadyClock(), ...options.context };
-  const made = await loggedIn(t, { ...options, context, login: { serving, ...options.login } });
+  const made = await makeLoggedInHarness(t, { ...options, context, login: { serving, ...options.login } });
   tellTime(made.gateway, NOW);
-  made.gateway.answers[`POST /nodes/${NODE}/credentials`] = CREDENTIALS;
+  made.gateway.answers[`POST /nodes/${STUB_NODE_ID}/credentials`] = CREDENTIALS;
   return made;
 }
 
@@ -86,8 +86,8 @@ test("doctor prints one line with advice per problem, and skips checks that depe
   assert.match(report.checks[3]?.next ?? "", /new host token/);
 
   const quarantined = await ready(t);
-  quarantined.gateway.answers[`GET /nodes/${NODE}`] = {
-    ...NODE_OBJECT,
+  quarantined.gateway.answers[`GET /nodes/${STUB_NODE_ID}`] = {
+    ...STUB_NODE,
     state: "quarantined",
     quarantine: { reason: "5 failures in 20 jobs", at: 1, evidence: {} },
   };
@@ -95,11 +95,11 @@ test("doctor prints one line with advice per problem, and skips checks that depe
   assert.match(held?.detail ?? "", /is quarantined: 5 failures in 20 jobs/);
 
   const paused = await ready(t);
-  paused.gateway.answers[`GET /nodes/${NODE}`] = { ...NODE_OBJECT, state: "paused" };
+  paused.gateway.answers[`GET /nodes/${STUB_NODE_ID}`] = { ...STUB_NODE, state: "paused" };
   assert.deepEqual(verdicts(await examine(paused)).slice(4, 6), ["node warn", "plane ok"]);
 
   const slow = await ready(t);
-  slow.gateway.answers[`GET /nodes/${NODE}/stats`] = { ...STATS, slots: 3, engine_slots: 4 };
+  slow.gateway.answers[`GET /nodes/${STUB_NODE_ID}/stats`] = { ...STUB_NODE_STATS, slots: 3, engine_slots: 4 };
   const slowReport = await examine(slow);
   assert.deepEqual(verdicts(slowReport).slice(4, 7), ["node ok", "slots warn", "plane ok"]);
   assert.match(slowReport.checks[5]?.detail ?? "", /accepts 3 requests at once, not the engine's 4: its pauses/);
@@ -108,15 +108,19 @@ test("doctor prints one line with advice per problem, and skips checks that depe
   assert.match((await examine(closed)).checks[5]?.next ?? "", /firewall/);
 
   const unminted = await ready(t);
-  unminted.gateway.answers[`POST /nodes/${NODE}/credentials`] = refusal(409, "no_elected_builds", "Nothing elected.");
+  unminted.gateway.answers[`POST /nodes/${STUB_NODE_ID}/credentials`] = answerWithRefusal(
+    409,
+    "no_elected_builds",
+    "Nothing elected.",
+  );
   assert.match((await examine(unminted)).checks[5]?.next ?? "", /elect/);
 });
 
 test("doctor fails for an unreachable engine, and warns about too little memory and disk", async (t) => {
   const machine = fakeMachine({
-    memoryBytes: 8 * GIB,
-    freeMemoryBytes: () => 0.1 * GIB,
-    freeDiskBytes: async () => 0.2 * GIB,
+    memoryBytes: 8 * BYTES_PER_GIB,
+    freeMemoryBytes: () => 0.1 * BYTES_PER_GIB,
+    freeDiskBytes: async () => 0.2 * BYTES_PER_GIB,
   });
   const away = await ready(t, { context: { machine }, login: { serving: { engine: "auto", models: ["tiny-3b"] } } });
   assert.equal(await away.run(doctor, "--no-speed"), 1);
@@ -196,11 +200,11 @@ test("doctor explains a missing login, node or election (choice of models)", asy
   const nobody = await commandHarness(t);
   assert.equal(await nobody.run(doctor, "--json"), 1);
   assert.deepEqual(verdicts(nobody.terminal.json()), ["login fail", "memory ok", "disk ok"]);
-  const early = await loggedIn(t, { login: { node: undefined as never } });
+  const early = await makeLoggedInHarness(t, { login: { node: undefined as never } });
   assert.equal(await early.run(doctor, "--json"), 1);
   assert.ok(verdicts(early.terminal.json()).includes("node fail"));
-  const unelected = await loggedIn(t);
-  unelected.gateway.answers[`POST /nodes/${NODE}/credentials`] = CREDENTIALS;
+  const unelected = await makeLoggedInHarness(t);
+  unelected.gateway.answers[`POST /nodes/${STUB_NODE_ID}/credentials`] = CREDENTIALS;
   assert.equal(await unelected.run(doctor, "--json"), 1);
   assert.ok(verdicts(unelected.terminal.json()).includes("engine fail"));
 });

@@ -2,12 +2,12 @@
 import { type Check, checkLines, fail, ok, warn } from "@tollgate/terminal/checks.ts";
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import type { Engine } from "../../engines/engine.ts";
-import { EMBEDDING_MODELS } from "../../engines/models.ts";
+import { EMBEDDING_MODELS } from "../../engines/model-names.ts";
 import { usesLocalMemory } from "../choose-engine.ts";
 import { type Command, type CommandContext, printResult } from "../command.ts";
 import { formatCounted } from "../format.ts";
 import { type GatewayClient, gatewayClient } from "../gateway/client.ts";
-import { type Login, settingsOf } from "../login-file.ts";
+import { engineSettingsOf, type Login } from "../login-file.ts";
 import { openLocalEngine } from "../open-local-engine.ts";
 import {
   checkFromError,
@@ -115,7 +115,7 @@ async function* engineChecks(
     yield await memoryCheck(context.machine, []);
     return;
   }
-  const settings = settingsOf(login.serving);
+  const settings = engineSettingsOf(login.serving);
   let engine: Engine;
   const { progress } = context.terminal;
   progress.step("looking for the engine");

@@ -4,10 +4,10 @@ import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
 import type { Clock } from "../../clock.ts";
 import { type Engine, EngineError } from "../../engines/engine.ts";
 import { engineEnforcesFormat } from "../../engines/format-check.ts";
-import { EMBEDDING_MODELS } from "../../engines/models.ts";
+import { EMBEDDING_MODELS } from "../../engines/model-names.ts";
 import { checkStops } from "../../engines/stop-check.ts";
-import { engineTemplate, templateProblem, templateRemedy } from "../../engines/template-check.ts";
-import { engineTokenizer } from "../../engines/tokenizer-check.ts";
+import { checkEngineTemplate, describeTemplateProblem, describeTemplateRemedy } from "../../engines/template-check.ts";
+import { checkEngineTokenizer } from "../../engines/tokenizer-check.ts";
 
 /**
  * A check of one model on an engine. Returns undefined if the engine does not report what is checked, or if the check
@@ -21,7 +21,7 @@ export const MODEL_CHECKS: readonly ModelCheck[] = [tokenizerCheck, templateChec
 export const GENERATION_CHECKS: readonly ModelCheck[] = [stopCheck, formatCheck];
 
 async function tokenizerCheck(engine: Engine, model: string): Promise<Check | undefined> {
-  const verdict = await engineTokenizer(engine, model);
+  const verdict = await checkEngineTokenizer(engine, model);
   if (verdict === "matches") return ok("tokenizer", `${model}: counts tokens as the gateway does`);
   if (verdict === "unknown") return undefined;
   return fail(
@@ -32,10 +32,10 @@ async function tokenizerCheck(engine: Engine, model: string): Promise<Check | un
 }
 
 async function templateCheck(engine: Engine, model: string, clock: Clock): Promise<Check | undefined> {
-  const template = await engineTemplate(engine, model, clock);
+  const template = await checkEngineTemplate(engine, model, clock);
   if (template.verdict === "unknown") return undefined;
   if (template.verdict === "matches") return ok("template", `${model}: ${template.by}`);
-  return fail("template", `${model}: ${templateProblem(template)}`, templateRemedy(template));
+  return fail("template", `${model}: ${describeTemplateProblem(template)}`, describeTemplateRemedy(template));
 }
 
 async function stopCheck(engine: Engine, model: string, clock: Clock): Promise<Check | undefined> {

@@ -2,7 +2,7 @@
 
 import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
 import { type Clock, sleep } from "../../clock.ts";
-import { type Engine, EngineError, type Sink } from "../../engines/engine.ts";
+import { type Engine, EngineError, type OutputSink } from "../../engines/engine.ts";
 import { formatMilliseconds, formatPerSecond } from "../format.ts";
 
 const TEST_MS_MAX = 60_000;
@@ -40,7 +40,7 @@ async function generationSpeed(engine: Engine, model: string, clock: Clock, sign
   const started = clock.monotonic();
   let firstAt: number | undefined;
   let text = "";
-  const sink: Sink = {
+  const sink: OutputSink = {
     delta(_channel, more) {
       firstAt ??= clock.monotonic();
       text += more;

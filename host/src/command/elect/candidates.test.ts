@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { PLAIN } from "@tollgate/terminal/text.ts";
-import { GIB } from "../testing/fake-machine.ts";
-import { type Candidate, modelObjections, proposalLines, proposedModels } from "./candidates.ts";
+import { PLAIN_PAINT } from "@tollgate/terminal/text.ts";
+import { BYTES_PER_GIB } from "../testing/fake-machine.ts";
+import { type Candidate, formatProposal, listModelObjections, proposedModels } from "./candidates.ts";
 
 const candidate = (model: string, rest: Partial<Candidate> = {}): Candidate => ({
   model,
@@ -10,7 +10,7 @@ const candidate = (model: string, rest: Partial<Candidate> = {}): Candidate => (
   priceInMicro1m: 20_000,
   priceOutMicro1m: 40_000,
   held: true,
-  bytesNeeded: 4 * GIB,
+  bytesNeeded: 4 * BYTES_PER_GIB,
   fits: true,
   tokenizer: "matches",
   template: undefined,
@@ -20,9 +20,14 @@ const candidates = [
   candidate("tiny-3b"),
   candidate("small-8b", { tokenizer: "unknown" }),
   candidate("mid-14b", { held: false, tokenizer: "unknown" }),
-  candidate("reason-32b", { fits: false, bytesNeeded: 29 * GIB }),
+  candidate("reason-32b", { fits: false, bytesNeeded: 29 * BYTES_PER_GIB }),
   candidate("small-7b-alt", { tokenizer: "differs" }),
-  candidate("embed-m3", { kind: "embedding", priceInMicro1m: 10_000, priceOutMicro1m: null, bytesNeeded: 2 * GIB }),
+  candidate("embed-m3", {
+    kind: "embedding",
+    priceInMicro1m: 10_000,
+    priceOutMicro1m: null,
+    bytesNeeded: 2 * BYTES_PER_GIB,
+  }),
 ];
 
 test("elect proposes models that an engine has, that fit the memory and whose tokens are counted correctly", () => {
@@ -30,7 +35,7 @@ test("elect proposes models that an engine has, that fit the memory and whose to
 });
 
 test("elect prints the proposed models and the reasons against the others as a table", () => {
-  assert.deepEqual(proposalLines(candidates, PLAIN), [
+  assert.deepEqual(formatProposal(candidates, PLAIN_PAINT), [
     "model           memory  a builder pays per 1M tokens  can be served here",
     "tiny-3b        4.0 GiB  $0.02 in, $0.04 out           yes, tokenizer checked",
     "small-8b       4.0 GiB  $0.02 in, $0.04 out           yes",
@@ -42,8 +47,8 @@ test("elect prints the proposed models and the reasons against the others as a t
 });
 
 test("a user may choose models that seem too large, but not missing models or models with another tokenizer", () => {
-  assert.deepEqual(modelObjections(["tiny-3b", "reason-32b"], candidates), []);
-  const wrong = modelObjections(["mid-14b", "small-7b-alt", "gpt-9"], candidates);
+  assert.deepEqual(listModelObjections(["tiny-3b", "reason-32b"], candidates), []);
+  const wrong = listModelObjections(["mid-14b", "small-7b-alt", "gpt-9"], candidates);
   assert.deepEqual(
     wrong.map((line) => line.slice(0, 40)),
     [
@@ -55,7 +60,7 @@ test("a user may choose models that seem too large, but not missing models or mo
 });
 
 test("elect shows no memory requirements for an engine on another machine", () => {
-  const [header, row] = proposalLines([candidate("tiny-3b", { bytesNeeded: undefined })], PLAIN);
+  const [header, row] = formatProposal([candidate("tiny-3b", { bytesNeeded: undefined })], PLAIN_PAINT);
   assert.equal(header, "model    a builder pays per 1M tokens  can be served here");
   assert.equal(row, "tiny-3b  $0.02 in, $0.04 out           yes, tokenizer checked");
 });

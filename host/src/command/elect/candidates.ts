@@ -1,13 +1,18 @@
 /** Compares the catalogue's models with this machine: the models it can serve, and the models to propose. */
 
 import { CommandError } from "@tollgate/terminal/errors.ts";
-import { type Paint, table } from "@tollgate/terminal/text.ts";
+import { alignRows, type Paint } from "@tollgate/terminal/text.ts";
 import type { Clock } from "../../clock.ts";
 import type { Engine } from "../../engines/engine.ts";
-import { bytesNeeded, fitsMemory } from "../../engines/model-requirements.ts";
-import { ACTIVE_MODELS } from "../../engines/models.ts";
-import { engineTemplate, type TemplateVerdict, templateProblem, templateRemedy } from "../../engines/template-check.ts";
-import { engineTokenizer, type TokenizerVerdict } from "../../engines/tokenizer-check.ts";
+import { ACTIVE_MODELS } from "../../engines/model-names.ts";
+import { modelBytesNeeded, modelFitsMemory } from "../../engines/model-requirements.ts";
+import {
+  checkEngineTemplate,
+  describeTemplateProblem,
+  describeTemplateRemedy,
+  type TemplateVerdict,
+} from "../../engines/template-check.ts";
+import { checkEngineTokenizer, type TokenizerVerdict } from "../../engines/tokenizer-check.ts";
 import { usesLocalMemory } from "../choose-engine.ts";
 import type { EngineSettings } from "../flags.ts";
 import { formatDollars, formatGibibytes } from "../format.ts";
@@ -47,9 +52,9 @@ export async function listCandidates(
         priceInMicro1m: entry.price_in_micro_1m,
         priceOutMicro1m: entry.price_out_micro_1m,
         held,
-        bytesNeeded: here ? bytesNeeded(entry.model) : undefined,
-        fits: !here || !known || fitsMemory(entry.model, memoryBytes),
-        tokenizer: held ? await engineTokenizer(engine, entry.model) : "unknown",
+        bytesNeeded: here ? modelBytesNeeded(entry.model) : undefined,
+        fits: !here || !known || modelFitsMemory(entry.model, memoryBytes),
+        tokenizer: held ? await checkEngineTokenizer(engine, entry.model) : "unknown",
         template: undefined,
       };
     }),
@@ -67,7 +72,7 @@ export async function checkTemplates(
 ): Promise<void> {
   for (const candidate of candidates)
     if (models.includes(candidate.model) && candidate.held)
-      candidate.template ??= await engineTemplate(engine, candidate.model, clock);
+      candidate.template ??= await checkEngineTemplate(engine, candidate.model, clock);
 }
 
 /** The proposed models, in the catalogue's order. */
@@ -79,7 +84,7 @@ export function proposedModels(candidates: readonly Candidate[]): string[] {
 function obstacleOf({ held, fits: fitsMemory, tokenizer, template, bytesNeeded }: Candidate): string | undefined {
   if (!held) return "no engine on this machine has this model";
   if (tokenizer === "differs") return "the engine's model counts tokens differently: it is another model";
-  const trouble = template && templateProblem(template);
+  const trouble = template && describeTemplateProblem(template);
   if (trouble !== undefined) return trouble;
   if (!fitsMemory) return `needs about ${bytesNeeded === undefined ? "more memory" : formatGibibytes(bytesNeeded)}`;
   return undefined;
@@ -89,24 +94,24 @@ function obstacleOf({ held, fits: fitsMemory, tokenizer, template, bytesNeeded }
  * The error for chosen models whose engine uses another chat template than the one by which the gateway bills. These
  * must not be elected.
  */
-export function templateObjection(
+export function findTemplateObjection(
   models: readonly string[],
   candidates: readonly Candidate[],
 ): CommandError | undefined {
   const found = candidates.flatMap(({ model, template }) => {
-    const trouble = models.includes(model) && template !== undefined ? templateProblem(template) : undefined;
+    const trouble = models.includes(model) && template !== undefined ? describeTemplateProblem(template) : undefined;
     return trouble === undefined || template === undefined ? [] : [{ line: `${model}: ${trouble}`, template }];
   });
   const [first] = found;
   if (first === undefined) return undefined;
-  return new CommandError(found.map(({ line }) => line).join("; "), { next: templateRemedy(first.template) });
+  return new CommandError(found.map(({ line }) => line).join("; "), { next: describeTemplateRemedy(first.template) });
 }
 
 /**
  * The problems of the chosen models, one per line. A host may elect a model that seems too large, but no model that
  * differs from the catalogue's.
  */
-export function modelObjections(models: readonly string[], candidates: readonly Candidate[]): string[] {
+export function listModelObjections(models: readonly string[], candidates: readonly Candidate[]): string[] {
   return models.flatMap((model) => {
     const candidate = candidates.find((known) => known.model === model);
     if (candidate === undefined)
@@ -118,7 +123,7 @@ export function modelObjections(models: readonly string[], candidates: readonly 
   });
 }
 
-export function proposalLines(candidates: readonly Candidate[], paint: Paint): string[] {
+export function formatProposal(candidates: readonly Candidate[], paint: Paint): string[] {
   const weighed = candidates.some(({ bytesNeeded }) => bytesNeeded !== undefined);
   const row = (model: string, memory: string, ...rest: string[]): string[] =>
     weighed ? [model, memory, ...rest] : [model, ...rest];
@@ -132,7 +137,7 @@ export function proposalLines(candidates: readonly Candidate[], paint: Paint): s
     return row(model, bytesNeeded === undefined ? "" : formatGibibytes(bytesNeeded), priceOf(candidate), verdict);
   });
   const header = row("model", "memory", "a builder pays per 1M tokens", "can be served here");
-  return table([header, ...rows], ["left", weighed ? "right" : "left", "left", "left"]);
+  return alignRows([header, ...rows], ["left", weighed ? "right" : "left", "left", "left"]);
 }
 
 function priceOf({ priceInMicro1m, priceOutMicro1m }: Candidate): string {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { addressesFor, type FoundEngine, findEngines } from "../../engines/detect.ts";
+import { type FoundEngine, findEngines, listEngineAddresses } from "../../engines/detect-engines.ts";
 import { sendJson, stubServer, unusedAddress } from "../../testing/stub-http.ts";
-import { commandHarness, type HarnessOptions, loggedIn } from "../testing/command-harness.ts";
-import { fakeMachine, GIB } from "../testing/fake-machine.ts";
-import { NODE, refusal } from "../testing/stub-gateway.ts";
+import { commandHarness, type HarnessOptions, makeLoggedInHarness } from "../testing/command-harness.ts";
+import { BYTES_PER_GIB, fakeMachine } from "../testing/fake-machine.ts";
+import { answerWithRefusal, STUB_NODE_ID } from "../testing/stub-gateway.ts";
 import { elect } from "./elect.ts";
 
 /** The number of tokens of the test chat with Ollama's own templates. */
@@ -21,17 +21,23 @@ async function ollamaWith(t: TestContext, names: string[], chatTokens = template
     else sendJson(response, { error: "not found" }, 404);
   });
   const nowhere = "http://127.0.0.1:9";
-  const addresses = { ...addressesFor({}), llamaServer: nowhere, lmStudio: nowhere, vllm: nowhere, mlx: nowhere };
+  const addresses = {
+    ...listEngineAddresses({}),
+    llamaServer: nowhere,
+    lmStudio: nowhere,
+    vllm: nowhere,
+    mlx: nowhere,
+  };
   const engines = await findEngines({ ...addresses, ollama: url });
   assert.equal(engines.length, 1, "the stub passes for an Ollama");
   return engines;
 }
 
 const withOllama = async (t: TestContext, names: string[], options: HarnessOptions = {}) =>
-  loggedIn(t, { engines: await ollamaWith(t, names), ...options });
+  makeLoggedInHarness(t, { engines: await ollamaWith(t, names), ...options });
 
 test("elect proposes models that the engine has and that fit the memory, then elects and stores them", async (t) => {
-  const machine = fakeMachine({ memoryBytes: 8 * GIB });
+  const machine = fakeMachine({ memoryBytes: 8 * BYTES_PER_GIB });
   const { run, terminal, gateway, logins } = await withOllama(t, ["llama3.2:3b", "qwq:32b", "mistral:7b"], {
     context: { machine },
   });
@@ -58,7 +64,7 @@ test("elect stores the address of each elected engine, and looks there for the e
     models: ["bge-m3"],
   };
   const lookedAt: string[] = [];
-  const { run, logins, context } = await loggedIn(t, { engines: [...engines, other] });
+  const { run, logins, context } = await makeLoggedInHarness(t, { engines: [...engines, other] });
   context.findEngines = async ({ ollama }) => {
     lookedAt.push(ollama);
     return [...engines, other];
@@ -103,7 +109,7 @@ test("elect --json lists all candidates and whether an engine has them", async (
   const { run, terminal } = await withOllama(t, ["llama3.2:3b"]);
   assert.equal(await run(elect, "--yes", "--json"), 0);
   const report = terminal.json<{ models: string[]; node: string; candidates: { model: string; held: boolean }[] }>();
-  assert.deepEqual([report.node, report.models], [NODE, ["tiny-3b"]]);
+  assert.deepEqual([report.node, report.models], [STUB_NODE_ID, ["tiny-3b"]]);
   assert.deepEqual(
     report.candidates.map(({ model, held }) => [model, held]),
     [
@@ -115,22 +121,22 @@ test("elect --json lists all candidates and whether an engine has them", async (
 });
 
 test("elect accepts every model for demo and scripted engines, even if memory is short", async (t) => {
-  const machine = fakeMachine({ memoryBytes: GIB });
-  const { run, gateway, logins } = await loggedIn(t, { context: { machine } });
+  const machine = fakeMachine({ memoryBytes: BYTES_PER_GIB });
+  const { run, gateway, logins } = await makeLoggedInHarness(t, { context: { machine } });
   assert.equal(await run(elect, "--engine", "scripted", "--yes"), 0);
   assert.deepEqual(gateway.bodies, [{ models: ["tiny-3b", "reason-32b", "embed-m3"] }]);
   assert.equal((await logins.read())?.serving?.engine, "scripted");
 });
 
 test("elect for another node does not change this machine's settings", async (t) => {
-  const { run, gateway, logins } = await loggedIn(t);
+  const { run, gateway, logins } = await makeLoggedInHarness(t);
   gateway.answers["PUT /nodes/node_2/elections"] = { id: "node_2", name: "other", state: "ready" };
   assert.equal(await run(elect, "--engine", "scripted", "--models", "tiny-3b", "--node", "node_2"), 0);
   assert.equal((await logins.read())?.serving, undefined);
 });
 
 test("elect refuses unavailable models with a reason and elects nothing", async (t) => {
-  const none = await loggedIn(t);
+  const none = await makeLoggedInHarness(t);
   const empty = await none.fails(elect, "--yes");
   assert.match(empty.message, /no engine on this machine has/);
   assert.match(empty.next ?? "", /docs\/hosts\/engines\.md.*--engine demo/);
@@ -147,7 +153,11 @@ test("elect refuses unavailable models with a reason and elects nothing", async 
     assert.match(report.message, line);
     assert.equal(report.exitCode, exitCode, args.join(" "));
   }
-  gateway.answers[`PUT /nodes/${NODE}/elections`] = refusal(409, "node_state_conflict", "The node is retired.");
+  gateway.answers[`PUT /nodes/${STUB_NODE_ID}/elections`] = answerWithRefusal(
+    409,
+    "node_state_conflict",
+    "The node is retired.",
+  );
   assert.equal((await fails(elect, "--yes")).code, "node_state_conflict");
   const nobody = await commandHarness(t);
   assert.match((await nobody.fails(elect)).next ?? "", /login/);
@@ -161,7 +171,7 @@ test("elect refuses an engine whose tokenizer belongs to another model", async (
     else if (request.path === "/tokenize") sendJson(response, { tokens: [1, 2, 3] });
     else sendJson(response, {}, 404);
   });
-  const { fails, gateway } = await loggedIn(t);
+  const { fails, gateway } = await makeLoggedInHarness(t);
   const asked = ["--engine", "openai", "--engine-url", engineUrl];
   const { message, exitCode } = await fails(elect, ...asked, "--models", "tiny-3b");
   assert.match(message, /^--models: tiny-3b: the engine's model counts tokens differently/);
@@ -172,9 +182,9 @@ test("elect refuses an engine whose tokenizer belongs to another model", async (
 
 test("elect refuses a model without its chat template, because billed and processed tokens would differ", async (t) => {
   const bare = (name: string): number => (name === "qwq:32b" ? 44 : 14);
-  const machine = fakeMachine({ memoryBytes: 64 * GIB });
+  const machine = fakeMachine({ memoryBytes: 64 * BYTES_PER_GIB });
   const both = await ollamaWith(t, ["llama3.2:3b", "qwq:32b"], bare);
-  const { run, fails, terminal, gateway } = await loggedIn(t, { engines: both, context: { machine } });
+  const { run, fails, terminal, gateway } = await makeLoggedInHarness(t, { engines: both, context: { machine } });
   const { message, next, exitCode } = await fails(elect, "--models", "tiny-3b");
   const trouble = "the engine has no chat template of Llama 3: a chat is billed as 64 tokens, but the engine counts 14";
   assert.deepEqual([message, exitCode], [`tiny-3b: ${trouble}`, 1]);
@@ -185,28 +195,28 @@ test("elect refuses a model without its chat template, because billed and proces
   assert.deepEqual(gateway.bodies, [{ models: ["reason-32b"] }]);
   assert.match(terminal.text, /^reason-32b .* yes, template checked$/m);
 
-  const alone = await loggedIn(t, { engines: await ollamaWith(t, ["llama3.2:3b"], bare) });
+  const alone = await makeLoggedInHarness(t, { engines: await ollamaWith(t, ["llama3.2:3b"], bare) });
   const report = await alone.fails(elect, "--yes");
   assert.equal(report.message, `this machine has no model that it can serve: tiny-3b: ${trouble}`);
   assert.match(report.next ?? "", /ollama create/);
 });
 
 test("elect also checks the chat template of a model that the user chose instead of the proposed ones", async (t) => {
-  const machine = fakeMachine({ memoryBytes: 8 * GIB });
+  const machine = fakeMachine({ memoryBytes: 8 * BYTES_PER_GIB });
   const engines = await ollamaWith(t, ["llama3.2:3b", "qwq:32b"], (name) => (name === "qwq:32b" ? 13 : 54));
-  const { fails, terminal } = await loggedIn(t, { engines, answers: ["reason-32b"], context: { machine } });
+  const { fails, terminal } = await makeLoggedInHarness(t, { engines, answers: ["reason-32b"], context: { machine } });
   assert.match((await fails(elect)).message, /^reason-32b: the engine has no chat template of QwQ/);
   assert.match(terminal.text, /^reason-32b .* no: needs about/m);
 });
 
 test("elect warns about the demo model", async (t) => {
-  const { run, terminal } = await loggedIn(t);
+  const { run, terminal } = await makeLoggedInHarness(t);
   assert.equal(await run(elect, "--engine", "demo", "--models", "tiny-3b"), 0);
   assert.match(terminal.remarks[0] ?? "", /for tests only/);
 });
 
 test("elect explains why an engine is not ready, and what to do", async (t) => {
-  const { fails } = await loggedIn(t);
+  const { fails } = await makeLoggedInHarness(t);
   const report = await fails(elect, "--engine", "openai", "--engine-url", await unusedAddress(), "--yes");
   assert.match(report.message, /^nothing answers at .* \(ECONNREFUSED\)$/);
   assert.match(report.next ?? "", /^start the engine/);
@@ -214,7 +224,7 @@ test("elect explains why an engine is not ready, and what to do", async (t) => {
 });
 
 test("elect reports mistakes in engine flags as usage errors", async (t) => {
-  const { fails } = await loggedIn(t);
+  const { fails } = await makeLoggedInHarness(t);
   const cases = [
     ["--engine", "openai", "--yes"],
     ["--model", "/nowhere/strange.gguf", "--yes"],

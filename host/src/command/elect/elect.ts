@@ -3,28 +3,28 @@
 import { resolve } from "node:path";
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
-import { addressesFor } from "../../engines/detect.ts";
+import { listEngineAddresses } from "../../engines/detect-engines.ts";
 import type { Engine } from "../../engines/engine.ts";
 import { engineEnforcesFormat } from "../../engines/format-check.ts";
-import { EMBEDDING_MODELS } from "../../engines/models.ts";
+import { EMBEDDING_MODELS } from "../../engines/model-names.ts";
 import { NODE_FLAG, parseModelMap, parseModels } from "../arguments.ts";
 import type { EngineSource } from "../choose-engine.ts";
 import { type Command, type CommandContext, printResult } from "../command.ts";
-import { ENGINE_FLAGS, type EngineSettings, engineSettings } from "../flags.ts";
+import { ENGINE_FLAGS, type EngineSettings, parseEngineSettings } from "../flags.ts";
 import { formatGibibytes } from "../format.ts";
 import type { CatalogueModel } from "../gateway/answers.ts";
-import { servingOf } from "../login-file.ts";
+import { servingSettingsOf } from "../login-file.ts";
+import { type LoginSession, nodeIdOf, openLoginSession } from "../login-session.ts";
 import { findHardware, modelMemoryBytes } from "../machine/hardware.ts";
 import { openLocalEngine } from "../open-local-engine.ts";
-import { nodeIdOf, openSession, type Session } from "../session.ts";
 import {
   type Candidate,
   checkTemplates,
+  findTemplateObjection,
+  formatProposal,
   listCandidates,
-  modelObjections,
-  proposalLines,
+  listModelObjections,
   proposedModels,
-  templateObjection,
 } from "./candidates.ts";
 
 /** How long to wait for an engine that is loading its model. */
@@ -56,10 +56,10 @@ async function run({ flags, switches, json }: CommandInput, context: CommandCont
   const map = parseModelMap(flags.map, wrong);
   // If no flag names an engine, the engines on this machine are searched for the model names in --map.
   const searches = (flags.engine ?? "auto") === "auto" && flags.model === undefined;
-  const fromFlags = engineSettings(searches ? { ...flags, map: undefined } : flags, context.env, wrong);
+  const fromFlags = parseEngineSettings(searches ? { ...flags, map: undefined } : flags, context.env, wrong);
   if (mistakes.length > 0) throw new UsageError(mistakes);
 
-  const session = await openSession(context);
+  const session = await openLoginSession(context);
   const node = nodeIdOf(session, flags.node);
   const settings = { ...fromFlags, addresses: session.login.serving?.addresses };
   const catalogue = await session.gateway.models();
@@ -124,22 +124,22 @@ async function decide(
   await checkTemplates(asked ?? proposedModels(candidates), candidates, { engine, clock });
   if (!flags.json) {
     terminal.print(`${engine.name}, ${formatGibibytes(memoryBytes)} for models`);
-    for (const line of [...proposalLines(candidates, terminal.paint), ...(engine.notes ?? [])]) terminal.print(line);
+    for (const line of [...formatProposal(candidates, terminal.paint), ...(engine.notes ?? [])]) terminal.print(line);
   }
   const proposal = proposedModels(candidates);
   if (asked === undefined && proposal.length === 0) throw nothingToServe(candidates);
   const models = asked ?? (flags.yes ? proposal : await question(proposal, context));
-  const wrong = modelObjections(models, candidates);
+  const wrong = listModelObjections(models, candidates);
   if (wrong.length > 0) throw new UsageError(wrong);
   await checkTemplates(models, candidates, { engine, clock });
-  const objection = templateObjection(models, candidates);
+  const objection = findTemplateObjection(models, candidates);
   if (objection !== undefined) throw objection;
   return models;
 }
 
 function nothingToServe(candidates: Candidate[]): CommandError {
   const message = "this machine has no model that it can serve";
-  const objection = templateObjection(
+  const objection = findTemplateObjection(
     candidates.map(({ model }) => model),
     candidates,
   );
@@ -176,14 +176,14 @@ interface Election {
 }
 
 /** Stores the settings for `up`, unless the elected node is another machine's. */
-async function remember({ login }: Session, { logins }: CommandContext, election: Election): Promise<void> {
+async function remember({ login }: LoginSession, { logins }: CommandContext, election: Election): Promise<void> {
   if (login.node?.id !== election.node) return;
-  await logins.write({ ...login, serving: servingOf(election.settings, election.models) });
+  await logins.write({ ...login, serving: servingSettingsOf(election.settings, election.models) });
 }
 
 /** Finds the engine that has all mapped models, and names it by its address. */
 async function engineHolding(map: Map<string, string>, settings: EngineSettings, context: CommandContext) {
-  const engines = await context.findEngines(addressesFor(context.env, settings.addresses));
+  const engines = await context.findEngines(listEngineAddresses(context.env, settings.addresses));
   const names = [...map.values()];
   const holder = engines.find(({ models }) => names.every((name) => models.includes(name)));
   if (holder === undefined) {

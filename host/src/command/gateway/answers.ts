@@ -2,7 +2,7 @@
  * Validates the gateway's answers, because the gateway may be older or newer than this agent. The types come from the
  * API. Fields that could break the agent are checked, others may be missing, and unknown fields are kept.
  */
-import type { Schema } from "@tollgate/api/client.ts";
+import type { Schema } from "@tollgate/api/client-types.ts";
 import { z } from "zod";
 
 type Checks<Declared> = { [Name in keyof Declared]?: z.ZodType };

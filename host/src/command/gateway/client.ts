@@ -1,5 +1,5 @@
 /** A client for the gateway's node API. */
-import type { NodeCalls, RouteAt, RouteRequest } from "@tollgate/api/client.ts";
+import type { NodeRouteMap, RouteMethodAndPath, RouteRequest } from "@tollgate/api/client-types.ts";
 import { z } from "zod";
 import type { PlaneCredentials } from "../../agent/plane.ts";
 import type { Clock } from "../../clock.ts";
@@ -10,7 +10,7 @@ const PAGES_MAX = 100;
 /** The time limit for `try`, which waits for an engine's complete answer. */
 const TRY_MS_MAX = 180_000;
 
-type At = keyof NodeCalls & RouteAt;
+type At = keyof NodeRouteMap & RouteMethodAndPath;
 type NewNode = RouteRequest<"POST /node/v1/nodes">["body"];
 type TryOrder = RouteRequest<"POST /node/v1/nodes/{id}/try">["body"];
 export type InsightRange = NonNullable<NonNullable<RouteRequest<"GET /node/v1/insight">["query"]>["range"]>;

@@ -1,7 +1,7 @@
 /** Reads a machine's hardware: its description for the platform, the memory for models, and its GPUs. */
 
 import { z } from "zod";
-import type { FoundEngine } from "../../engines/detect.ts";
+import type { FoundEngine } from "../../engines/detect-engines.ts";
 import { parseJson } from "../../http-body.ts";
 import { formatCounted, formatGibibytes } from "../format.ts";
 import type { Machine } from "./machine.ts";

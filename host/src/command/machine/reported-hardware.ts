@@ -3,7 +3,7 @@
  * may be missing or wrong.
  */
 
-import { sanitise } from "@tollgate/terminal/text.ts";
+import { sanitiseForTerminal } from "@tollgate/terminal/text.ts";
 import { z } from "zod";
 import { formatCounted, formatGibibytes } from "../format.ts";
 
@@ -15,12 +15,14 @@ const Machine = z.object({
   gpus: z.array(Gpu).catch([]),
 });
 
-export function machineLines(hardware: Record<string, unknown> | null | undefined): [name: string, value: string][] {
+export function formatReportedHardware(
+  hardware: Record<string, unknown> | null | undefined,
+): [name: string, value: string][] {
   const { data } = Machine.safeParse(hardware);
   if (data === undefined) return [];
   const { cpu, cores, memory_bytes, gpus } = data;
   const processor = [
-    ...(cpu === undefined ? [] : [sanitise(cpu)]),
+    ...(cpu === undefined ? [] : [sanitiseForTerminal(cpu)]),
     ...(cores === undefined ? [] : [formatCounted(cores, "core")]),
     ...(memory_bytes === undefined ? [] : [`${formatGibibytes(memory_bytes)} of memory`]),
   ].join(", ");
@@ -28,7 +30,9 @@ export function machineLines(hardware: Record<string, unknown> | null | undefine
     ...(processor === "" ? [] : [["machine", processor] as [string, string]]),
     ...gpus.map(({ name, memory_bytes: own }): [string, string] => [
       "gpu",
-      own == null ? `${sanitise(name)}, shares the machine's memory` : `${sanitise(name)}, ${formatGibibytes(own)}`,
+      own == null
+        ? `${sanitiseForTerminal(name)}, shares the machine's memory`
+        : `${sanitiseForTerminal(name)}, ${formatGibibytes(own)}`,
     ]),
   ];
 }

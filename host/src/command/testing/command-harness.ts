@@ -4,18 +4,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { JSON_FLAG } from "@tollgate/terminal/command.ts";
-import type { Failure } from "@tollgate/terminal/failure.ts";
+import type { CommandFailure } from "@tollgate/terminal/failure.ts";
 import { parseCommandInput } from "@tollgate/terminal/parse-command-line.ts";
 import { FakeTerminal, type FakeTerminalOptions } from "@tollgate/terminal/testing/fake-terminal.ts";
 import { systemClock } from "../../clock.ts";
-import type { FoundEngine } from "../../engines/detect.ts";
+import type { FoundEngine } from "../../engines/detect-engines.ts";
 import type { EngineAbsence } from "../../engines/engine-absence.ts";
 import { MemoryPlane } from "../../testing/memory-plane.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { describeError } from "../errors.ts";
 import { type Login, loginFile } from "../login-file.ts";
 import { fakeMachine } from "./fake-machine.ts";
-import { NODE, stubGateway, TOKEN } from "./stub-gateway.ts";
+import { STUB_HOST_TOKEN, STUB_NODE_ID, stubGateway } from "./stub-gateway.ts";
 
 export interface HarnessOptions extends FakeTerminalOptions {
   context?: Partial<CommandContext>;
@@ -55,7 +55,7 @@ export async function commandHarness(t: TestContext, options: HarnessOptions = {
     return command.run(parseCommandInput("command", { ...command, flags }, args), context);
   };
   /** Runs a command that fails, and returns its message. */
-  const fails = async (command: Command, ...args: string[]): Promise<Failure> => {
+  const fails = async (command: Command, ...args: string[]): Promise<CommandFailure> => {
     try {
       await run(command, ...args);
     } catch (error) {
@@ -67,9 +67,14 @@ export async function commandHarness(t: TestContext, options: HarnessOptions = {
 }
 
 /** A harness with a stub gateway and a login for its only node. */
-export async function loggedIn(t: TestContext, options: HarnessOptions & { login?: Partial<Login> } = {}) {
+export async function makeLoggedInHarness(t: TestContext, options: HarnessOptions & { login?: Partial<Login> } = {}) {
   const gateway = await stubGateway(t);
   const made = await commandHarness(t, options);
-  await made.logins.write({ gateway: gateway.url, token: TOKEN, node: { id: NODE, name: "box" }, ...options.login });
+  await made.logins.write({
+    gateway: gateway.url,
+    token: STUB_HOST_TOKEN,
+    node: { id: STUB_NODE_ID, name: "box" },
+    ...options.login,
+  });
   return { ...made, gateway };
 }

@@ -1,7 +1,7 @@
 /** Test helper: a machine whose programs and their outputs the test sets. */
 import type { Machine, ProgramResult } from "../machine/machine.ts";
 
-export const GIB = 1024 ** 3;
+export const BYTES_PER_GIB = 1024 ** 3;
 
 interface FakeMachine extends Machine {
   /** Every program that was run, with its arguments. */
@@ -25,9 +25,9 @@ export function fakeMachine({ programs = {}, paths = [], ...facts }: FakeMachine
     isRoot: false,
     cpu: "Test CPU",
     cores: 8,
-    memoryBytes: 16 * GIB,
-    freeMemoryBytes: () => 8 * GIB,
-    freeDiskBytes: async () => 100 * GIB,
+    memoryBytes: 16 * BYTES_PER_GIB,
+    freeMemoryBytes: () => 8 * BYTES_PER_GIB,
+    freeDiskBytes: async () => 100 * BYTES_PER_GIB,
     ...facts,
     ran,
     exists: (path) => paths.includes(path),

@@ -4,11 +4,11 @@ import type { TestContext } from "node:test";
 import { type StubRequest, sendJson, stubServer } from "../../testing/stub-http.ts";
 import type { Stats } from "../gateway/answers.ts";
 
-export const TOKEN = "tht_live_abcdefghijkl_secretsecretsecret";
-export const NODE = "node_06e3a1b2c3d4e5f6g7h8j9kmnp";
+export const STUB_HOST_TOKEN = "tht_live_abcdefghijkl_secretsecretsecret";
+export const STUB_NODE_ID = "node_06e3a1b2c3d4e5f6g7h8j9kmnp";
 
-export const NODE_OBJECT = {
-  id: NODE,
+export const STUB_NODE = {
+  id: STUB_NODE_ID,
   object: "node",
   name: "box",
   state: "ready",
@@ -32,9 +32,9 @@ const CATALOGUE = [
   model("embed-m3", [10_000, null], "embedding"),
 ];
 
-export const STATS: Stats = {
+export const STUB_NODE_STATS: Stats = {
   object: "node_stats",
-  node: NODE,
+  node: STUB_NODE_ID,
   state: "online",
   connected: true,
   slots: 4,
@@ -58,7 +58,7 @@ export interface StubGateway {
 
 type Answering = (request: StubRequest, response: ServerResponse) => void;
 
-export const refusal =
+export const answerWithRefusal =
   (status: number, code: string, message: string): Answering =>
   (_request, response) =>
     sendJson(response, { error: { message, type: code, code } }, status);
@@ -67,13 +67,13 @@ export async function stubGateway(t: TestContext): Promise<StubGateway> {
   const gateway: StubGateway = { url: "", calls: [], bodies: [], answers: {} };
   const usual: Record<string, object> = {
     "GET /v1/catalog/rates": { object: "list", payout_share: 0.7, data: [] },
-    "GET /nodes": { object: "list", data: [NODE_OBJECT], next_cursor: null },
-    "POST /nodes": { ...NODE_OBJECT, state: "registered", models: [] },
-    [`GET /nodes/${NODE}`]: NODE_OBJECT,
-    [`PUT /nodes/${NODE}/elections`]: NODE_OBJECT,
-    [`POST /nodes/${NODE}/pause`]: { ...NODE_OBJECT, state: "paused" },
-    [`POST /nodes/${NODE}/resume`]: NODE_OBJECT,
-    [`GET /nodes/${NODE}/stats`]: STATS,
+    "GET /nodes": { object: "list", data: [STUB_NODE], next_cursor: null },
+    "POST /nodes": { ...STUB_NODE, state: "registered", models: [] },
+    [`GET /nodes/${STUB_NODE_ID}`]: STUB_NODE,
+    [`PUT /nodes/${STUB_NODE_ID}/elections`]: STUB_NODE,
+    [`POST /nodes/${STUB_NODE_ID}/pause`]: { ...STUB_NODE, state: "paused" },
+    [`POST /nodes/${STUB_NODE_ID}/resume`]: STUB_NODE,
+    [`GET /nodes/${STUB_NODE_ID}/stats`]: STUB_NODE_STATS,
     "GET /models": { object: "list", data: CATALOGUE },
   };
   gateway.url = await stubServer(t, (request, response) => {
@@ -82,14 +82,14 @@ export async function stubGateway(t: TestContext): Promise<StubGateway> {
     gateway.calls.push(`${request.method} ${request.path.replace("/node/v1", "")}`);
     if (request.body !== "") gateway.bodies.push(JSON.parse(request.body));
     const isPublic = path.startsWith("/v1/");
-    if (!isPublic && request.headers.authorization !== `Bearer ${TOKEN}`)
-      return refusal(
+    if (!isPublic && request.headers.authorization !== `Bearer ${STUB_HOST_TOKEN}`)
+      return answerWithRefusal(
         401,
         "invalid_host_token",
         "Missing, malformed, unknown or revoked host token.",
       )(request, response);
     const answer = gateway.answers[call] ?? usual[call];
-    if (answer === undefined) return refusal(404, "not_found", `No such path: ${call}`)(request, response);
+    if (answer === undefined) return answerWithRefusal(404, "not_found", `No such path: ${call}`)(request, response);
     if (typeof answer === "function") return (answer as Answering)(request, response);
     sendJson(response, answer);
   });

@@ -3,7 +3,7 @@
  * screen is in screen.ts.
  */
 
-import { sanitise } from "@tollgate/terminal/text.ts";
+import { sanitiseForTerminal } from "@tollgate/terminal/text.ts";
 import type { AgentStatus } from "../../agent/agent.ts";
 import type { AgentSnapshot } from "../../agent/snapshot.ts";
 import type { Engine } from "../../engines/engine.ts";
@@ -33,14 +33,14 @@ export interface Reporter {
   close(): void;
 }
 
-export function connectionSentence(status: AgentStatus): string {
+export function describeConnection(status: AgentStatus): string {
   if (status.type === "online") return "online   waiting for requests";
   const reason = status.reason?.message.split("\n")[0]?.replace(/\.$/, "") ?? "the connection was closed";
-  return `offline  ${sanitise(reason)}; ${status.type === "offline" ? "reconnecting" : "trying again"}`;
+  return `offline  ${sanitiseForTerminal(reason)}; ${status.type === "offline" ? "reconnecting" : "trying again"}`;
 }
 
 /** Explains a state in which the node gets no requests. Undefined for other states. */
-export function standingSentence({
+export function describeStanding({
   state,
   quarantine,
   withheld,
@@ -74,13 +74,13 @@ export function plainReporter(logLevel: string, { terminal }: Pick<CommandContex
     node: ({ node, gateway, models }) => print(`node     ${node} at ${gateway}, serving ${models.join(", ")}`),
     serving() {},
     status(status) {
-      const now = connectionSentence(status);
+      const now = describeConnection(status);
       // If reconnecting fails repeatedly with the same error, the error is printed once.
       if (now !== line) print(now);
       line = now;
     },
     stats(stats) {
-      const now = standingSentence(stats);
+      const now = describeStanding(stats);
       if (now === standing) return;
       print(now ?? `${stats.state.padEnd(8)} accepting requests again`);
       standing = now;

@@ -5,7 +5,7 @@ import type { AgentSnapshot } from "../../agent/snapshot.ts";
 import { scriptedEngine } from "../../engines/scripted.ts";
 import { ManualClock } from "../../testing/manual-clock.ts";
 import type { Stats } from "../gateway/answers.ts";
-import { NODE, STATS } from "../testing/stub-gateway.ts";
+import { STUB_NODE_ID, STUB_NODE_STATS } from "../testing/stub-gateway.ts";
 import type { Reporter } from "./reporter.ts";
 import { reporterFor, watchStats } from "./up.ts";
 
@@ -13,7 +13,7 @@ const snapshot: AgentSnapshot = {
   ...{ state: "online", slots: 4, slotsMax: 4, busy: 0, models: ["tiny-3b"], elected: ["tiny-3b"] },
   ...{ jobsDone: 0, jobsFailed: 0, jobsCancelled: 0, jobsRefused: 0, tokensPerSecond: 0, running: [] },
 };
-const paused: Stats = { ...STATS, state: "paused" };
+const paused: Stats = { ...STUB_NODE_STATS, state: "paused" };
 
 function reporter(options: { watched?: boolean; json?: boolean }) {
   const terminal = new FakeTerminal({ watched: options.watched ?? false });
@@ -25,13 +25,13 @@ function reporter(options: { watched?: boolean; json?: boolean }) {
 /** Every event of a node's life, in order. */
 function live(reporter: Reporter, clock: ManualClock): void {
   reporter.engine({ ...scriptedEngine({ models: ["tiny-3b"], slots: 4, clock }), notes: ["the context is short"] });
-  reporter.node({ node: NODE, gateway: "http://g", models: ["tiny-3b"] });
+  reporter.node({ node: STUB_NODE_ID, gateway: "http://g", models: ["tiny-3b"] });
   reporter.serving(() => snapshot);
   reporter.status({ type: "online" });
-  reporter.stats(STATS);
+  reporter.stats(STUB_NODE_STATS);
   reporter.stats(paused);
   reporter.stats(paused);
-  reporter.stats(STATS);
+  reporter.stats(STUB_NODE_STATS);
   reporter.status({ type: "offline", reason: new Error("cut.\nmore") });
   reporter.status({ type: "trouble", reason: new Error("no route") });
   reporter.status({ type: "trouble", reason: new Error("no route") });
@@ -43,8 +43,8 @@ function live(reporter: Reporter, clock: ManualClock): void {
 
 test("the line reporter prints once that another node's quarantine keeps the node from getting requests", () => {
   const { terminal, reporter: plain } = reporter({});
-  const withheld: Stats = { ...STATS, state: "ready", connected: false, withheld: "host_quarantine" };
-  for (const stats of [withheld, withheld, STATS]) plain.stats(stats);
+  const withheld: Stats = { ...STUB_NODE_STATS, state: "ready", connected: false, withheld: "host_quarantine" };
+  for (const stats of [withheld, withheld, STUB_NODE_STATS]) plain.stats(stats);
   assert.deepEqual(terminal.lines, [
     "no work  it was registered while another of your nodes was in quarantine; tollgate-host status says what to do",
     "online   accepting requests again",
@@ -57,7 +57,7 @@ test("the line reporter prints one line per change", () => {
   assert.deepEqual(terminal.lines, [
     "engine   scripted, 4 at once",
     "note     the context is short",
-    `node     ${NODE} at http://g, serving tiny-3b`,
+    `node     ${STUB_NODE_ID} at http://g, serving tiny-3b`,
     "online   waiting for requests",
     "paused   no new requests; tollgate-host resume accepts them again",
     "online   accepting requests again",
@@ -79,7 +79,7 @@ test("the JSON reporter prints one object per line with its time", () => {
   assert.deepEqual(lines[1], {
     type: "node",
     at: "1970-01-01T00:16:40.000Z",
-    node: NODE,
+    node: STUB_NODE_ID,
     gateway: "http://g",
     models: ["tiny-3b"],
   });
@@ -90,7 +90,7 @@ test("the JSON reporter prints one object per line with its time", () => {
 test("the screen reporter redraws the screen on changes and every second, and shows log lines as events", () => {
   const { terminal, clock, reporter: screen } = reporter({ watched: true });
   screen.engine(scriptedEngine({ models: ["tiny-3b"], slots: 4, clock }));
-  screen.node({ node: NODE, gateway: "http://g", models: ["tiny-3b"] });
+  screen.node({ node: STUB_NODE_ID, gateway: "http://g", models: ["tiny-3b"] });
   assert.equal(terminal.screens.length, 0, "nothing is drawn before there is an agent");
   screen.serving(() => snapshot);
   const drawn = terminal.screens.length;
@@ -125,7 +125,12 @@ test("fetching statistics sends the gateway one request at a time, and none afte
   const clock = new ManualClock();
   const heard: string[] = [];
   const late = Promise.withResolvers<Stats>();
-  const answers = [() => STATS, () => Promise.reject(new Error("away")), () => STATS, () => late.promise];
+  const answers = [
+    () => STUB_NODE_STATS,
+    () => Promise.reject(new Error("away")),
+    () => STUB_NODE_STATS,
+    () => late.promise,
+  ];
   let asked = 0;
   const stop = watchStats({
     gateway: {
@@ -135,7 +140,7 @@ test("fetching statistics sends the gateway one request at a time, and none afte
         return answer();
       },
     },
-    node: NODE,
+    node: STUB_NODE_ID,
     clock,
     reporter: {
       statsEveryMs: 1_000,
@@ -151,7 +156,7 @@ test("fetching statistics sends the gateway one request at a time, and none afte
   clock.advance(60_000);
   assert.equal(asked, 4, "while an answer is due nothing is asked");
   stop();
-  late.resolve(STATS);
+  late.resolve(STUB_NODE_STATS);
   await new Promise(setImmediate);
   clock.advance(60_000);
   assert.deepEqual(heard, ["stats", "away", "stats"]);

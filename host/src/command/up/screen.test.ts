@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { PLAIN, paint, textWidth } from "@tollgate/terminal/text.ts";
+import { createPaint, PLAIN_PAINT, textWidth } from "@tollgate/terminal/text.ts";
 import type { AgentSnapshot } from "../../agent/snapshot.ts";
 import type { Stats } from "../gateway/answers.ts";
-import { NODE, STATS } from "../testing/stub-gateway.ts";
+import { STUB_NODE_ID, STUB_NODE_STATS } from "../testing/stub-gateway.ts";
 import { renderScreen, type ScreenView } from "./screen.ts";
 
 const AT = Date.parse("2026-11-15T06:50:22Z");
@@ -32,24 +32,24 @@ const snapshot: AgentSnapshot = {
   ],
 };
 const view: ScreenView = {
-  node: NODE,
+  node: STUB_NODE_ID,
   gateway: "https://gateway.example",
   engine: "ollama at 127.0.0.1:11434",
   snapshot,
-  stats: STATS,
+  stats: STUB_NODE_STATS,
   uptimeMs: 192_000,
   events: [
     { at: AT, text: "online: waiting for requests" },
     { at: AT + 65_000, text: "a frame from the plane is malformed" },
   ],
 };
-const space = { columns: 90, rows: 30, paint: PLAIN };
+const space = { columns: 90, rows: 30, paint: PLAIN_PAINT };
 
 test("shows a node that is serving jobs", () => {
   assert.deepEqual(renderScreen(view, space), [
     "Tollgate host, up for 3 min 12 s",
     "",
-    `node       ${NODE} at https://gateway.example`,
+    `node       ${STUB_NODE_ID} at https://gateway.example`,
     "state      online, 2 of 4 slots busy",
     "engine     ollama at 127.0.0.1:11434",
     "models     tiny-3b, embed-m3",
@@ -78,7 +78,10 @@ test("shows a node that has just started", () => {
 
 test("shows at the top the state that keeps the node from getting requests", () => {
   const state = (snap: Partial<AgentSnapshot>, gateway: Stats["state"]): string =>
-    renderScreen({ ...view, snapshot: { ...snapshot, ...snap }, stats: { ...STATS, state: gateway } }, space)[3] ?? "";
+    renderScreen(
+      { ...view, snapshot: { ...snapshot, ...snap }, stats: { ...STUB_NODE_STATS, state: gateway } },
+      space,
+    )[3] ?? "";
   assert.equal(state({}, "paused"), "state      paused, 2 of 4 slots busy");
   assert.equal(state({}, "quarantined"), "state      quarantined, gets no requests");
   assert.equal(
@@ -116,12 +119,12 @@ test("fits the terminal's width and height for any content", () => {
   };
   for (const rows of [10, 15, 24, 50]) {
     for (const columns of [20, 40, 80, 200]) {
-      const lines = renderScreen(much, { rows, columns, paint: paint(true) });
+      const lines = renderScreen(much, { rows, columns, paint: createPaint(true) });
       assert.ok(lines.length < rows, `${lines.length} lines in ${rows} rows`);
       if (columns >= 40) for (const line of lines) assert.ok(textWidth(line) <= columns, line);
     }
   }
-  const lines = renderScreen(much, { rows: 24, columns: 80, paint: PLAIN });
+  const lines = renderScreen(much, { rows: 24, columns: 80, paint: PLAIN_PAINT });
   assert.ok(
     lines.some((line) => /and 36 more/.test(line)),
     "the jobs that find no room are counted",

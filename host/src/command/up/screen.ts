@@ -1,6 +1,6 @@
 /** The live screen of `up`: collects the state and redraws it every second and after changes. */
 
-import { type Paint, sanitise, table, truncate } from "@tollgate/terminal/text.ts";
+import { alignRows, type Paint, sanitiseForTerminal, truncate } from "@tollgate/terminal/text.ts";
 import pino from "pino";
 import { z } from "zod";
 import type { AgentSnapshot, RunningJob } from "../../agent/snapshot.ts";
@@ -9,7 +9,7 @@ import type { Log } from "../../log.ts";
 import type { CommandContext } from "../command.ts";
 import { formatCount, formatCounted, formatDollars, formatDuration, formatPerSecond } from "../format.ts";
 import type { Stats } from "../gateway/answers.ts";
-import { connectionSentence, type Reporter, standingSentence } from "./reporter.ts";
+import { describeConnection, describeStanding, type Reporter } from "./reporter.ts";
 
 const DRAW_EVERY_MS = 1_000;
 const STATS_EVERY_MS = 10_000;
@@ -59,9 +59,9 @@ export function screenReporter(logLevel: string, context: Pick<CommandContext, "
       stopDrawing = clock.every(DRAW_EVERY_MS, draw);
       draw();
     },
-    status: (status) => happened(connectionSentence(status)),
+    status: (status) => happened(describeConnection(status)),
     stats(now) {
-      const sentence = standingSentence(now);
+      const sentence = describeStanding(now);
       if (sentence !== standing) happened(sentence ?? "accepting requests again");
       [stats, standing, silent] = [now, sentence, false];
       draw();
@@ -156,7 +156,7 @@ export function renderScreen(view: ScreenView, { columns, rows, paint }: ScreenS
     "",
     fact("node", `${view.node} at ${view.gateway}`),
     fact("state", text, colour),
-    fact("engine", sanitise(view.engine)),
+    fact("engine", sanitiseForTerminal(view.engine)),
     fact("models", modelsOf(snapshot)),
     fact("speed", `about ${formatPerSecond(snapshot.tokensPerSecond)} over the last ten seconds`),
     fact("requests", requestsOf(snapshot, stats)),
@@ -202,7 +202,7 @@ function runningLines(running: readonly RunningJob[], linesMax: number): string[
   const shown = running.slice(0, running.length <= linesMax ? linesMax : linesMax - 1);
   const rows = shown.map((job) => [job.model, job.endpoint, seconds(job), progressOf(job)]);
   const rest = running.length - rows.length;
-  return [...table(rows, ["left", "left", "right"]), ...(rest === 0 ? [] : [`and ${formatCount(rest)} more`])];
+  return [...alignRows(rows, ["left", "left", "right"]), ...(rest === 0 ? [] : [`and ${formatCount(rest)} more`])];
 }
 
 const seconds = (job: RunningJob): string => `${job.seconds.toFixed(1)} s`;
@@ -214,4 +214,4 @@ function progressOf(job: RunningJob): string {
 }
 
 const eventLine = ({ at, text }: ScreenEvent): string =>
-  `${new Date(at).toISOString().slice(11, 19)}  ${sanitise(text)}`;
+  `${new Date(at).toISOString().slice(11, 19)}  ${sanitiseForTerminal(text)}`;

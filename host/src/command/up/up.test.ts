@@ -3,8 +3,8 @@ import { type TestContext, test } from "node:test";
 import { MemoryPlane } from "../../testing/memory-plane.ts";
 import type { Login } from "../login-file.ts";
 import type { Supervisor, SupervisorReport } from "../supervisor.ts";
-import { type HarnessOptions, loggedIn } from "../testing/command-harness.ts";
-import { NODE, refusal, TOKEN } from "../testing/stub-gateway.ts";
+import { type HarnessOptions, makeLoggedInHarness } from "../testing/command-harness.ts";
+import { answerWithRefusal, STUB_HOST_TOKEN, STUB_NODE_ID } from "../testing/stub-gateway.ts";
 import { up } from "./up.ts";
 
 const serving: NonNullable<Login["serving"]> = { engine: "scripted", models: ["tiny-3b"], slots: 3 };
@@ -32,12 +32,12 @@ class FakeSupervisor implements Supervisor {
 async function upHarness(t: TestContext, options: HarnessOptions & { login?: Partial<Login> } = {}) {
   const supervisor = new FakeSupervisor();
   const plane = new MemoryPlane();
-  const made = await loggedIn(t, {
+  const made = await makeLoggedInHarness(t, {
     ...options,
     login: { serving, ...options.login },
     context: { dial: plane.dial, supervisor: () => supervisor, ...options.context },
   });
-  made.gateway.answers[`POST /nodes/${NODE}/credentials`] = {
+  made.gateway.answers[`POST /nodes/${STUB_NODE_ID}/credentials`] = {
     ...{ plane_url: "nats://plane", jwt: "j", seed: "S" },
     expires_at: Math.floor(Date.now() / 1000) + 3600,
   };
@@ -52,13 +52,16 @@ test("tollgate-host up serves the registered node's elected models until it is s
   supervisor.stop();
   assert.equal(await ended, 0);
   assert.equal(plane.open.length, 0);
-  assert.deepEqual(gateway.calls.slice(0, 2), [`PUT /nodes/${NODE}/elections`, `POST /nodes/${NODE}/credentials`]);
+  assert.deepEqual(gateway.calls.slice(0, 2), [
+    `PUT /nodes/${STUB_NODE_ID}/elections`,
+    `POST /nodes/${STUB_NODE_ID}/credentials`,
+  ]);
   assert.deepEqual(supervisor.told, [
-    { type: "online", node: NODE, engine: "scripted", models: ["tiny-3b"], slots: 3 },
+    { type: "online", node: STUB_NODE_ID, engine: "scripted", models: ["tiny-3b"], slots: 3 },
   ]);
   assert.deepEqual(terminal.lines, [
     "engine   scripted, 3 at once",
-    `node     ${NODE} at ${gateway.url}, serving tiny-3b`,
+    `node     ${STUB_NODE_ID} at ${gateway.url}, serving tiny-3b`,
     "online   waiting for requests",
     "stopping waiting for requests in flight; Ctrl-C again stops at once",
     "stopped",
@@ -97,7 +100,7 @@ test("tollgate-host up stops if no engine is found and lists every searched addr
     next: "start the engine",
   }));
   const { fails, gateway } = await upHarness(t, { absences: places });
-  const named = ["--gateway", gateway.url, "--token", TOKEN, "--name", "box", "--models", "tiny-3b"];
+  const named = ["--gateway", gateway.url, "--token", STUB_HOST_TOKEN, "--name", "box", "--models", "tiny-3b"];
   const { message, details, next, exitCode } = await fails(up, ...named);
   assert.equal(message, "no engine on this machine has a model of the catalogue");
   assert.deepEqual(details, [
@@ -140,7 +143,11 @@ test("tollgate-host up ignores the elected models with a notice when flags name 
 
 test("tollgate-host up exits with the gateway's reason when the gateway refuses the node", async (t) => {
   const { fails, gateway, supervisor } = await upHarness(t);
-  gateway.answers[`POST /nodes/${NODE}/credentials`] = refusal(409, "node_quarantined", "The node is quarantined.");
+  gateway.answers[`POST /nodes/${STUB_NODE_ID}/credentials`] = answerWithRefusal(
+    409,
+    "node_quarantined",
+    "The node is quarantined.",
+  );
   const report = await fails(up);
   assert.deepEqual([report.code, report.exitCode], ["node_quarantined", 1]);
   assert.equal(supervisor.told.length, 1);
@@ -148,7 +155,7 @@ test("tollgate-host up exits with the gateway's reason when the gateway refuses 
 
 test("tollgate-host up stops cleanly when it is stopped before it serves", async (t) => {
   const { run, supervisor, gateway } = await upHarness(t);
-  gateway.answers[`POST /nodes/${NODE}/credentials`] = () => {}; // A handler that never answers.
+  gateway.answers[`POST /nodes/${STUB_NODE_ID}/credentials`] = () => {}; // A handler that never answers.
   const ended = run(up);
   supervisor.stop();
   assert.equal(await ended, 0);

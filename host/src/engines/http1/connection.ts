@@ -12,7 +12,7 @@ let readMemory: Buffer | undefined;
 
 const KEEP_ALIVE_AFTER_MS = 1_000;
 
-export interface Server {
+export interface EngineServerAddress {
   host: string;
   port: number;
   secure: boolean;
@@ -38,7 +38,7 @@ interface Events {
   closed: () => void;
 }
 
-export class Connection {
+export class EngineConnection {
   readonly #socket: Socket;
   readonly #rests: (head: AnswerHead) => void;
   readonly #closed: () => void;
@@ -46,7 +46,7 @@ export class Connection {
   #parser: AnswerParser | undefined;
   #error: Error | undefined;
 
-  constructor(server: Server, { up, rests, closed }: Events) {
+  constructor(server: EngineServerAddress, { up, rests, closed }: Events) {
     this.#rests = rests;
     this.#closed = closed;
     this.#socket = open(server, (bytes) => this.#read(bytes));
@@ -128,7 +128,7 @@ export class Connection {
 const closedEarly = (): Error =>
   Object.assign(new Error("the connection closed before the response"), { code: "ECONNRESET" });
 
-function open({ host, port, secure }: Server, read: (bytes: Buffer) => void): Socket {
+function open({ host, port, secure }: EngineServerAddress, read: (bytes: Buffer) => void): Socket {
   const options = { host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_AFTER_MS };
   if (secure) {
     const servername = isIP(host) === 0 ? { servername: host } : {};

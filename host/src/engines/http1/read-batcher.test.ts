@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { PAUSE_MS, ReadBatcher, shouldPause } from "./read-batcher.ts";
+import { READ_PAUSE_MS, ReadBatcher, shouldPauseReading } from "./read-batcher.ts";
 
 test("pauses reading after an event-loop turn in which fewer than half of eight or more open answers had data", () => {
   const table: [answers: number, reads: number, rests: boolean][] = [
@@ -16,7 +16,7 @@ test("pauses reading after an event-loop turn in which fewer than half of eight 
     [64, 200, false],
   ];
   for (const [answers, reads, rests] of table)
-    assert.equal(shouldPause({ answers, reads }), rests, `${reads} reads of ${answers} answers`);
+    assert.equal(shouldPauseReading({ answers, reads }), rests, `${reads} reads of ${answers} answers`);
 });
 
 test("pauses reading once per event-loop turn, after all other tasks, and only while many answers are open", () => {
@@ -31,7 +31,7 @@ test("pauses reading once per event-loop turn, after all other tasks, and only w
   gather.read();
   gather.read();
   endTurn();
-  assert.deepEqual(did.splice(0), ["sends", `rests ${PAUSE_MS} ms`]);
+  assert.deepEqual(did.splice(0), ["sends", `rests ${READ_PAUSE_MS} ms`]);
   for (let i = 0; i < 8; i++) gather.read();
   endTurn();
   assert.deepEqual(did, []);

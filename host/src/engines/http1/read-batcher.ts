@@ -12,10 +12,10 @@ const ANSWERS_MIN = 8;
  * does not sleep.
  */
 const FULL_SHARE = 0.5;
-export const PAUSE_MS = 1;
+export const READ_PAUSE_MS = 1;
 
 /** Returns whether to sleep after a turn of the loop that read `reads` of `answers` open answers. */
-export const shouldPause = ({ answers, reads }: { answers: number; reads: number }): boolean =>
+export const shouldPauseReading = ({ answers, reads }: { answers: number; reads: number }): boolean =>
   answers >= ANSWERS_MIN && reads < answers * FULL_SHARE;
 
 export class ReadBatcher {
@@ -26,7 +26,7 @@ export class ReadBatcher {
   readonly #endTurn = (): void => {
     const reads = this.#reads;
     this.#reads = 0;
-    if (shouldPause({ answers: this.#answers, reads })) this.#rest(PAUSE_MS);
+    if (shouldPauseReading({ answers: this.#answers, reads })) this.#rest(READ_PAUSE_MS);
   };
 
   constructor(clock: Pick<Clock, "soon">, rest: (ms: number) => void) {

@@ -2,15 +2,15 @@
 import type { OutputFormat } from "@tollgate/protocol/frames.ts";
 import { type Llama, type LlamaGrammar, LlamaGrammarEvaluationState, type LlamaModel } from "node-llama-cpp";
 import { EngineError } from "../engine.ts";
-import { OBJECT_GRAMMAR, schemaGrammar } from "./schema-grammar.ts";
+import { buildSchemaGrammar, OBJECT_GRAMMAR } from "./schema-grammar.ts";
 
 /** Throws an EngineError of kind "prompt" for a format that cannot be enforced. */
-export async function answerGrammar(
+export async function buildAnswerGrammar(
   llama: Llama,
   model: LlamaModel,
   format: OutputFormat,
 ): Promise<LlamaGrammarEvaluationState> {
-  const text = format.type === "json_object" ? OBJECT_GRAMMAR : schemaGrammar(format.schema);
+  const text = format.type === "json_object" ? OBJECT_GRAMMAR : buildSchemaGrammar(format.schema);
   let grammar: LlamaGrammar;
   try {
     grammar = await llama.createGrammar({ grammar: text });

@@ -7,9 +7,9 @@ import { test } from "node:test";
 import type { LlamaContextSequence, LlamaModel, Token } from "node-llama-cpp";
 import { ManualClock } from "../../testing/manual-clock.ts";
 import { chatJob, RecordingSink } from "../../testing/recording-sink.ts";
-import { generate, nextStep } from "./generate.ts";
+import { adjustStepTokens, generate } from "./generate.ts";
 import { reportPromptProgress } from "./prompt-progress.ts";
-import { score } from "./score.ts";
+import { scoreGivenAnswer } from "./score-answer.ts";
 
 const STEP_MS = 2_500;
 const TOKEN_MS = 1_500;
@@ -105,7 +105,7 @@ test("reports progress every second while an answer is scored on a slow machine"
   const sink = new TimedSink(clock);
   const reading = reportPromptProgress(sink, clock);
   const job = { ...chatJob(""), score: { answer: "one two three four five six seven eight nine ten" } };
-  const scores = await score({ ...slowModel(clock), format: prompt(40), job, reading });
+  const scores = await scoreGivenAnswer({ ...slowModel(clock), format: prompt(40), job, reading });
   reading.end();
   assert.equal(scores.length, 10);
   assert.equal(sink.fractions.at(-1), 1);
@@ -113,9 +113,9 @@ test("reports progress every second while an answer is scored on a slow machine"
 });
 
 test("reduces the tokens per step when reading the prompt is slow, and increases them when it is fast", () => {
-  assert.equal(nextStep(128, 1000), 64);
-  assert.equal(nextStep(128, 250), 128);
-  assert.equal(nextStep(128, 10), 256);
-  assert.equal(nextStep(16, 9999), 16);
-  assert.equal(nextStep(2048, 1), 2048);
+  assert.equal(adjustStepTokens(128, 1000), 64);
+  assert.equal(adjustStepTokens(128, 250), 128);
+  assert.equal(adjustStepTokens(128, 10), 256);
+  assert.equal(adjustStepTokens(16, 9999), 16);
+  assert.equal(adjustStepTokens(2048, 1), 2048);
 });

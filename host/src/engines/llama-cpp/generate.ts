@@ -9,8 +9,8 @@ import type {
   Token,
 } from "node-llama-cpp";
 import type { Clock } from "../../clock.ts";
-import { EngineError, type Finish, type GenerationJob, type Sink } from "../engine.ts";
-import { engineSeed } from "../seed.ts";
+import { EngineError, type FinishReason, type GenerationJob, type OutputSink } from "../engine.ts";
+import { toEngineSeed } from "../engine-seed.ts";
 import { OutputDecoder } from "./output-decoder.ts";
 import type { PromptFormat } from "./prompt-format.ts";
 import type { PromptProgress } from "./prompt-progress.ts";
@@ -38,7 +38,7 @@ interface Generation {
   job: GenerationJob;
   /** The grammar that the answer must follow. */
   grammar: LlamaGrammarEvaluationState | undefined;
-  sink: Pick<Sink, "delta">;
+  sink: Pick<OutputSink, "delta">;
   reading: PromptProgress;
   signal: AbortSignal;
   clock: Clock;
@@ -51,7 +51,7 @@ interface Generation {
  */
 const UNCOUNTED = 16;
 
-export async function generate(generation: Generation): Promise<{ finish: Finish }> {
+export async function generate(generation: Generation): Promise<{ finish: FinishReason }> {
   const { model, sequence, format, samplingDefaults, job, sink, reading, signal } = generation;
   const { tokens: prompt, thinking, startsThinking } = format(job);
   // llama.cpp needs one position of the context itself.
@@ -105,12 +105,12 @@ export async function readPrompt(
     await sequence.evaluateWithoutGeneratingNewTokens(prompt.slice(read, read + step));
     read += step;
     reading.reached(read / tokens);
-    step = nextStep(step, clock.monotonic() - began);
+    step = adjustStepTokens(step, clock.monotonic() - began);
   }
   return prompt.slice(read);
 }
 
-export function nextStep(step: number, tookMs: number): number {
+export function adjustStepTokens(step: number, tookMs: number): number {
   if (tookMs > 2 * STEP_MS) return Math.max(STEP_TOKENS_MIN, step / 2);
   return tookMs < STEP_MS / 2 ? Math.min(STEP_TOKENS_MAX, step * 2) : step;
 }
@@ -127,7 +127,7 @@ function samplingOptions(sampling: Sampling, defaults: SamplingDefaults, said: T
     topP: sampling.top_p ?? defaults.topP,
     // Without a seed, the library uses the current second as the seed. Two concurrent requests would then get the same
     // answer.
-    seed: sampling.seed === undefined ? randomInt(2 ** 31) : engineSeed(sampling.seed),
+    seed: sampling.seed === undefined ? randomInt(2 ** 31) : toEngineSeed(sampling.seed),
     ...(penalised
       ? { repeatPenalty: { punishTokens: () => said, penalty: 1, presencePenalty, frequencyPenalty } }
       : {}),

@@ -16,20 +16,20 @@ import {
   type Token,
 } from "node-llama-cpp";
 import type { Clock } from "../../clock.ts";
-import { type EmbeddingJob, type Engine, EngineError, type Sink } from "../engine.ts";
+import { type EmbeddingJob, type Engine, EngineError, type OutputSink } from "../engine.ts";
 import { testFormatEnforcement } from "../format-check.ts";
+import { EMBEDDING_MODELS } from "../model-names.ts";
 import { contextTokensOf } from "../model-requirements.ts";
-import { EMBEDDING_MODELS } from "../models.ts";
-import { normalise } from "../prose.ts";
+import { normaliseVector } from "../prose.ts";
 import { SCHEMA_KEYWORDS } from "../schema-keywords.ts";
 import { testScoring } from "../score-check.ts";
-import { answerGrammar } from "./answer-grammar.ts";
+import { buildAnswerGrammar } from "./answer-grammar.ts";
 import { generate, promptTooLongError, type SamplingDefaults } from "./generate.ts";
 import { Pool } from "./pool.ts";
 import { filePromptFormat, type PromptFormat } from "./prompt-format.ts";
 import { PROGRESS_EVERY_MS, reportPromptProgress } from "./prompt-progress.ts";
-import { sampleInTurns } from "./sample-in-turns.ts";
-import { score } from "./score.ts";
+import { scoreGivenAnswer } from "./score-answer.ts";
+import { serializeSampling } from "./serialize-sampling.ts";
 
 const GGUF_MAGIC = "GGUF";
 const SLOTS_ON_CPU = 1;
@@ -100,7 +100,7 @@ export async function llamaCppEngine(options: LlamaCppOptions): Promise<Engine> 
       if (!writes) throw new EngineError("engine", `${name} is an embedding model`);
       const reading = reportPromptProgress(sink, clock);
       try {
-        const grammar = job.format === undefined ? undefined : await answerGrammar(llama, model, job.format);
+        const grammar = job.format === undefined ? undefined : await buildAnswerGrammar(llama, model, job.format);
         const common = { model, format, samplingDefaults, job, grammar, sink, reading, signal, clock };
         return await onSequence((sequence) => generate({ ...common, sequence }));
       } finally {
@@ -111,7 +111,9 @@ export async function llamaCppEngine(options: LlamaCppOptions): Promise<Engine> 
       if (!writes) throw new EngineError("engine", `${name} is an embedding model`);
       const reading = reportPromptProgress(sink, clock);
       try {
-        return await onSequence((sequence) => score({ model, sequence, format, job, reading, signal, clock }));
+        return await onSequence((sequence) =>
+          scoreGivenAnswer({ model, sequence, format, job, reading, signal, clock }),
+        );
       } finally {
         reading.end();
       }
@@ -157,7 +159,7 @@ async function requireGguf(path: string): Promise<void> {
   }
 }
 
-const unitLength = (values: readonly number[]): Float32Array => normalise(Float32Array.from(values));
+const unitLength = (values: readonly number[]): Float32Array => normaliseVector(Float32Array.from(values));
 
 /**
  * The number of threads. On a CPU, all cores but one: llama.cpp's threads spin while they wait for each other, so one
@@ -209,7 +211,7 @@ async function sequences(
         cause,
       });
     });
-  sampleInTurns(context);
+  serializeSampling(context);
   return Array.from({ length: slots }, () => context.getSequence());
 }
 
@@ -238,7 +240,7 @@ class Embedder {
 
   async *vectors(
     job: EmbeddingJob,
-    { sink, signal, clock }: { sink: Pick<Sink, "progress">; signal: AbortSignal; clock: Clock },
+    { sink, signal, clock }: { sink: Pick<OutputSink, "progress">; signal: AbortSignal; clock: Clock },
   ): AsyncGenerator<readonly number[]> {
     let done = 0;
     const stopTelling = clock.every(PROGRESS_EVERY_MS, () => sink.progress(done / job.input.length));

@@ -2,8 +2,8 @@
  * Converts a model's tokens to deltas of whole characters. Thinking is separated from the answer, and the answer ends
  * before a stop string.
  */
-import type { Channel } from "@tollgate/protocol/frames.ts";
-import { StopMatcher } from "@tollgate/protocol/stops.ts";
+import type { OutputChannel } from "@tollgate/protocol/frames.ts";
+import { StopStringMatcher } from "@tollgate/protocol/stop-strings.ts";
 
 /** A character consists of at most four byte tokens. A longer sequence that is still invalid never becomes text. */
 const BYTE_TOKENS_MAX = 4;
@@ -23,19 +23,19 @@ interface OutputDecoderOptions<Token> {
   /** Whether the prompt ended with the opening mark, so that the output begins with thinking. */
   startsThinking?: boolean;
   stop: readonly string[] | undefined;
-  emit(channel: Channel, text: string): void;
+  emit(channel: OutputChannel, text: string): void;
 }
 
 export class OutputDecoder<Token> {
   readonly #options: OutputDecoderOptions<Token>;
-  readonly #stops: StopMatcher;
-  #channel: Channel;
+  readonly #stops: StopStringMatcher;
+  #channel: OutputChannel;
   #pending: Token[] = [];
   #before: Token[] = [];
 
   constructor(options: OutputDecoderOptions<Token>) {
     this.#options = options;
-    this.#stops = new StopMatcher(options.stop);
+    this.#stops = new StopStringMatcher(options.stop);
     this.#channel = options.startsThinking ? "reasoning" : "answer";
   }
 
@@ -71,7 +71,7 @@ export class OutputDecoder<Token> {
     return cut.stopped;
   }
 
-  #emit(channel: Channel, text: string): void {
+  #emit(channel: OutputChannel, text: string): void {
     if (text !== "") this.#options.emit(channel, text);
   }
 

@@ -8,7 +8,7 @@ import {
   type Token,
 } from "node-llama-cpp";
 import { type ChatMessage, EngineError, type GenerationJob } from "../engine.ts";
-import { THINKING_MODELS } from "../models.ts";
+import { THINKING_MODELS } from "../model-names.ts";
 import type { ThinkingMarks } from "./output-decoder.ts";
 
 interface Prompt {

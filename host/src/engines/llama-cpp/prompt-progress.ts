@@ -4,7 +4,7 @@
  * gateway assumes a stall. The work runs in this process, so the engine is known to be alive.
  */
 import type { Clock } from "../../clock.ts";
-import type { Sink } from "../engine.ts";
+import type { OutputSink } from "../engine.ts";
 
 export const PROGRESS_EVERY_MS = 1_000;
 
@@ -15,7 +15,7 @@ export interface PromptProgress {
   end(): void;
 }
 
-export function reportPromptProgress(sink: Pick<Sink, "progress">, clock: Clock): PromptProgress {
+export function reportPromptProgress(sink: Pick<OutputSink, "progress">, clock: Clock): PromptProgress {
   let done = 0;
   const end = clock.every(PROGRESS_EVERY_MS, () => sink.progress(done));
   return {

@@ -3,7 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { getLlama, type Llama, LlamaGrammarEvaluationState, LlamaLogLevel, type LlamaModel } from "node-llama-cpp";
 import { EngineError } from "../engine.ts";
-import { schemaGrammar } from "./schema-grammar.ts";
+import { buildSchemaGrammar } from "./schema-grammar.ts";
 
 type Schema = Record<string, unknown>;
 const MODEL_FILE = fileURLToPath(new URL("../../../models/tollgate-demo.gguf", import.meta.url));
@@ -29,7 +29,7 @@ describe("a schema's grammar in llama.cpp's own matcher", () => {
   after(() => llama.dispose());
 
   const accepts = async (schema: Schema, json: string): Promise<boolean> => {
-    const grammar = await llama.createGrammar({ grammar: schemaGrammar(schema) });
+    const grammar = await llama.createGrammar({ grammar: buildSchemaGrammar(schema) });
     const { _state: state } = new LlamaGrammarEvaluationState({ model, grammar }) as unknown as { _state: unknown };
     const { AddonSampler: matcher } = (llama as unknown as { _bindings: { AddonSampler: Matcher } })._bindings;
     for (const token of model.tokenize(json)) {
@@ -119,7 +119,7 @@ test("a schema with unsupported keywords is refused as a prompt error that names
   ];
   for (const [schema, message] of cases)
     assert.throws(
-      () => schemaGrammar(schema),
+      () => buildSchemaGrammar(schema),
       (error) => error instanceof EngineError && error.blame === "prompt" && message.test(error.message),
       String(message),
     );
@@ -131,7 +131,7 @@ test("a schema whose definitions double with every level is refused immediately"
     Array.from({ length: 60 }, (_, i) => [`d${i}`, { anyOf: [link(i + 1), link(i + 1)] }]),
   );
   assert.throws(
-    () => schemaGrammar({ ...object(link(0)), $defs: { ...$defs, d60: { type: "null" } } }),
+    () => buildSchemaGrammar({ ...object(link(0)), $defs: { ...$defs, d60: { type: "null" } } }),
     /at most 10000 parts/,
   );
 });

@@ -6,7 +6,7 @@
 import { readSchema, type SchemaPart } from "@tollgate/protocol/json-schema.ts";
 import { EngineError } from "../engine.ts";
 import { SCHEMA_KEYWORDS } from "../schema-keywords.ts";
-import { integerRange } from "./integer-range.ts";
+import { buildIntegerRangeGrammar } from "./integer-range-grammar.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -46,7 +46,7 @@ time ::= hour ":" [0-5] [0-9] ":" [0-5] [0-9] ( "." [0-9]{1,6} )? ( "Z" | [+-] h
 export const OBJECT_GRAMMAR = `root ::= object\n${COMMON}`;
 
 /** Throws an EngineError of kind "prompt" for a schema that cannot be enforced. */
-export function schemaGrammar(schema: Schema): string {
+export function buildSchemaGrammar(schema: Schema): string {
   const reading = readSchema(schema);
   if (!reading.isValid) throw unsupported(`${reading.place} ${reading.rule}`);
   const unkept = reading.uses.find(({ needs }) => !KEYWORDS.includes(needs));
@@ -183,7 +183,7 @@ function integer(schema: Schema): string {
   const min = Math.max(told("minimum") ?? -Infinity, above === undefined ? -Infinity : Math.floor(above) + 1);
   const max = Math.min(told("maximum") ?? Infinity, below === undefined ? Infinity : Math.ceil(below) - 1);
   if (min === -Infinity && max === Infinity) return "integer";
-  const range = integerRange({ min, max });
+  const range = buildIntegerRangeGrammar({ min, max });
   if (range === undefined) throw unsupported("a range without an integer of at most 15 digits");
   return `( ${range} )`;
 }

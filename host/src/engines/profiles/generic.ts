@@ -1,8 +1,8 @@
 /** The profile of an unknown engine with the OpenAI API. */
 import { z } from "zod";
-import { openAiDialect, responseFormat } from "../openai-wire.ts";
+import { makeOpenAiDialect, toResponseFormat } from "../openai-wire.ts";
 import type { EngineProfile } from "./profile.ts";
-import { promptLogprobScoring } from "./prompt-logprobs.ts";
+import { promptLogprobScoring } from "./prompt-logprob-scoring.ts";
 
 const ModelList = z.object({ data: z.array(z.object({ id: z.string() })) });
 
@@ -21,8 +21,8 @@ export const generic: EngineProfile = {
     return { models, slots: undefined };
   },
   // A test job shows whether the engine enforces `response_format`.
-  dialect: openAiDialect(
+  dialect: makeOpenAiDialect(
     {},
-    { format: (format, endpoint) => (endpoint === "chat" ? responseFormat(format) : undefined) },
+    { format: (format, endpoint) => (endpoint === "chat" ? toResponseFormat(format) : undefined) },
   ),
 };

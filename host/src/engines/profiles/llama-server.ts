@@ -4,10 +4,10 @@
  */
 import { z } from "zod";
 import type { EngineHttp } from "../engine-http.ts";
-import { openAiDialect, responseFormat } from "../openai-wire.ts";
+import { makeOpenAiDialect, toResponseFormat } from "../openai-wire.ts";
 import { SCHEMA_KEYWORDS } from "../schema-keywords.ts";
-import { nextTokenScoring } from "./next-token.ts";
-import type { EngineFacts, EngineProfile } from "./profile.ts";
+import { nextTokenScoring } from "./next-token-scoring.ts";
+import type { EngineProfile, EngineReport } from "./profile.ts";
 
 const ModelList = z.object({
   data: z.array(
@@ -25,7 +25,7 @@ const Props = z.object({
 });
 const Tokens = z.object({ tokens: z.array(z.int()) });
 
-async function inspect(http: EngineHttp): Promise<EngineFacts | undefined> {
+async function inspect(http: EngineHttp): Promise<EngineReport | undefined> {
   const [props, list] = await Promise.all([http.ask("/props", Props), http.ask("/v1/models", ModelList)]);
   if (list === undefined) return undefined;
   const itself = props !== undefined || list.headers.get("server")?.startsWith("llama.cpp");
@@ -44,13 +44,13 @@ export const llamaServer: EngineProfile = {
   healthPath: "/health",
   assumedSlots: 1,
   inspect,
-  dialect: openAiDialect(
+  dialect: makeOpenAiDialect(
     { return_progress: true },
     {
       // For completions, llama-server accepts only the schema itself.
       format: (format, endpoint) =>
         endpoint === "chat"
-          ? responseFormat(format)
+          ? toResponseFormat(format)
           : { json_schema: format.type === "json_object" ? { type: "object" } : format.schema },
     },
   ),

@@ -5,9 +5,9 @@
  */
 import { z } from "zod";
 import type { EngineHttp } from "../engine-http.ts";
-import { openAiDialect, responseFormat } from "../openai-wire.ts";
+import { makeOpenAiDialect, toResponseFormat } from "../openai-wire.ts";
 import { SCHEMA_KEYWORDS } from "../schema-keywords.ts";
-import type { EngineFacts, EngineModel, EngineProfile } from "./profile.ts";
+import type { EngineModel, EngineProfile, EngineReport } from "./profile.ts";
 
 const Served = z.object({ data: z.array(z.object({ id: z.string() })) });
 const ModelsV1 = z.object({
@@ -40,7 +40,7 @@ const ANY_OBJECT = { type: "json_schema" as const, name: "object", schema: { typ
 
 type Details = { models: Map<string, Omit<EngineModel, "name">>; slots: number | undefined };
 
-async function inspect(http: EngineHttp): Promise<EngineFacts | undefined> {
+async function inspect(http: EngineHttp): Promise<EngineReport | undefined> {
   const details = (await detailsV1(http)) ?? (await detailsV0(http));
   if (details === undefined) return undefined;
   const served = await http.ask("/v1/models", Served);
@@ -84,12 +84,12 @@ export const lmStudio: EngineProfile = {
   healthPath: "/v1/models",
   assumedSlots: 1,
   inspect,
-  dialect: openAiDialect(
+  dialect: makeOpenAiDialect(
     {},
     {
       // LM Studio supports no `json_object` format, and no formats for completions.
       format: (format, endpoint) =>
-        endpoint === "chat" ? responseFormat(format.type === "json_object" ? ANY_OBJECT : format) : undefined,
+        endpoint === "chat" ? toResponseFormat(format.type === "json_object" ? ANY_OBJECT : format) : undefined,
     },
   ),
   schemaKeywords: SCHEMA_KEYWORDS.lmStudio,

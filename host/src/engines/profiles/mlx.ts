@@ -6,8 +6,8 @@
  */
 import { z } from "zod";
 import type { EngineHttp } from "../engine-http.ts";
-import { openAiDialect } from "../openai-wire.ts";
-import type { EngineFacts, EngineProfile, StreamEvent } from "./profile.ts";
+import { makeOpenAiDialect } from "../openai-wire.ts";
+import type { EngineProfile, EngineReport, StreamEvent } from "./profile.ts";
 
 /** Python's HTTP server names itself in every response. No other known engine uses that server. */
 const PYTHON_SERVER = /^BaseHTTP\//;
@@ -15,7 +15,7 @@ const PYTHON_SERVER = /^BaseHTTP\//;
 const Health = z.object({ status: z.literal("ok") });
 const ModelList = z.object({ object: z.literal("list"), data: z.array(z.object({ id: z.string() })) });
 
-async function inspect(http: EngineHttp): Promise<EngineFacts | undefined> {
+async function inspect(http: EngineHttp): Promise<EngineReport | undefined> {
   const [health, list] = await Promise.all([http.ask("/health", Health), http.ask("/v1/models", ModelList)]);
   if (health === undefined || list === undefined) return undefined;
   if (!PYTHON_SERVER.test(health.headers.get("server") ?? "")) return undefined;
@@ -35,6 +35,6 @@ export const mlx: EngineProfile = {
   healthPath: "/health",
   assumedSlots: 1,
   inspect,
-  dialect: openAiDialect({}, { readComment }),
+  dialect: makeOpenAiDialect({}, { readComment }),
   caveats: ["MLX omits the space before the first word of a completion"],
 };

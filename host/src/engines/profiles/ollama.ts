@@ -6,11 +6,11 @@ import type { OutputFormat } from "@tollgate/protocol/frames.ts";
 import { z } from "zod";
 import { parseJson } from "../../http-body.ts";
 import { EngineError, type GenerationJob } from "../engine.ts";
-import { type EngineHttp, streamError } from "../engine-http.ts";
+import { type EngineHttp, toStreamError } from "../engine-http.ts";
+import { toEngineSeed } from "../engine-seed.ts";
 import { mapToKnownRole, parseFinishReason } from "../openai-wire.ts";
 import { SCHEMA_KEYWORDS } from "../schema-keywords.ts";
-import { engineSeed } from "../seed.ts";
-import type { Dialect, EngineFacts, EngineProfile, StreamEvent } from "./profile.ts";
+import type { EngineApiDialect, EngineProfile, EngineReport, StreamEvent } from "./profile.ts";
 
 const Version = z.object({ version: z.string() });
 const Tags = z.object({
@@ -24,7 +24,7 @@ const Tags = z.object({
 });
 const Running = z.object({ models: z.array(z.object({ name: z.string() })) });
 
-async function inspect(http: EngineHttp): Promise<EngineFacts | undefined> {
+async function inspect(http: EngineHttp): Promise<EngineReport | undefined> {
   const [version, tags, running] = await Promise.all([
     http.ask("/api/version", Version),
     http.ask("/api/tags", Tags),
@@ -53,7 +53,7 @@ const Line = z.object({
 const Embeddings = z.object({ embeddings: z.array(z.array(z.number())) });
 
 /** Ollama's API uses JSON lines, sampling parameters under `options`, and a separate field for thinking. */
-const ollamaDialect: Dialect = {
+const ollamaDialect: EngineApiDialect = {
   framing: "ndjson",
   generation(job, model, contextTokens) {
     const format = job.format === undefined ? {} : formatFields(job.format);
@@ -68,7 +68,7 @@ const ollamaDialect: Dialect = {
   read(data) {
     const result = Line.safeParse(parseJson(data));
     if (!result.success) throw new EngineError("engine", "the engine's stream has a line that is not a response");
-    if (result.data.error != null) throw streamError(result.data.error);
+    if (result.data.error != null) throw toStreamError(result.data.error);
     return eventOf(result.data);
   },
   format: formatFields,
@@ -100,7 +100,7 @@ function optionsOf(job: GenerationJob, contextTokens: number | undefined): Recor
     top_p: sampling.top_p ?? 1,
     presence_penalty: sampling.presence_penalty,
     frequency_penalty: sampling.frequency_penalty,
-    seed: sampling.seed === undefined ? undefined : engineSeed(sampling.seed),
+    seed: sampling.seed === undefined ? undefined : toEngineSeed(sampling.seed),
     stop: sampling.stop,
   };
 }

@@ -3,7 +3,7 @@
  * HTTP code is shared.
  */
 import type { OutputFormat, ScoringKind } from "@tollgate/protocol/frames.ts";
-import type { Finish, GenerationJob, Logprobs, ScoringJob } from "../engine.ts";
+import type { FinishReason, GenerationJob, Logprobs, ScoringJob } from "../engine.ts";
 import type { EngineHttp } from "../engine-http.ts";
 
 export type EngineKindName = "ollama" | "llama-server" | "LM Studio" | "vLLM" | "MLX" | "engine";
@@ -17,7 +17,7 @@ export interface EngineModel {
   loaded: boolean | undefined;
 }
 
-export interface EngineFacts {
+export interface EngineReport {
   models: EngineModel[];
   /** The number of concurrent requests, if reported. */
   slots: number | undefined;
@@ -35,7 +35,7 @@ export interface StreamEvent {
   promptRead?: number | undefined;
   /** The number of prompt tokens to read, if reported. */
   promptTokens?: number | undefined;
-  finish?: Finish | undefined;
+  finish?: FinishReason | undefined;
   /** Whether this is the last event of the stream. */
   last?: boolean | undefined;
 }
@@ -46,7 +46,7 @@ export interface EngineRequest {
 }
 
 /** How requests to the engine are written, and how its responses are parsed. */
-export interface Dialect {
+export interface EngineApiDialect {
   framing: "sse" | "ndjson";
   /** `contextTokens`: the model's context limit in the catalogue, if known. */
   generation(job: GenerationJob, model: string, contextTokens: number | undefined): EngineRequest;
@@ -87,8 +87,8 @@ export interface EngineProfile {
    */
   assumedSlots: number;
   /** Gets the engine's report. Undefined if another kind of engine answers, or the engine is not ready. */
-  inspect(http: EngineHttp): Promise<EngineFacts | undefined>;
-  dialect: Dialect;
+  inspect(http: EngineHttp): Promise<EngineReport | undefined>;
+  dialect: EngineApiDialect;
   /**
    * Whether the engine handles stop strings correctly: it returns the text before the string, neither the string nor
    * later text, and stops generating. For other engines, the agent looks for stop strings itself and does not send

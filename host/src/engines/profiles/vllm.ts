@@ -5,10 +5,10 @@
  */
 import { z } from "zod";
 import type { EngineHttp } from "../engine-http.ts";
-import { openAiDialect, responseFormat } from "../openai-wire.ts";
+import { makeOpenAiDialect, toResponseFormat } from "../openai-wire.ts";
 import { SCHEMA_KEYWORDS } from "../schema-keywords.ts";
-import type { EngineFacts, EngineProfile } from "./profile.ts";
-import { promptLogprobScoring } from "./prompt-logprobs.ts";
+import type { EngineProfile, EngineReport } from "./profile.ts";
+import { promptLogprobScoring } from "./prompt-logprob-scoring.ts";
 
 const ModelList = z.object({
   data: z.array(
@@ -32,7 +32,7 @@ const ServerInfo = z.object({
  */
 const ASSUMED_SLOTS = 8;
 
-async function inspect(http: EngineHttp): Promise<EngineFacts | undefined> {
+async function inspect(http: EngineHttp): Promise<EngineReport | undefined> {
   const [list, version] = await Promise.all([http.ask("/v1/models", ModelList), http.ask("/version", Version)]);
   if (list === undefined) return undefined;
   const itself = version !== undefined && list.json.data.some((model) => model.owned_by === "vllm");
@@ -48,7 +48,7 @@ async function inspect(http: EngineHttp): Promise<EngineFacts | undefined> {
 async function capacityOf(
   http: EngineHttp,
   contextTokens: number | undefined,
-): Promise<Pick<EngineFacts, "slots" | "crowdedAt">> {
+): Promise<Pick<EngineReport, "slots" | "crowdedAt">> {
   const [info, lines] = await Promise.all([
     http.ask("/server_info?config_format=json", ServerInfo),
     http.lines("/metrics"),
@@ -93,7 +93,7 @@ export const vllm: EngineProfile = {
   healthPath: "/health",
   assumedSlots: ASSUMED_SLOTS,
   inspect,
-  dialect: openAiDialect({}, { format: responseFormat }),
+  dialect: makeOpenAiDialect({}, { format: toResponseFormat }),
   schemaKeywords: SCHEMA_KEYWORDS.vllm,
   stopsExactly: true,
   scoring: promptLogprobScoring,

@@ -2,8 +2,8 @@
  * A stub of llama.cpp's llama-server, written after its sources (tools/server: server-context.cpp, server-task.cpp).
  */
 import { type StubHandler, sendJson } from "../stub-http.ts";
-import { embeddingList, streamCompletion } from "./sse-stub.ts";
-import { countWords, type Routes, type StubEngine } from "./stub-engine.ts";
+import { makeEmbeddingList, streamCompletion } from "./sse-stub.ts";
+import { countWords, type StubEngine, type StubRoutes } from "./stub-engine.ts";
 
 const SERVER = { server: "llama.cpp" };
 const error = (code: number, type: string, message: string, more: object = {}): object => ({
@@ -12,7 +12,7 @@ const error = (code: number, type: string, message: string, more: object = {}): 
 
 export function llamaServerStub(stub: StubEngine): StubHandler {
   const contextTokens = (): number => stub.models[0]?.contextTokens ?? 0;
-  const generate: Routes[string] = async (request, response) => {
+  const generate: StubRoutes[string] = async (request, response) => {
     const body = stub.take(request);
     if (stub.dead) return sendJson(response, error(500, "server_error", "Invalid input batch."), 500, SERVER);
     if (stub.refuses()) return sendJson(response, error(503, "unavailable_error", "no slot is available"), 503, SERVER);
@@ -36,7 +36,7 @@ export function llamaServerStub(stub: StubEngine): StubHandler {
       }
     });
   };
-  const routes: Routes = {
+  const routes: StubRoutes = {
     "GET /health": (_, response) => sendJson(response, { status: "ok" }, 200, SERVER),
     "GET /props": (_, response) => {
       const settings = { id: 0, n_ctx: contextTokens(), is_processing: false };
@@ -61,7 +61,7 @@ export function llamaServerStub(stub: StubEngine): StubHandler {
       const body = stub.take(request);
       const input = body.input as string[];
       const long = input.find((text) => countWords(text) > contextTokens());
-      if (long === undefined) return sendJson(response, embeddingList(stub, body.model, input), 200, SERVER);
+      if (long === undefined) return sendJson(response, makeEmbeddingList(stub, body.model, input), 200, SERVER);
       const message = `input (${countWords(long)} tokens) is larger than the max context size (${contextTokens()} tokens). skipping`;
       sendJson(response, error(400, "exceed_context_size_error", message), 400, SERVER);
     },

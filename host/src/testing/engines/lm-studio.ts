@@ -3,12 +3,12 @@
  * stream, after status 200.
  */
 import { type StubHandler, sendJson } from "../stub-http.ts";
-import { embeddingList, streamCompletion } from "./sse-stub.ts";
-import { countWords, type Routes, type StubEngine } from "./stub-engine.ts";
+import { makeEmbeddingList, streamCompletion } from "./sse-stub.ts";
+import { countWords, type StubEngine, type StubRoutes } from "./stub-engine.ts";
 
 /** `v0`: a version before 0.4, which has only the older API. */
 export function lmStudioStub(stub: StubEngine, version: "v0" | "v1" = "v1"): StubHandler {
-  const generate: Routes[string] = async (request, response) => {
+  const generate: StubRoutes[string] = async (request, response) => {
     const body = stub.take(request);
     if (stub.dead) return sendJson(response, { error: "The model has crashed without additional information." }, 500);
     if (stub.refuses())
@@ -31,7 +31,7 @@ export function lmStudioStub(stub: StubEngine, version: "v0" | "v1" = "v1"): Stu
       },
     );
   };
-  const routes: Routes = {
+  const routes: StubRoutes = {
     [version === "v1" ? "GET /api/v1/models" : ""]: (_, response) =>
       sendJson(response, {
         models: stub.models.map(({ name, contextTokens, embeds }) => ({
@@ -67,7 +67,7 @@ export function lmStudioStub(stub: StubEngine, version: "v0" | "v1" = "v1"): Stu
       const input = body.input as string[];
       const context = stub.model(body.model)?.contextTokens ?? 0;
       if (input.every((text) => countWords(text) <= context))
-        return sendJson(response, embeddingList(stub, body.model, input));
+        return sendJson(response, makeEmbeddingList(stub, body.model, input));
       sendJson(response, { error: "The input is longer than the context length of the model" }, 400);
     },
   };

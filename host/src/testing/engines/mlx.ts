@@ -4,12 +4,12 @@
  */
 import { type StubHandler, sendJson } from "../stub-http.ts";
 import { streamCompletion } from "./sse-stub.ts";
-import type { Routes, StubEngine } from "./stub-engine.ts";
+import type { StubEngine, StubRoutes } from "./stub-engine.ts";
 
 const SERVER = { server: "BaseHTTP/0.6 Python/3.12.4", connection: "close" };
 
 export function mlxStub(stub: StubEngine): StubHandler {
-  const generate: Routes[string] = async (request, response) => {
+  const generate: StubRoutes[string] = async (request, response) => {
     const body = stub.take(request);
     if (stub.dead) return sendJson(response, { error: "generation failed" }, 500, SERVER);
     if (stub.refuses()) return sendJson(response, { error: "busy" }, 503, SERVER);
@@ -25,7 +25,7 @@ export function mlxStub(stub: StubEngine): StubHandler {
         response.write(`: keepalive ${Math.round((total * step) / stub.promptSteps)}/${total}\n\n`);
     });
   };
-  const routes: Routes = {
+  const routes: StubRoutes = {
     "GET /health": (_, response) => sendJson(response, { status: "ok" }, 200, SERVER),
     "GET /v1/models": (_, response) => {
       const data = stub.models.map(({ name }) => ({ id: name, object: "model", created: 1 }));

@@ -3,10 +3,10 @@
  * `truncate`.
  */
 import { type StubHandler, sendJson } from "../stub-http.ts";
-import { countWords, type Routes, type StubEngine } from "./stub-engine.ts";
+import { countWords, type StubEngine, type StubRoutes } from "./stub-engine.ts";
 
 export function ollamaStub(stub: StubEngine): StubHandler {
-  const generate: Routes[string] = async (request, response) => {
+  const generate: StubRoutes[string] = async (request, response) => {
     const body = stub.take(request);
     if (stub.dead) return sendJson(response, { error: "llama runner process has terminated" }, 500);
     if (stub.refuses())
@@ -30,7 +30,7 @@ export function ollamaStub(stub: StubEngine): StubHandler {
     const empty = chat ? { message: { role: "assistant", content: "" } } : { response: "" };
     response.end(line({ ...empty, done: true, done_reason: stub.finish, eval_count: 9e9 }));
   };
-  const routes: Routes = {
+  const routes: StubRoutes = {
     "GET /api/version": (_, response) => sendJson(response, { version: "0.12.0" }),
     "GET /api/tags": (_, response) =>
       sendJson(response, {

@@ -39,7 +39,7 @@ export async function streamCompletion(
 }
 
 /** Embeddings in the format of the OpenAI API. */
-export const embeddingList = (stub: StubEngine, model: unknown, input: string[]): object => ({
+export const makeEmbeddingList = (stub: StubEngine, model: unknown, input: string[]): object => ({
   object: "list",
   model,
   data: input.map((text, index) => ({ object: "embedding", index, embedding: stub.vector(text) })),

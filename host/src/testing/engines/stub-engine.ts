@@ -107,4 +107,4 @@ export class StubEngine {
 export const countWords = (text: string): number => text.split(/\s+/).filter((word) => word !== "").length;
 
 /** Handlers by method and path. Other requests get a 404. */
-export type Routes = Record<string, (request: StubRequest, response: ServerResponse) => void | Promise<void>>;
+export type StubRoutes = Record<string, (request: StubRequest, response: ServerResponse) => void | Promise<void>>;

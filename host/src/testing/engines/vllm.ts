@@ -3,8 +3,8 @@
  * as their type.
  */
 import { type StubHandler, sendJson } from "../stub-http.ts";
-import { embeddingList, streamCompletion } from "./sse-stub.ts";
-import { countWords, type Routes, type StubEngine } from "./stub-engine.ts";
+import { makeEmbeddingList, streamCompletion } from "./sse-stub.ts";
+import { countWords, type StubEngine, type StubRoutes } from "./stub-engine.ts";
 
 const SERVER = { server: "uvicorn" };
 const error = (code: number, type: string, message: string): object => ({
@@ -18,7 +18,7 @@ export function vllmStub(stub: StubEngine): StubHandler {
       "BadRequestError",
       `This model's maximum context length is ${contextTokens} tokens. However, you requested ${cap} output tokens and your prompt contains ${tokens} input tokens, for a total of ${tokens + cap} tokens.`,
     );
-  const generate: Routes[string] = async (request, response) => {
+  const generate: StubRoutes[string] = async (request, response) => {
     const body = stub.take(request);
     if (stub.dead)
       return sendJson(response, error(500, "InternalServerError", "EngineCore encountered an issue."), 500, SERVER);
@@ -42,7 +42,7 @@ export function vllmStub(stub: StubEngine): StubHandler {
       },
     );
   };
-  const routes: Routes = {
+  const routes: StubRoutes = {
     "GET /health": (_, response) => void response.writeHead(200, SERVER).end(),
     "GET /version": (_, response) => sendJson(response, { version: "0.11.0" }, 200, SERVER),
     "GET /v1/models": (_, response) => {
@@ -83,7 +83,7 @@ export function vllmStub(stub: StubEngine): StubHandler {
       const input = body.input as string[];
       const context = stub.model(body.model)?.contextTokens ?? 0;
       const long = input.find((text) => countWords(text) > context);
-      if (long === undefined) return sendJson(response, embeddingList(stub, body.model, input), 200, SERVER);
+      if (long === undefined) return sendJson(response, makeEmbeddingList(stub, body.model, input), 200, SERVER);
       sendJson(response, tooLong(context, countWords(long), 0), 400, SERVER);
     },
   };

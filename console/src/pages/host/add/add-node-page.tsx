@@ -10,17 +10,17 @@ import { clearStashedSecret, stashSecret, useStashedSecret } from "../../../secr
 import { RoleNote } from "../../../team/role-note.tsx";
 import { buttonClasses } from "../../../ui/button.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
-import { Command } from "../../../ui/command.tsx";
 import { TextField } from "../../../ui/field.tsx";
 import { Money } from "../../../ui/money.tsx";
 import { Notice } from "../../../ui/notice.tsx";
 import { Secret } from "../../../ui/secret.tsx";
-import { Segmented } from "../../../ui/segmented.tsx";
+import { SegmentedChoice } from "../../../ui/segmented-choice.tsx";
+import { ShellCommand } from "../../../ui/shell-command.tsx";
 import { Step, Steps } from "../../../ui/steps.tsx";
 import { BackToNodes } from "../back-to-nodes.tsx";
 import { HOST_TOKENS } from "../tokens/host-tokens.ts";
-import { commandsFor, ENGINES, type EngineChoice } from "./commands.ts";
-import { useProgress } from "./progress.ts";
+import { buildSetupCommands, ENGINE_CHOICES, type EngineChoice } from "./setup-commands.ts";
+import { useSetupProgress } from "./setup-progress.ts";
 
 /** A short refresh interval, because the user waits for the next step. */
 const LOOK_AGAIN_MS = 2_000;
@@ -33,8 +33,8 @@ export function AddNodePage() {
   const [engine, setEngine] = useState<EngineChoice>("found");
   const { data: nodes } = useQuery({ ...nodesQuery, refetchInterval: LOOK_AGAIN_MS });
   const { data: tokens } = useQuery({ ...hostTokensQuery, refetchInterval: LOOK_AGAIN_MS });
-  const { node, loggedIn, elected, online } = useProgress({ nodes: nodes?.data, tokens: tokens?.data, secret });
-  const commands = commandsFor({ gateway: location.origin, name: name.trim(), engine, secret });
+  const { node, loggedIn, elected, online } = useSetupProgress({ nodes: nodes?.data, tokens: tokens?.data, secret });
+  const commands = buildSetupCommands({ gateway: location.origin, name: name.trim(), engine, secret });
   // The node is online, so its machine has stored the token and the page discards the secret.
   useEffect(() => {
     if (online) clearStashedSecret(of);
@@ -74,12 +74,12 @@ export function AddNodePage() {
                   All steps in one line, to paste on the machine. The line uses the name and the engine that you choose
                   below. Your shell's history may keep the token.
                 </p>
-                <Command text={commands.whole} label="the whole command" />
+                <ShellCommand text={commands.whole} label="the whole command" />
               </>
             )}
           </Step>
           <Step {...step(1)} title="Log in">
-            <Command text={commands.login} label="the login command" />
+            <ShellCommand text={commands.login} label="the login command" />
             <p className="text-ink-soft">
               Paste the token when asked. Input is hidden, and the token is stored in a file that only you can read.
             </p>
@@ -93,20 +93,20 @@ export function AddNodePage() {
               autoComplete="off"
               className="max-w-xs"
             />
-            <Command text={commands.register} label="the register command" />
+            <ShellCommand text={commands.register} label="the register command" />
           </Step>
           <Step {...step(3)} title="Choose models">
             <div className="flex flex-wrap">
-              <Segmented label="Engine" value={engine} options={ENGINES} onChange={setEngine} />
+              <SegmentedChoice label="Engine" value={engine} options={ENGINE_CHOICES} onChange={setEngine} />
             </div>
             <p className="text-ink-soft">
               <code className="font-mono text-xs">elect</code> chooses the models that the node serves.{" "}
-              {ENGINES.find(({ value }) => value === engine)?.says}
+              {ENGINE_CHOICES.find(({ value }) => value === engine)?.says}
             </p>
-            <Command text={commands.elect} label="the elect command" />
+            <ShellCommand text={commands.elect} label="the elect command" />
           </Step>
           <Step {...step(4)} title="Check and serve">
-            <Command text={`${commands.doctor}\n${commands.up}`} label="the commands to check and serve" />
+            <ShellCommand text={`${commands.doctor}\n${commands.up}`} label="the commands to check and serve" />
             <p className="text-ink-soft">
               To keep the agent running after you log out: <code className="font-mono text-xs">{commands.service}</code>
             </p>

@@ -8,10 +8,10 @@ import { IconButton } from "../../../ui/button.tsx";
 import { FileCheck } from "../../../ui/icons.tsx";
 import { moneyColumn } from "../../../ui/money.tsx";
 import type { Column } from "../../../ui/table.tsx";
-import { Count, Time } from "../../../ui/time.tsx";
+import { CountText, Time } from "../../../ui/time.tsx";
 import { toastError } from "../../../ui/toast.tsx";
 
-export const columnsFor = (nameOf: (node: string) => string): Column<Earning>[] => [
+export const makeEarningColumns = (nameOf: (node: string) => string): Column<Earning>[] => [
   {
     title: "Completed",
     cell: ({ finished_at, model }) => (
@@ -37,7 +37,7 @@ export const columnsFor = (nameOf: (node: string) => string): Column<Earning>[] 
     align: "right",
     cell: ({ prompt_tokens, completion_tokens }) => (
       <span className="whitespace-nowrap">
-        <Count of={prompt_tokens} /> <span className="text-ink-soft">in</span> <Count of={completion_tokens} />{" "}
+        <CountText of={prompt_tokens} /> <span className="text-ink-soft">in</span> <CountText of={completion_tokens} />{" "}
         <span className="text-ink-soft">out</span>
       </span>
     ),
@@ -47,10 +47,15 @@ export const columnsFor = (nameOf: (node: string) => string): Column<Earning>[] 
     of: ({ earned_micro }) => earned_micro,
     below: ({ own }) => own && <span className="block text-xs text-ink-soft">your own request</span>,
   }),
-  { title: "Receipt", hideTitle: true, align: "right", cell: ({ request_id }) => <Receipt requestId={request_id} /> },
+  {
+    title: "Receipt",
+    hideTitle: true,
+    align: "right",
+    cell: ({ request_id }) => <ReceiptButton requestId={request_id} />,
+  },
 ];
 
-export function Receipt({ requestId }: { requestId: string }) {
+export function ReceiptButton({ requestId }: { requestId: string }) {
   const [busy, setBusy] = useState(false);
   const save = (): void => {
     setBusy(true);

@@ -4,21 +4,21 @@ import { useMemo, useState } from "react";
 import type { EarningSum, EarningSumsQuery } from "../../../api/types.ts";
 import { earningSumsQuery } from "../../../data/earnings.ts";
 import { parseMicro, sumMicro } from "../../../money.ts";
-import { bucketNames, RANGE_WORDS, SUM_RANGES, spanBefore, spanOf } from "../../../time-range.ts";
+import { bucketedSpanOf, bucketNames, previousSpanOf, RANGE_TEXTS, SUM_RANGES } from "../../../time-range.ts";
 import { Card } from "../../../ui/card.tsx";
 import { Chart } from "../../../ui/chart/chart.tsx";
 import { ChartPlaceholder } from "../../../ui/chart/chart-placeholder.tsx";
 import { bucketTick, moneyTick } from "../../../ui/chart/labels.ts";
 import { RangeSum } from "../../../ui/chart/range-sum.tsx";
 import { stackAmounts } from "../../../ui/chart/stacked.ts";
-import { useBefore } from "../../../ui/chart/use-before.ts";
+import { usePreviousPeriod } from "../../../ui/chart/use-previous-period.ts";
 import { ChartColumn } from "../../../ui/icons.tsx";
+import { EmptyState, LoadedQuery } from "../../../ui/loading-states.tsx";
 import { Money } from "../../../ui/money.tsx";
 import { RangeChoice, useRange } from "../../../ui/range-choice.tsx";
-import { Segmented } from "../../../ui/segmented.tsx";
-import { Empty, Loaded } from "../../../ui/states.tsx";
-import { useThisHour } from "../../../ui/time.tsx";
-import { EarningsBy } from "./earnings-by.tsx";
+import { SegmentedChoice } from "../../../ui/segmented-choice.tsx";
+import { useHourStart } from "../../../ui/time.tsx";
+import { EarningsBreakdown } from "./earnings-breakdown.tsx";
 
 type Split = NonNullable<EarningSumsQuery["split"]>;
 
@@ -35,20 +35,23 @@ interface Props {
 export function EarningsChart({ node, nameOf }: Props) {
   const [range, setRange] = useRange(SUM_RANGES, "24h");
   const [split, setSplit] = useState<Split>("model");
-  const hour = useThisHour();
-  const span = useMemo(() => spanOf(range, hour.getTime()), [range, hour]);
+  const hour = useHourStart();
+  const span = useMemo(() => bucketedSpanOf(range, hour.getTime()), [range, hour]);
   const { by } = span;
   const query = { from: span.from.toISOString(), ...(node !== undefined && { node }) };
   const sums = useQuery(earningSumsQuery({ ...query, by, split }));
-  const comparison = useBefore(range);
-  const earlierSpan = { from: spanBefore(span).from.toISOString(), to: query.from };
+  const comparison = usePreviousPeriod(range);
+  const earlierSpan = { from: previousSpanOf(span).from.toISOString(), to: query.from };
   const before = useQuery({ ...earningSumsQuery({ ...query, ...earlierSpan, by, split }), ...comparison.query });
   const partName = (part: string): string => (split === "node" ? nameOf(part) : part || "no model");
   const labelOf = (bucket: string): string => bucketTick(by, bucket);
   const amounts = (rows: EarningSum[]) =>
     rows.map((row) => ({ bucket: row[by] ?? "", part: row[split] ?? "", pico: parseMicro(row.earned_micro) }));
   const chartOf = (rows: EarningSum[]) => {
-    const earlierSums = before.data && { amounts: amounts(before.data.data), buckets: bucketNames(spanBefore(span)) };
+    const earlierSums = before.data && {
+      amounts: amounts(before.data.data),
+      buckets: bucketNames(previousSpanOf(span)),
+    };
     const period = { amounts: amounts(rows), buckets: bucketNames(span), before: earlierSums };
     const { earlier, ...chart } = stackAmounts({ ...period, nameOf: partName, labelOf });
     return { ...chart, before: comparison.of(earlier, before.error) };
@@ -59,24 +62,24 @@ export function EarningsChart({ node, nameOf }: Props) {
         title="Earned over time"
         aside={
           <div className="flex flex-wrap gap-2">
-            <Segmented label="Group by" value={split} options={SPLITS} onChange={setSplit} />
+            <SegmentedChoice label="Group by" value={split} options={SPLITS} onChange={setSplit} />
             <RangeChoice range={range} choices={SUM_RANGES} onChange={setRange} />
           </div>
         }
       >
-        <Loaded query={sums} loading={<ChartPlaceholder />}>
+        <LoadedQuery query={sums} loading={<ChartPlaceholder />}>
           {({ data }) =>
             data.length === 0 ? (
-              <Empty icon={<ChartColumn aria-hidden />} title="No earnings">
-                No requests were served in {RANGE_WORDS[range]}.
-              </Empty>
+              <EmptyState icon={<ChartColumn aria-hidden />} title="No earnings">
+                No requests were served in {RANGE_TEXTS[range]}.
+              </EmptyState>
             ) : (
               <>
                 <RangeSum range={range}>
                   <Money of={sumMicro(data.map(({ earned_micro }) => earned_micro))} as="balance" />
                 </RangeSum>
                 <Chart
-                  title={`Earnings in ${RANGE_WORDS[range]} by ${split}`}
+                  title={`Earnings in ${RANGE_TEXTS[range]} by ${split}`}
                   format={moneyTick}
                   unit="USD"
                   {...chartOf(data)}
@@ -84,9 +87,9 @@ export function EarningsChart({ node, nameOf }: Props) {
               </>
             )
           }
-        </Loaded>
+        </LoadedQuery>
       </Card>
-      <EarningsBy by={split} query={query} nameOf={partName} />
+      <EarningsBreakdown by={split} query={query} nameOf={partName} />
     </>
   );
 }

@@ -4,20 +4,20 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { saveFile } from "../../../api/client.ts";
 import { earningsQuery } from "../../../data/earnings.ts";
 import { nodesQuery } from "../../../data/host.ts";
-import { usePayoutShare } from "../../../data/models.ts";
+import { usePayoutShare } from "../../../data/rates.ts";
 import { parseMicro } from "../../../money.ts";
 import { Card, PageHeader, Stat, Stats } from "../../../ui/card.tsx";
 import { SelectField } from "../../../ui/field.tsx";
 import { HandCoins } from "../../../ui/icons.tsx";
+import { EmptyState, LoadedQuery } from "../../../ui/loading-states.tsx";
 import { Money } from "../../../ui/money.tsx";
 import { MonthMenu } from "../../../ui/month-menu.tsx";
+import { PageSections } from "../../../ui/page-sections.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
 import { SaveButton } from "../../../ui/save-button.tsx";
-import { Sections } from "../../../ui/sections.tsx";
-import { Empty, Loaded } from "../../../ui/states.tsx";
-import { columnsFor } from "./earning-columns.tsx";
+import { makeEarningColumns } from "./earning-columns.tsx";
 import { EarningsChart } from "./earnings-chart.tsx";
-import { Withheld } from "./withheld.tsx";
+import { WithheldShareTable } from "./withheld-share-table.tsx";
 
 export function EarningsPage() {
   const { node } = useSearch({ from: "/app/host/earnings" });
@@ -60,8 +60,8 @@ export function EarningsPage() {
           </>
         }
       />
-      <Sections>
-        <Loaded query={earnings}>
+      <PageSections>
+        <LoadedQuery query={earnings}>
           {({ pages: [newest] }) =>
             newest !== undefined && (
               <Stats label="Money">
@@ -97,23 +97,23 @@ export function EarningsPage() {
               </Stats>
             )
           }
-        </Loaded>
+        </LoadedQuery>
         <EarningsChart node={node} nameOf={nameOf} />
-        <Withheld node={node} nameOf={nameOf} />
+        <WithheldShareTable node={node} nameOf={nameOf} />
         <Card title="Requests" flush>
           <PagedTable
             query={earnings}
             label="Earnings"
-            columns={columnsFor(nameOf)}
+            columns={makeEarningColumns(nameOf)}
             keyOf={({ request_id }) => request_id}
             empty={
-              <Empty icon={<HandCoins aria-hidden />} title="No earnings yet">
+              <EmptyState icon={<HandCoins aria-hidden />} title="No earnings yet">
                 Requests that your nodes serve appear here.
-              </Empty>
+              </EmptyState>
             }
           />
         </Card>
-      </Sections>
+      </PageSections>
     </>
   );
 }

@@ -8,12 +8,12 @@ import { decimalText } from "../../../locale.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { SelectField } from "../../../ui/field.tsx";
+import { LoadedQuery } from "../../../ui/loading-states.tsx";
 import { Meter } from "../../../ui/meter.tsx";
 import { Money, moneyColumn } from "../../../ui/money.tsx";
-import { Sections } from "../../../ui/sections.tsx";
-import { Loaded } from "../../../ui/states.tsx";
+import { PageSections } from "../../../ui/page-sections.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
-import { Count } from "../../../ui/time.tsx";
+import { CountText } from "../../../ui/time.tsx";
 
 export function MarketPage() {
   const { node } = useSearch({ from: "/app/host/market" });
@@ -39,18 +39,18 @@ export function MarketPage() {
           />
         }
       />
-      <Sections>
+      <PageSections>
         <Card flush>
-          <Loaded query={market}>
+          <LoadedQuery query={market}>
             {({ data, slots }) => (
               <Table label="Market" columns={columnsFor(slots)} rows={data} keyOf={({ model }) => model} />
             )}
-          </Loaded>
+          </LoadedQuery>
         </Card>
-        <Loaded query={market} loading={null}>
+        <LoadedQuery query={market} loading={null}>
           {({ share_percent, slots }) => <How share={share_percent} slots={slots} ofNode={node !== undefined} />}
-        </Loaded>
-      </Sections>
+        </LoadedQuery>
+      </PageSections>
     </>
   );
 }
@@ -78,9 +78,9 @@ const columnsFor = (slots: number | null): Column<MarketModel>[] => [
     align: "right",
     cell: (row) => (
       <span className="whitespace-nowrap">
-        <Count of={row.tokens_per_hour_24h} /> <span className="text-ink-soft">tokens/h</span>
+        <CountText of={row.tokens_per_hour_24h} /> <span className="text-ink-soft">tokens/h</span>
         <span className="block text-xs text-ink-soft">
-          <Count of={row.tokens_per_hour_7d} /> over 7 days
+          <CountText of={row.tokens_per_hour_7d} /> over 7 days
         </span>
       </span>
     ),

@@ -1,19 +1,19 @@
 /** A dialog that chooses the models that a node serves. The machine's inference engine must provide them. */
 import { useQuery } from "@tanstack/react-query";
 import type { Node, NodeModel } from "../../../api/types.ts";
-import { nodeModelsQuery, useElect } from "../../../data/host.ts";
-import { usePayoutShare } from "../../../data/models.ts";
+import { nodeModelsQuery, useElectModels } from "../../../data/host.ts";
+import { usePayoutShare } from "../../../data/rates.ts";
 import { Dialog, FormActions } from "../../../ui/dialog.tsx";
 import { Form } from "../../../ui/form.tsx";
+import { LoadedQuery } from "../../../ui/loading-states.tsx";
 import { Money } from "../../../ui/money.tsx";
-import { Loaded } from "../../../ui/states.tsx";
-import { Count } from "../../../ui/time.tsx";
+import { CountText } from "../../../ui/time.tsx";
 import { toast } from "../../../ui/toast.tsx";
 
 export function ChooseModelsDialog({ node: { id, name, models }, onClose }: { node: Node; onClose: () => void }) {
   const offered = useQuery(nodeModelsQuery);
   const share = usePayoutShare();
-  const elect = useElect(id);
+  const elect = useElectModels(id);
   const submit = (fields: FormData): void =>
     elect.mutate(fields.getAll("model").map(String), {
       onSuccess: () => {
@@ -29,7 +29,7 @@ export function ChooseModelsDialog({ node: { id, name, models }, onClose }: { no
       about="The node receives requests for these models only. Choose models that its engine has. To list the ones that fit, run tollgate-host elect on the machine."
     >
       <Form onSubmit={submit} error={elect.error}>
-        <Loaded query={offered}>
+        <LoadedQuery query={offered}>
           {({ data }) => (
             <fieldset className="flex flex-col">
               <legend className="sr-only">Models</legend>
@@ -38,7 +38,7 @@ export function ChooseModelsDialog({ node: { id, name, models }, onClose }: { no
               ))}
             </fieldset>
           )}
-        </Loaded>
+        </LoadedQuery>
         <p className="text-xs text-ink-soft">
           Builders pay these prices per million tokens.
           {share !== undefined && ` You earn ${share}.`}
@@ -77,7 +77,7 @@ function Choice({ model, elected }: { model: NodeModel; elected: boolean }) {
           )}
           {context_limit !== null && (
             <>
-              ; context <Count of={context_limit} />
+              ; context <CountText of={context_limit} />
             </>
           )}
         </span>

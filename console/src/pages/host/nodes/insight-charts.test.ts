@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { InsightPoint, NodeInsight } from "../../../api/types.ts";
-import { earningsOf, lineRowsOf, percentText, percentTick } from "./insight-charts.ts";
+import { percentText, percentTick, toEarningRows, toLineRows } from "./insight-charts.ts";
 
 const point = (at: number, ttft_p50_ms: number | null): InsightPoint => ({
   ...{ at, requests: 0, ok: 0, closed: 0, failed: 0, failed_share: null, prompt_tokens: 0, completion_tokens: 0 },
@@ -15,7 +15,7 @@ const insight = {
 } as NodeInsight;
 
 test("shows gaps for days without measurements, and labels days in UTC", () => {
-  const rows = lineRowsOf(insight, [{ name: "p50", colour: 1, of: ({ ttft_p50_ms }) => ttft_p50_ms }]);
+  const rows = toLineRows(insight, [{ name: "p50", colour: 1, of: ({ ttft_p50_ms }) => ttft_p50_ms }]);
   assert.deepEqual(
     rows.map(({ label, values }) => [label, values]),
     [
@@ -26,7 +26,7 @@ test("shows gaps for days without measurements, and labels days in UTC", () => {
 });
 
 test("shows earnings exactly", () => {
-  const [row] = earningsOf(insight);
+  const [row] = toEarningRows(insight);
   assert.deepEqual([row?.values, row?.texts], [{ Earned: 0.003877615 }, { Earned: "$0.003877615" }]);
 });
 

@@ -1,7 +1,7 @@
 /** Converts a node's figures over time to chart data. Pure. */
 import type { InsightPoint, NodeInsight } from "../../../api/types.ts";
-import { decimalText, fixedText } from "../../../locale.ts";
-import { chartDollars, exactDollars, parseMicro } from "../../../money.ts";
+import { decimalText, fixedDecimalsText } from "../../../locale.ts";
+import { exactDollars, parseMicro, toChartDollars } from "../../../money.ts";
 import type { ChartRow, Series } from "../../../ui/chart/chart-data.ts";
 import { bucketTick, momentTick } from "../../../ui/chart/labels.ts";
 
@@ -14,7 +14,7 @@ const labelOf = (at: number, slotS: number): string =>
 export type ChartLines = { name: string; colour: number; of: (point: InsightPoint) => number | null }[];
 
 /** Converts the time slots to chart lines. A slot without measurements becomes a gap. */
-export const lineRowsOf = ({ series, slot_s }: NodeInsight, lines: ChartLines): ChartRow[] =>
+export const toLineRows = ({ series, slot_s }: NodeInsight, lines: ChartLines): ChartRow[] =>
   series.map((point) => ({
     label: labelOf(point.at, slot_s),
     at: point.at * 1000,
@@ -26,20 +26,20 @@ export const lineRowsOf = ({ series, slot_s }: NodeInsight, lines: ChartLines): 
     ),
   }));
 
-export const EARNED: Series[] = [{ name: "Earned", colour: 2 }];
+export const EARNED_SERIES: Series[] = [{ name: "Earned", colour: 2 }];
 
-export const earningsOf = ({ earnings, earnings_slot_s }: NodeInsight): ChartRow[] =>
+export const toEarningRows = ({ earnings, earnings_slot_s }: NodeInsight): ChartRow[] =>
   earnings.map(({ at, earned_micro }) => ({
     label: labelOf(at, earnings_slot_s),
     at: at * 1000,
-    values: { Earned: chartDollars(parseMicro(earned_micro)) },
+    values: { Earned: toChartDollars(parseMicro(earned_micro)) },
     texts: { Earned: exactDollars(parseMicro(earned_micro)) },
   }));
 
 /** The label of an axis mark, with as many digits as the distance between marks needs: "0.05 %". */
 export const percentTick = (share: number, step: number = share): string => {
   const digits = step > 0 ? Math.max(0, Math.ceil(-Math.log10(step * 100) - 1e-9)) : 0;
-  return `${fixedText(share * 100, digits)} %`;
+  return `${fixedDecimalsText(share * 100, digits)} %`;
 };
 
 /** For example "42 %", "0.7 %", or "–" without measurements. Small shares are never rounded to zero. */

@@ -3,12 +3,12 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import type { SpotCheck } from "../../../api/types.ts";
 import { checksQuery } from "../../../data/host.ts";
-import { fixedText } from "../../../locale.ts";
+import { fixedDecimalsText } from "../../../locale.ts";
 import { Badge, type Tone } from "../../../ui/badge.tsx";
 import { Card } from "../../../ui/card.tsx";
 import { ListChecks } from "../../../ui/icons.tsx";
+import { EmptyState } from "../../../ui/loading-states.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
-import { Empty } from "../../../ui/states.tsx";
 import type { Column } from "../../../ui/table.tsx";
 import { Time } from "../../../ui/time.tsx";
 
@@ -22,9 +22,9 @@ export function NodeChecks({ id }: { id: string }) {
         columns={COLUMNS}
         keyOf={({ request_id, checked_at }) => `${request_id} ${checked_at}`}
         empty={
-          <Empty icon={<ListChecks aria-hidden />} title="No spot checks yet">
+          <EmptyState icon={<ListChecks aria-hidden />} title="No spot checks yet">
             A sample of the node's answers is checked by nodes of other hosts.
-          </Empty>
+          </EmptyState>
         }
       />
     </Card>
@@ -66,7 +66,9 @@ const COLUMNS: Column<SpotCheck>[] = [
     title: "Score",
     from: "sm",
     align: "right",
-    cell: ({ score, method }) => <span title={`Method: ${method}`}>{score === null ? "–" : fixedText(score, 2)}</span>,
+    cell: ({ score, method }) => (
+      <span title={`Method: ${method}`}>{score === null ? "–" : fixedDecimalsText(score, 2)}</span>
+    ),
   },
   {
     title: "Request",

@@ -2,9 +2,9 @@
 import type { ReactNode } from "react";
 import type { HostInsight, ListedNode, NodeStats } from "../../../api/types.ts";
 import { Sparkline } from "../../../ui/chart/sparkline.tsx";
+import { Skeleton } from "../../../ui/loading-states.tsx";
 import { Meter } from "../../../ui/meter.tsx";
-import { Skeleton } from "../../../ui/states.tsx";
-import { Count } from "../../../ui/time.tsx";
+import { CountText } from "../../../ui/time.tsx";
 import { percentText } from "./insight-charts.ts";
 
 type NodeUse = HostInsight["nodes"][number];
@@ -58,7 +58,7 @@ export const Speed = ({ of }: { of: NodeRow }) => (
       if (fastest === 0) return <span className="text-ink-soft">–</span>;
       return (
         <span className="whitespace-nowrap">
-          <Count of={Math.round(fastest)} /> <span className="text-ink-soft">tokens/s</span>
+          <CountText of={Math.round(fastest)} /> <span className="text-ink-soft">tokens/s</span>
         </span>
       );
     }}

@@ -4,17 +4,24 @@ import type { ReactNode } from "react";
 import type { NodeInsight as Insight } from "../../../api/types.ts";
 import { nodeInsightQuery } from "../../../data/host.ts";
 import { countText } from "../../../locale.ts";
-import { RANGE_WORDS, RANGES } from "../../../time-range.ts";
+import { RANGE_TEXTS, RANGES } from "../../../time-range.ts";
 import { Card, Stat, Stats } from "../../../ui/card.tsx";
 import { Chart } from "../../../ui/chart/chart.tsx";
 import type { ChartProps, ChartRow, PreviousPeriod } from "../../../ui/chart/chart-data.ts";
 import { moneyTick, spanTick } from "../../../ui/chart/labels.ts";
-import { useBefore } from "../../../ui/chart/use-before.ts";
+import { usePreviousPeriod } from "../../../ui/chart/use-previous-period.ts";
+import { LoadedQuery, Skeleton } from "../../../ui/loading-states.tsx";
 import { Money } from "../../../ui/money.tsx";
 import { RangeChoice, useRange } from "../../../ui/range-choice.tsx";
-import { Loaded, Skeleton } from "../../../ui/states.tsx";
-import { Count, Span } from "../../../ui/time.tsx";
-import { type ChartLines, EARNED, earningsOf, lineRowsOf, percentText, percentTick } from "./insight-charts.ts";
+import { CountText, DurationText } from "../../../ui/time.tsx";
+import {
+  type ChartLines,
+  EARNED_SERIES,
+  percentText,
+  percentTick,
+  toEarningRows,
+  toLineRows,
+} from "./insight-charts.ts";
 
 const HEIGHT = 170;
 
@@ -83,9 +90,9 @@ const CHARTS: CourseChart[] = [
 export function NodeInsight({ id }: { id: string }) {
   const [range, setRange] = useRange(RANGES, "24h");
   const insight = useQuery(nodeInsightQuery(id, range));
-  const words = RANGE_WORDS[range];
+  const words = RANGE_TEXTS[range];
   const end = insight.data?.range === range ? insight.data.from : undefined;
-  const comparison = useBefore(range, end !== undefined);
+  const comparison = usePreviousPeriod(range, end !== undefined);
   const before = useQuery({ ...nodeInsightQuery(id, range, String(end)), ...comparison.query });
   const beforeOf = (rowsOf: (past: Insight) => ChartRow[]): PreviousPeriod =>
     comparison.of(before.data && rowsOf(before.data), before.error);
@@ -95,7 +102,7 @@ export function NodeInsight({ id }: { id: string }) {
         <h2 className="text-base font-semibold">Activity</h2>
         <RangeChoice range={range} choices={RANGES} onChange={setRange} />
       </header>
-      <Loaded query={insight} loading={<Skeleton className="h-96 w-full" />}>
+      <LoadedQuery query={insight} loading={<Skeleton className="h-96 w-full" />}>
         {(found) => (
           <>
             <Totals insight={found} words={words} />
@@ -107,8 +114,8 @@ export function NodeInsight({ id }: { id: string }) {
                     height={HEIGHT}
                     {...chart}
                     series={lines}
-                    rows={lineRowsOf(found, lines)}
-                    before={beforeOf((past) => lineRowsOf(past, lines))}
+                    rows={toLineRows(found, lines)}
+                    before={beforeOf((past) => toLineRows(past, lines))}
                   />
                 </Course>
               ))}
@@ -118,15 +125,15 @@ export function NodeInsight({ id }: { id: string }) {
                   height={HEIGHT}
                   format={moneyTick}
                   unit="USD"
-                  series={EARNED}
-                  rows={earningsOf(found)}
-                  before={beforeOf(earningsOf)}
+                  series={EARNED_SERIES}
+                  rows={toEarningRows(found)}
+                  before={beforeOf(toEarningRows)}
                 />
               </Course>
             </div>
           </>
         )}
-      </Loaded>
+      </LoadedQuery>
     </section>
   );
 }
@@ -148,28 +155,28 @@ function Totals({ insight: { total }, words }: { insight: Insight; words: string
         label="Requests"
         note={
           <>
-            <Count of={total.prompt_tokens} /> tokens in, <Count of={total.completion_tokens} /> out
+            <CountText of={total.prompt_tokens} /> tokens in, <CountText of={total.completion_tokens} /> out
           </>
         }
       >
-        <Count of={total.requests} />
+        <CountText of={total.requests} />
       </Stat>
       <Stat label="Earned" note="In whole hours">
         <Money of={total.earned_micro} as="balance" />
       </Stat>
       <Stat label="Failed" note={`${percentText(total.failed_share)}, excluding disconnects`}>
-        <Count of={total.failed} />
+        <CountText of={total.failed} />
       </Stat>
       <Stat
         label="First token"
         note={
           <>
-            p95 <Span ms={total.ttft_p95_ms} />
+            p95 <DurationText ms={total.ttft_p95_ms} />
             {total.tps !== null && `, ${countText(Math.round(total.tps))} tokens/s`}
           </>
         }
       >
-        <Span ms={total.ttft_p50_ms} />
+        <DurationText ms={total.ttft_p50_ms} />
       </Stat>
     </Stats>
   );

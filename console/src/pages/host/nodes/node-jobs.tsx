@@ -11,11 +11,11 @@ import { Card } from "../../../ui/card.tsx";
 import { Drawer, DrawerSection, Fact, Facts, IdLine } from "../../../ui/drawer.tsx";
 import { SelectField } from "../../../ui/field.tsx";
 import { ListChecks } from "../../../ui/icons.tsx";
+import { EmptyState } from "../../../ui/loading-states.tsx";
 import { Money, moneyColumn } from "../../../ui/money.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
-import { Empty } from "../../../ui/states.tsx";
 import type { Column } from "../../../ui/table.tsx";
-import { Count, Span, Time } from "../../../ui/time.tsx";
+import { CountText, DurationText, Time } from "../../../ui/time.tsx";
 
 const OUTCOMES = [
   { value: "", label: "All outcomes" },
@@ -75,11 +75,11 @@ export function NodeJobs({ node }: { node: NodeDetail }) {
         onOpen={setOpen}
         isOpen={({ request_id }) => request_id === open?.request_id}
         empty={
-          <Empty icon={<ListChecks aria-hidden />} title="No jobs">
+          <EmptyState icon={<ListChecks aria-hidden />} title="No jobs">
             {Object.keys(chosen).length === 0
               ? "Requests that this node works on appear here."
               : "No jobs match these filters."}
-          </Empty>
+          </EmptyState>
         }
       />
       <Drawer open={open !== undefined} onClose={() => setOpen(undefined)} title="Job">
@@ -123,13 +123,13 @@ const COLUMNS: Column<Job>[] = [
     align: "right",
     cell: (job) => (
       <span className="whitespace-nowrap">
-        <Count of={job.prompt_tokens} /> <span className="text-ink-soft">in</span> <Count of={job.completion_tokens} />{" "}
-        <span className="text-ink-soft">out</span>
+        <CountText of={job.prompt_tokens} /> <span className="text-ink-soft">in</span>{" "}
+        <CountText of={job.completion_tokens} /> <span className="text-ink-soft">out</span>
       </span>
     ),
   },
-  { title: "First token", from: "lg", align: "right", cell: ({ ttft_ms }) => <Span ms={ttft_ms} /> },
-  { title: "Duration", from: "md", align: "right", cell: ({ duration_ms }) => <Span ms={duration_ms} /> },
+  { title: "First token", from: "lg", align: "right", cell: ({ ttft_ms }) => <DurationText ms={ttft_ms} /> },
+  { title: "Duration", from: "md", align: "right", cell: ({ duration_ms }) => <DurationText ms={duration_ms} /> },
   moneyColumn({ title: "Earned", of: ({ earned_micro }) => earned_micro }),
 ];
 
@@ -152,13 +152,13 @@ function Details({ job }: { job: Job }) {
             <Time at={job.finished_at} as="full" />
           </Fact>
           <Fact name="Queued">
-            <Span ms={job.queue_ms} />
+            <DurationText ms={job.queue_ms} />
           </Fact>
           <Fact name="First token">
-            <Span ms={job.ttft_ms} />
+            <DurationText ms={job.ttft_ms} />
           </Fact>
           <Fact name="Duration">
-            <Span ms={job.duration_ms} />
+            <DurationText ms={job.duration_ms} />
           </Fact>
           <Fact name="Speed">{job.tps === null ? "–" : `${job.tps} tokens/s`}</Fact>
         </Facts>
@@ -167,10 +167,10 @@ function Details({ job }: { job: Job }) {
         <Facts>
           <Fact name="Model">{job.model ?? "–"}</Fact>
           <Fact name="Tokens in">
-            <Count of={job.prompt_tokens} />
+            <CountText of={job.prompt_tokens} />
           </Fact>
           <Fact name="Tokens out">
-            <Count of={job.completion_tokens} />
+            <CountText of={job.completion_tokens} />
           </Fact>
           <Fact name="Earned">
             <Money of={job.earned_micro} exact />

@@ -5,7 +5,7 @@ import type { Node } from "../../../api/types.ts";
 import { useRenameNode, useRetireNode } from "../../../data/host.ts";
 import { usePermissions } from "../../../data/session.ts";
 import { IconButton } from "../../../ui/button.tsx";
-import { Confirm } from "../../../ui/dialog.tsx";
+import { ConfirmDialog } from "../../../ui/dialog.tsx";
 import { Ellipsis, Pencil, Power } from "../../../ui/icons.tsx";
 import { Menu, MenuItem } from "../../../ui/menu.tsx";
 import { RenameDialog } from "../../../ui/rename-dialog.tsx";
@@ -42,7 +42,7 @@ export function NodeMenu({ node: { id, name, state } }: { node: Node }) {
         )}
       </Menu>
       {open === "rename" && <RenameDialog title="Rename node" of={{ id, name }} rename={rename} onClose={close} />}
-      <Confirm
+      <ConfirmDialog
         open={open === "retire"}
         onClose={close}
         title={`Retire ${name}?`}
@@ -60,7 +60,7 @@ export function NodeMenu({ node: { id, name, state } }: { node: Node }) {
       >
         The node finishes its running requests and then goes offline permanently. You keep the node's earnings. This
         cannot be undone: the machine can only return as a new node with another name.
-      </Confirm>
+      </ConfirmDialog>
     </>
   );
 }

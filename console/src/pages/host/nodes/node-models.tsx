@@ -4,9 +4,9 @@ import type { NodeDetail, NodeStats } from "../../../api/types.ts";
 import { usePermissions } from "../../../data/session.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Card } from "../../../ui/card.tsx";
-import { Empty } from "../../../ui/states.tsx";
+import { EmptyState } from "../../../ui/loading-states.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
-import { Count, Span } from "../../../ui/time.tsx";
+import { CountText, DurationText } from "../../../ui/time.tsx";
 import { ChooseModelsDialog } from "./choose-models.tsx";
 
 type Row = NodeStats["models"][number];
@@ -29,9 +29,9 @@ export function NodeModels({ node }: { node: NodeDetail }) {
       }
     >
       {models.length === 0 ? (
-        <Empty title="No models chosen">
+        <EmptyState title="No models chosen">
           Choose models that this machine's engine has. The node receives no requests until you choose models.
-        </Empty>
+        </EmptyState>
       ) : (
         <Table label="Models" columns={COLUMNS} rows={models} keyOf={({ model }) => model} />
       )}
@@ -47,7 +47,7 @@ const COLUMNS: Column<Row>[] = [
   {
     title: "First token",
     align: "right",
-    cell: ({ ttft_p50_ms }) => (ttft_p50_ms === null ? <None /> : <Span ms={ttft_p50_ms} />),
+    cell: ({ ttft_p50_ms }) => (ttft_p50_ms === null ? <None /> : <DurationText ms={ttft_p50_ms} />),
   },
   {
     title: "Speed",
@@ -57,7 +57,7 @@ const COLUMNS: Column<Row>[] = [
         <span className="text-ink-soft">–</span>
       ) : (
         <>
-          <Count of={Math.round(tps_p50)} /> <span className="text-ink-soft">tokens/s</span>
+          <CountText of={Math.round(tps_p50)} /> <span className="text-ink-soft">tokens/s</span>
         </>
       ),
   },

@@ -9,17 +9,17 @@ import { QuarantineNotice } from "../../../nodes/quarantine-notice.tsx";
 import { TrustNotice } from "../../../nodes/trust-notice.tsx";
 import { Card, PageHeader, Stat, Stats } from "../../../ui/card.tsx";
 import { IdLine } from "../../../ui/drawer.tsx";
+import { LoadedQuery } from "../../../ui/loading-states.tsx";
 import { Money } from "../../../ui/money.tsx";
-import { Sections } from "../../../ui/sections.tsx";
-import { Loaded } from "../../../ui/states.tsx";
-import { Count } from "../../../ui/time.tsx";
+import { PageSections } from "../../../ui/page-sections.tsx";
+import { CountText } from "../../../ui/time.tsx";
 import { BackToNodes } from "../back-to-nodes.tsx";
 import { NodeChecks } from "./node-checks.tsx";
 import { NodeInsight } from "./node-insight.tsx";
 import { NodeJobs } from "./node-jobs.tsx";
+import { NodeLastDay } from "./node-last-day.tsx";
 import { NodeMenu } from "./node-menu.tsx";
 import { NodeModels } from "./node-models.tsx";
-import { NodeRecord } from "./node-record.tsx";
 import { PauseButton } from "./pause-button.tsx";
 
 export function NodePage() {
@@ -29,7 +29,7 @@ export function NodePage() {
     <>
       <BackToNodes />
       {node.data === undefined && <PageHeader title="Node" />}
-      <Loaded query={node}>{(found) => <Details node={found} />}</Loaded>
+      <LoadedQuery query={node}>{(found) => <Details node={found} />}</LoadedQuery>
     </>
   );
 }
@@ -55,13 +55,13 @@ function Details({ node }: { node: NodeDetail }) {
           </>
         }
       />
-      <Sections>
+      <PageSections>
         {quarantine !== null && state === "quarantined" && (
           <QuarantineNotice name={name} quarantine={quarantine} forHost />
         )}
         <TrustNotice node={node} forHost />
         <Figures stats={stats} />
-        <NodeRecord stats={stats} />
+        <NodeLastDay stats={stats} />
         <NodeInsight id={id} />
         <NodeModels node={node} />
         <Card
@@ -88,7 +88,7 @@ function Details({ node }: { node: NodeDetail }) {
         </Card>
         <NodeJobs node={node} />
         <NodeChecks id={id} />
-      </Sections>
+      </PageSections>
     </>
   );
 }
@@ -102,7 +102,7 @@ function Figures({ stats }: Pick<NodeDetail, "stats">) {
       <Stat label="Slots busy" note={connected ? (draining ? "Draining" : serving) : "Not connected"}>
         {connected ? (
           <>
-            <Count of={busy} /> <span className="text-ink-soft">of</span> <Count of={slots} />
+            <CountText of={busy} /> <span className="text-ink-soft">of</span> <CountText of={slots} />
           </>
         ) : (
           "–"
@@ -112,11 +112,11 @@ function Figures({ stats }: Pick<NodeDetail, "stats">) {
         label="Requests today"
         note={
           <>
-            <Count of={today.prompt_tokens} /> tokens in, <Count of={today.completion_tokens} /> out
+            <CountText of={today.prompt_tokens} /> tokens in, <CountText of={today.completion_tokens} /> out
           </>
         }
       >
-        <Count of={today.requests} />
+        <CountText of={today.requests} />
       </Stat>
       <Stat label="Earned today" note="Since midnight UTC">
         <Money of={today.earned_micro} as="balance" />

@@ -12,11 +12,11 @@ import { RoleNote } from "../../../team/role-note.tsx";
 import { buttonClasses } from "../../../ui/button.tsx";
 import { Card, PageHeader, Stats } from "../../../ui/card.tsx";
 import { Cpu, Plus } from "../../../ui/icons.tsx";
+import { EmptyState, LoadedQuery, LoadedStat } from "../../../ui/loading-states.tsx";
 import { Money, moneyColumn } from "../../../ui/money.tsx";
-import { Sections } from "../../../ui/sections.tsx";
-import { Empty, Loaded, LoadedStat } from "../../../ui/states.tsx";
+import { PageSections } from "../../../ui/page-sections.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
-import { Count } from "../../../ui/time.tsx";
+import { CountText } from "../../../ui/time.tsx";
 import { percentText } from "./insight-charts.ts";
 import { Failures, type NodeRow, Slots, Speed, Utilization } from "./node-figures.tsx";
 
@@ -35,7 +35,7 @@ export function NodesPage() {
     <>
       <PageHeader title="Nodes" about="The machines that serve models for your host account." actions={add} />
       <RoleNote kind="host" need="work" />
-      <Sections>
+      <PageSections>
         <Figures nodes={nodes} />
         {nodes.data?.data.map(
           ({ id, name, quarantine, state }) =>
@@ -56,20 +56,20 @@ export function NodesPage() {
         )}
         <Withheld nodes={nodes.data?.data ?? []} />
         <Card flush>
-          <Loaded query={nodes}>
+          <LoadedQuery query={nodes}>
             {({ data }) =>
               data.length === 0 ? (
-                <Empty icon={<Cpu aria-hidden />} title="No nodes yet" action={add}>
+                <EmptyState icon={<Cpu aria-hidden />} title="No nodes yet" action={add}>
                   A node is a machine that runs an inference engine and the tollgate-host agent. The agent only makes
                   outbound connections, so you do not have to open a port.
-                </Empty>
+                </EmptyState>
               ) : (
                 <NodeTable nodes={data} />
               )
             }
-          </Loaded>
+          </LoadedQuery>
         </Card>
-      </Sections>
+      </PageSections>
     </>
   );
 }
@@ -118,14 +118,14 @@ function Figures({ nodes }: { nodes: UseQueryResult<{ data: ListedNode[] }> }) {
         label="Online"
         note={({ data: { length } }) => `of ${length} ${length === 1 ? "node" : "nodes"}`}
       >
-        {({ data }) => <Count of={data.filter(({ state }) => state === "online").length} />}
+        {({ data }) => <CountText of={data.filter(({ state }) => state === "online").length} />}
       </LoadedStat>
       <LoadedStat
         query={insight}
         label="Utilisation"
         note={({ total }) => (
           <>
-            <Count of={total.requests} /> requests in the last 24 hours
+            <CountText of={total.requests} /> requests in the last 24 hours
           </>
         )}
       >

@@ -1,14 +1,14 @@
 /** Pauses or resumes a node. Requests in flight finish first. */
 
 import type { Node } from "../../../api/types.ts";
-import { useMoveNode } from "../../../data/host.ts";
+import { usePauseOrResumeNode } from "../../../data/host.ts";
 import { usePermissions } from "../../../data/session.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Pause, Play } from "../../../ui/icons.tsx";
 import { toast, toastError } from "../../../ui/toast.tsx";
 
 export function PauseButton({ node: { id, name, state } }: { node: Node }) {
-  const move = useMoveNode(id);
+  const move = usePauseOrResumeNode(id);
   const may = usePermissions("host");
   const to = (verb: "pause" | "resume", said: string): void =>
     move.mutate(verb, { onSuccess: () => toast(said), onError: toastError });

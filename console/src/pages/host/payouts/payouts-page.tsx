@@ -7,13 +7,13 @@ import { RoleNote } from "../../../team/role-note.tsx";
 import { Badge } from "../../../ui/badge.tsx";
 import { Card, PageHeader, Stat, Stats } from "../../../ui/card.tsx";
 import { Banknote } from "../../../ui/icons.tsx";
+import { EmptyState, LoadedQuery } from "../../../ui/loading-states.tsx";
 import { Money, moneyColumn } from "../../../ui/money.tsx";
+import { PageSections } from "../../../ui/page-sections.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
-import { Sections } from "../../../ui/sections.tsx";
-import { Empty, Loaded } from "../../../ui/states.tsx";
 import type { Column } from "../../../ui/table.tsx";
 import { Time } from "../../../ui/time.tsx";
-import { MethodCard } from "./method-card.tsx";
+import { PayoutMethodCard } from "./payout-method-card.tsx";
 
 export function HostPayoutsPage() {
   const money = useQuery(hostMoneyQuery);
@@ -25,8 +25,8 @@ export function HostPayoutsPage() {
         about="The platform's operators pay hosts in batches. Earnings wait for the hold-back period first, because a builder's payment can still be reversed."
       />
       <RoleNote kind="host" need="pay" />
-      <Sections>
-        <Loaded query={money}>
+      <PageSections>
+        <LoadedQuery query={money}>
           {({ balance }) => (
             <Stats label="Earnings and payouts">
               <Stat label="Pending payout" note="Earned, not yet paid out">
@@ -43,8 +43,8 @@ export function HostPayoutsPage() {
               </Stat>
             </Stats>
           )}
-        </Loaded>
-        <MethodCard />
+        </LoadedQuery>
+        <PayoutMethodCard />
         <Card title="Payout history" flush>
           <PagedTable
             query={payouts}
@@ -52,13 +52,13 @@ export function HostPayoutsPage() {
             columns={COLUMNS}
             keyOf={({ payout }) => payout}
             empty={
-              <Empty icon={<Banknote aria-hidden />} title="No payouts yet">
+              <EmptyState icon={<Banknote aria-hidden />} title="No payouts yet">
                 Once an operator creates a payout that includes your earnings, it appears here.
-              </Empty>
+              </EmptyState>
             }
           />
         </Card>
-      </Sections>
+      </PageSections>
     </>
   );
 }

@@ -3,7 +3,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { auditQuery } from "../../../data/platform.ts";
 import { Card } from "../../../ui/card.tsx";
-import { Loaded } from "../../../ui/states.tsx";
+import { LoadedQuery } from "../../../ui/loading-states.tsx";
 import { Time } from "../../../ui/time.tsx";
 import { AuditEntry, AuditOutcome } from "../audit/audit-entry.tsx";
 
@@ -21,7 +21,7 @@ export function AccountAudit({ id }: { id: string }) {
         </Link>
       }
     >
-      <Loaded query={audit}>
+      <LoadedQuery query={audit}>
         {({ pages }) => {
           const acts = pages.flatMap(({ data }) => data).slice(0, SHOWN_MAX);
           if (acts.length === 0)
@@ -45,7 +45,7 @@ export function AccountAudit({ id }: { id: string }) {
             </ul>
           );
         }}
-      </Loaded>
+      </LoadedQuery>
     </Card>
   );
 }

@@ -6,8 +6,8 @@ import { platformNodesQuery } from "../../../data/platform-nodes.ts";
 import { NodeState } from "../../../nodes/node-state.tsx";
 import { Card } from "../../../ui/card.tsx";
 import { Cpu } from "../../../ui/icons.tsx";
+import { EmptyState } from "../../../ui/loading-states.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
-import { Empty } from "../../../ui/states.tsx";
 import type { Column } from "../../../ui/table.tsx";
 import { Time } from "../../../ui/time.tsx";
 
@@ -23,7 +23,7 @@ export function AccountNodes({ id }: { id: string }) {
         keyOf={(node) => node.id}
         onOpen={(node) => void navigate({ to: "/operator/nodes", search: { host: id, node: node.id } })}
         faded={({ state }) => state === "retired"}
-        empty={<Empty icon={<Cpu aria-hidden />} title="No nodes yet" />}
+        empty={<EmptyState icon={<Cpu aria-hidden />} title="No nodes yet" />}
       />
     </Card>
   );

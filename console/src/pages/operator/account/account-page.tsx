@@ -8,17 +8,17 @@ import { Badge } from "../../../ui/badge.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { Facts, IdLine } from "../../../ui/drawer.tsx";
 import { ArrowLeft } from "../../../ui/icons.tsx";
+import { LoadedQuery } from "../../../ui/loading-states.tsx";
+import { PageSections } from "../../../ui/page-sections.tsx";
 import { RangeChoice, useRange } from "../../../ui/range-choice.tsx";
-import { Sections } from "../../../ui/sections.tsx";
-import { Loaded } from "../../../ui/states.tsx";
 import { AccountActions } from "../accounts/account-actions.tsx";
 import { AccountState, MoneyFacts } from "../accounts/account-facts.tsx";
 import { AccountKeys } from "../accounts/account-keys.tsx";
+import { AccountActivityCard } from "./account-activity.tsx";
 import { AccountAudit } from "./account-audit.tsx";
 import { AccountNodes } from "./account-nodes.tsx";
 import { AccountPayouts } from "./account-payouts.tsx";
 import { AccountStatement } from "./account-statement.tsx";
-import { Activity } from "./activity.tsx";
 
 export function AccountPage() {
   const { id } = useParams({ from: "/app/operator/accounts/$id" });
@@ -33,7 +33,7 @@ export function AccountPage() {
         Accounts
       </Link>
       {account.data === undefined && <PageHeader title="Account" />}
-      <Loaded query={account}>{(found) => <Details key={found.id} account={found} />}</Loaded>
+      <LoadedQuery query={account}>{(found) => <Details key={found.id} account={found} />}</LoadedQuery>
     </>
   );
 }
@@ -55,8 +55,8 @@ function Details({ account }: { account: PlatformAccount }) {
         }
         actions={<AccountActions account={account} />}
       />
-      <Sections>
-        <Activity
+      <PageSections>
+        <AccountActivityCard
           id={id}
           range={range}
           choice={<RangeChoice range={range} choices={SUM_RANGES} onChange={setRange} />}
@@ -88,7 +88,7 @@ function Details({ account }: { account: PlatformAccount }) {
           </>
         )}
         <AccountAudit id={id} />
-      </Sections>
+      </PageSections>
     </>
   );
 }

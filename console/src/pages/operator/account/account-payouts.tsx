@@ -6,9 +6,9 @@ import { accountPayoutsQuery } from "../../../data/account-page.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Card, Stat, Stats } from "../../../ui/card.tsx";
 import { Banknote } from "../../../ui/icons.tsx";
+import { EmptyState } from "../../../ui/loading-states.tsx";
 import { Money, moneyColumn } from "../../../ui/money.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
-import { Empty } from "../../../ui/states.tsx";
 import type { Column } from "../../../ui/table.tsx";
 import { Time } from "../../../ui/time.tsx";
 
@@ -44,7 +44,7 @@ export function AccountPayouts({ id }: { id: string }) {
           columns={COLUMNS}
           keyOf={({ payout }) => payout}
           onOpen={({ payout }) => void navigate({ to: "/operator/payouts", search: { payout } })}
-          empty={<Empty icon={<Banknote aria-hidden />} title="No payouts yet" />}
+          empty={<EmptyState icon={<Banknote aria-hidden />} title="No payouts yet" />}
         />
       </Card>
     </>

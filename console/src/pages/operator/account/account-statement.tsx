@@ -5,11 +5,11 @@ import { accountStatementQuery } from "../../../data/account-page.ts";
 import { utcDay } from "../../../time.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Card } from "../../../ui/card.tsx";
+import { EmptyState } from "../../../ui/loading-states.tsx";
 import { moneyColumn } from "../../../ui/money.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
-import { Empty } from "../../../ui/states.tsx";
 import type { Column } from "../../../ui/table.tsx";
-import { count, Time } from "../../../ui/time.tsx";
+import { formatCount, Time } from "../../../ui/time.tsx";
 
 export function AccountStatement({ id }: { id: string }) {
   const statement = useInfiniteQuery(accountStatementQuery(id));
@@ -20,14 +20,14 @@ export function AccountStatement({ id }: { id: string }) {
         label="Statement"
         columns={COLUMNS}
         keyOf={({ day, at, kind }, place) => `${day ?? at} ${kind} ${place}`}
-        empty={<Empty title="No entries yet">Purchases, grants and daily usage appear here.</Empty>}
+        empty={<EmptyState title="No entries yet">Purchases, grants and daily usage appear here.</EmptyState>}
       />
     </Card>
   );
 }
 
 const purposeOf = ({ requests, reason }: AccountStatementRow): string =>
-  requests === null ? (reason ?? "") : `${count(requests)} ${requests === 1 ? "request" : "requests"}`;
+  requests === null ? (reason ?? "") : `${formatCount(requests)} ${requests === 1 ? "request" : "requests"}`;
 
 const COLUMNS: Column<AccountStatementRow>[] = [
   {

@@ -2,8 +2,8 @@
 import { useState } from "react";
 import type { PlatformAccount } from "../../../api/types.ts";
 import { Button } from "../../../ui/button.tsx";
-import { GrantDialog } from "./grant.tsx";
-import { SuspensionDialog } from "./suspension.tsx";
+import { GrantCreditDialog } from "./grant-credit-dialog.tsx";
+import { SuspensionDialog } from "./suspension-dialog.tsx";
 
 export function AccountActions({ account }: { account: PlatformAccount }) {
   const [task, setTask] = useState<"grant" | "suspension">();
@@ -16,7 +16,7 @@ export function AccountActions({ account }: { account: PlatformAccount }) {
       <Button look={suspended_at === null ? "danger" : "plain"} onClick={() => setTask("suspension")}>
         {suspended_at === null ? "Suspend" : "Restore"}
       </Button>
-      {task === "grant" && <GrantDialog account={account} onClose={done} />}
+      {task === "grant" && <GrantCreditDialog account={account} onClose={done} />}
       {task === "suspension" && <SuspensionDialog account={account} onClose={done} />}
     </div>
   );

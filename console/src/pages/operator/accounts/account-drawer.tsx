@@ -4,7 +4,7 @@ import { Link } from "@tanstack/react-router";
 import type { PlatformAccount } from "../../../api/types.ts";
 import { accountQuery } from "../../../data/platform-accounts.ts";
 import { Drawer, DrawerSection, Fact, Facts, IdLine } from "../../../ui/drawer.tsx";
-import { Loaded } from "../../../ui/states.tsx";
+import { LoadedQuery } from "../../../ui/loading-states.tsx";
 import { AccountActions } from "./account-actions.tsx";
 import { AccountState, MoneyFacts } from "./account-facts.tsx";
 import { AccountKeys } from "./account-keys.tsx";
@@ -13,7 +13,7 @@ export function AccountDrawer({ id, onClose }: { id: string | undefined; onClose
   const account = useQuery({ ...accountQuery(id ?? ""), enabled: id !== undefined });
   return (
     <Drawer open={id !== undefined} onClose={onClose} title={account.data?.name ?? "Account"}>
-      <Loaded query={account}>{(found) => <Details account={found} />}</Loaded>
+      <LoadedQuery query={account}>{(found) => <Details account={found} />}</LoadedQuery>
     </Drawer>
   );
 }

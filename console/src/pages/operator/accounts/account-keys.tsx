@@ -4,12 +4,12 @@ import { useState } from "react";
 import type { PlatformKey } from "../../../api/types.ts";
 import { accountKeysQuery } from "../../../data/platform-accounts.ts";
 import { BudgetBars } from "../../../keys/budget-bar.tsx";
-import { AllowedModels, Expiry, KeyBadges } from "../../../keys/key-state.tsx";
+import { AllowedModels, KeyBadges, KeyExpiry } from "../../../keys/key-state.tsx";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
+import { LoadedQuery } from "../../../ui/loading-states.tsx";
 import { Money } from "../../../ui/money.tsx";
-import { Loaded } from "../../../ui/states.tsx";
-import { Count, Time } from "../../../ui/time.tsx";
+import { CountText, Time } from "../../../ui/time.tsx";
 import { KeyLimitsDialog } from "./key-limits.tsx";
 
 export function AccountKeys({ accountId }: { accountId: string }) {
@@ -17,7 +17,7 @@ export function AccountKeys({ accountId }: { accountId: string }) {
   const [changing, setChanging] = useState<PlatformKey>();
   return (
     <>
-      <Loaded query={keys}>
+      <LoadedQuery query={keys}>
         {({ data }) =>
           data.length === 0 ? (
             <p className="text-ink-soft">No API keys.</p>
@@ -29,7 +29,7 @@ export function AccountKeys({ accountId }: { accountId: string }) {
             </ul>
           )
         }
-      </Loaded>
+      </LoadedQuery>
       {changing !== undefined && <KeyLimitsDialog apiKey={changing} onClose={() => setChanging(undefined)} />}
     </>
   );
@@ -43,7 +43,7 @@ function Line({ apiKey, onChange }: { apiKey: PlatformKey; onChange: () => void 
         <p className="truncate font-medium">{name}</p>
         <code className="block truncate font-mono text-xs text-ink-soft">{start}_…</code>
         <p className="mt-0.5 text-xs text-ink-soft">
-          <Money of={spend.charge_micro} /> this month, <Count of={spend.requests} />{" "}
+          <Money of={spend.charge_micro} /> this month, <CountText of={spend.requests} />{" "}
           {spend.requests === 1 ? "request" : "requests"} ·{" "}
           {last_used_at === null ? (
             "never used"
@@ -54,7 +54,7 @@ function Line({ apiKey, onChange }: { apiKey: PlatformKey; onChange: () => void 
           )}
         </p>
         <p className="mt-0.5 text-xs text-ink-soft">
-          Models: <AllowedModels of={apiKey.models} /> · Expires: <Expiry at={apiKey.expires_at} />
+          Models: <AllowedModels of={apiKey.models} /> · Expires: <KeyExpiry at={apiKey.expires_at} />
           {apiKey.created_by !== null && <> · Created by {apiKey.created_by.name}</>}
         </p>
         <p className="mt-0.5 text-xs text-ink-soft">
@@ -83,11 +83,11 @@ function Line({ apiKey, onChange }: { apiKey: PlatformKey; onChange: () => void 
 /** The effective limit; in a darker color if it was set for this key. */
 function Limit({ of, apiKey }: { of: keyof PlatformKey["limits"]; apiKey: PlatformKey }) {
   const { limits, own_limits, limits_set } = apiKey;
-  if (own_limits[of] === null && limits_set[of] === null) return <Count of={limits[of]} />;
+  if (own_limits[of] === null && limits_set[of] === null) return <CountText of={limits[of]} />;
   const byOwner = limits_set[of] === limits[of];
   return (
     <span className="font-medium text-ink" title={byOwner ? "Set by the key's owner" : "Set for this key"}>
-      <Count of={limits[of]} />
+      <CountText of={limits[of]} />
     </span>
   );
 }

@@ -2,7 +2,7 @@
 import { useState } from "react";
 import type { AccountSearch } from "../../../api/types.ts";
 import { SearchField } from "../../../ui/search-field.tsx";
-import { Segmented } from "../../../ui/segmented.tsx";
+import { SegmentedChoice } from "../../../ui/segmented-choice.tsx";
 
 const KINDS = [
   { value: "all", label: "All" },
@@ -33,7 +33,7 @@ export function AccountSearchBar({ filter, onChange, onOpen }: Props) {
         onText={setText}
         onPause={lookFor}
       />
-      <Segmented
+      <SegmentedChoice
         label="Account type"
         value={filter.kind ?? "all"}
         options={[...KINDS]}

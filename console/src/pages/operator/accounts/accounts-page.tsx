@@ -6,14 +6,14 @@ import { accountsQuery } from "../../../data/platform-accounts.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { Users } from "../../../ui/icons.tsx";
+import { EmptyState } from "../../../ui/loading-states.tsx";
 import { moneyColumn } from "../../../ui/money.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
-import { Empty } from "../../../ui/states.tsx";
 import type { Column } from "../../../ui/table.tsx";
 import { Time } from "../../../ui/time.tsx";
 import { AccountDrawer } from "./account-drawer.tsx";
 import { AccountSearchBar } from "./account-search-bar.tsx";
-import type { AccountsSearch } from "./search.ts";
+import type { AccountsSearch } from "./accounts-search.ts";
 
 export function AccountsPage() {
   const search = useSearch({ from: "/app/operator/accounts" });
@@ -36,9 +36,9 @@ export function AccountsPage() {
           onOpen={({ id }) => show(id)}
           isOpen={({ id }) => id === open}
           empty={
-            <Empty icon={<Users aria-hidden />} title="No matching accounts">
+            <EmptyState icon={<Users aria-hidden />} title="No matching accounts">
               No account has this name, owner email or ID.
-            </Empty>
+            </EmptyState>
           }
         />
       </Card>

@@ -1,13 +1,13 @@
 /** A dialog that sets a key's own limits. An empty field means the platform's default. */
 import { useState } from "react";
 import type { PlatformKey } from "../../../api/types.ts";
-import { useKeyLimits } from "../../../data/platform-accounts.ts";
+import { useSetKeyLimits } from "../../../data/platform-accounts.ts";
 import { Dialog, FormActions } from "../../../ui/dialog.tsx";
 import { errorOfField, TextField } from "../../../ui/field.tsx";
-import { Form, textOf } from "../../../ui/form.tsx";
-import { count } from "../../../ui/time.tsx";
+import { Form, readTextField } from "../../../ui/form.tsx";
+import { formatCount } from "../../../ui/time.tsx";
 import { toast } from "../../../ui/toast.tsx";
-import { wholeNumber } from "../../../whole-number.ts";
+import { parseWholeNumber } from "../../../whole-number.ts";
 
 const FIELDS = [
   { name: "requests_per_minute", label: "Requests per minute" },
@@ -18,14 +18,14 @@ const NAMES = FIELDS.map(({ name }) => name);
 type Name = (typeof FIELDS)[number]["name"];
 
 export function KeyLimitsDialog({ apiKey, onClose }: { apiKey: PlatformKey; onClose: () => void }) {
-  const limits = useKeyLimits(apiKey.id);
+  const limits = useSetKeyLimits(apiKey.id);
   const [problem, setProblem] = useState<{ field: Name; text: string }>();
   const submit = (fields: FormData): void => {
-    const texts = NAMES.map((name) => [name, textOf(fields, name)] as const);
-    const wrong = texts.find(([, text]) => text.trim() !== "" && wholeNumber(text) === undefined);
+    const texts = NAMES.map((name) => [name, readTextField(fields, name)] as const);
+    const wrong = texts.find(([, text]) => text.trim() !== "" && parseWholeNumber(text) === undefined);
     setProblem(wrong && { field: wrong[0], text: "Enter a whole number, 0 or more." });
     if (wrong !== undefined) return;
-    const asked = Object.fromEntries(texts.map(([name, text]) => [name, wholeNumber(text) ?? null]));
+    const asked = Object.fromEntries(texts.map(([name, text]) => [name, parseWholeNumber(text) ?? null]));
     limits.mutate(asked as Record<Name, number | null>, {
       onSuccess: () => {
         onClose();
@@ -49,7 +49,7 @@ export function KeyLimitsDialog({ apiKey, onClose }: { apiKey: PlatformKey; onCl
             inputMode="numeric"
             autoComplete="off"
             defaultValue={String(apiKey.own_limits[name] ?? "")}
-            placeholder={`${count(apiKey.default_limits[name])} (default)`}
+            placeholder={`${formatCount(apiKey.default_limits[name])} (default)`}
             error={problem?.field === name ? problem.text : errorOfField(limits.error, name)}
           />
         ))}

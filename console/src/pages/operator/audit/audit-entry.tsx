@@ -2,7 +2,7 @@
 import { Link } from "@tanstack/react-router";
 import type { OperatorAction } from "../../../api/types.ts";
 import { Badge } from "../../../ui/badge.tsx";
-import { auditSentence } from "./words.ts";
+import { auditSentence } from "./audit-sentences.ts";
 
 const LINK = "font-medium text-accent underline-offset-2 hover:underline";
 

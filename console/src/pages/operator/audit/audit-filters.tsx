@@ -7,8 +7,8 @@ import { classes } from "../../../ui/classes.ts";
 import { DateField, SelectField } from "../../../ui/field.tsx";
 import { SlidersHorizontal, X } from "../../../ui/icons.tsx";
 import { SearchField } from "../../../ui/search-field.tsx";
-import { OUTCOMES } from "./search.ts";
-import { ACTION_NAMES, nameOfAction } from "./words.ts";
+import { AUDIT_OUTCOME_NAMES } from "./audit-search.ts";
+import { ACTION_NAMES, nameOfAction } from "./audit-sentences.ts";
 
 interface Props {
   filter: AuditFilter;
@@ -19,7 +19,7 @@ const ACTIONS = [
   { value: "", label: "All actions" },
   ...ACTION_NAMES.map((value) => ({ value, label: nameOfAction(value) })),
 ];
-const ENDS = [{ value: "", label: "All outcomes" }, ...OUTCOMES.map((value) => ({ value, label: value }))];
+const ENDS = [{ value: "", label: "All outcomes" }, ...AUDIT_OUTCOME_NAMES.map((value) => ({ value, label: value }))];
 
 export function AuditFilters({ filter, onChange }: Props) {
   const [operator, setOperator] = useState(filter.operator ?? "");

@@ -9,14 +9,14 @@ import type { AuditFilter, OperatorAction } from "../../../api/types.ts";
 import { auditQuery } from "../../../data/platform.ts";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { ScrollText } from "../../../ui/icons.tsx";
+import { EmptyState } from "../../../ui/loading-states.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
 import { SaveButton } from "../../../ui/save-button.tsx";
-import { Empty } from "../../../ui/states.tsx";
 import type { Column } from "../../../ui/table.tsx";
 import { Time } from "../../../ui/time.tsx";
 import { AuditEntry, AuditOutcome } from "./audit-entry.tsx";
 import { AuditFilters } from "./audit-filters.tsx";
-import { apiFilterOf, readAuditSearch } from "./search.ts";
+import { apiFilterOf, readAuditSearch } from "./audit-search.ts";
 
 export function AuditPage() {
   const filter = readAuditSearch(useSearch({ from: "/app/operator/audit" }));
@@ -44,11 +44,11 @@ export function AuditPage() {
           columns={COLUMNS}
           keyOf={({ at, action, subject }, place) => `${at} ${action} ${subject} ${place}`}
           empty={
-            <Empty icon={<ScrollText aria-hidden />} title={filtered ? "No matching actions" : "No actions yet"}>
+            <EmptyState icon={<ScrollText aria-hidden />} title={filtered ? "No matching actions" : "No actions yet"}>
               {filtered
                 ? "No action matches these filters."
                 : "Grants, suspensions, limits, quarantines and payouts appear here."}
-            </Empty>
+            </EmptyState>
           }
         />
       </Card>

@@ -5,10 +5,10 @@ import { ledgerCheckQuery, useCheckLedger } from "../../../data/platform.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { Check, RefreshCw, X } from "../../../ui/icons.tsx";
+import { LoadedQuery, Loading } from "../../../ui/loading-states.tsx";
 import { Notice } from "../../../ui/notice.tsx";
-import { isFirstLoad, Sections } from "../../../ui/sections.tsx";
-import { Loaded, Loading } from "../../../ui/states.tsx";
-import { Count, Time } from "../../../ui/time.tsx";
+import { isFirstLoad, PageSections } from "../../../ui/page-sections.tsx";
+import { CountText, Time } from "../../../ui/time.tsx";
 
 export function LedgerPage() {
   const check = useQuery(ledgerCheckQuery);
@@ -25,12 +25,12 @@ export function LedgerPage() {
           </Button>
         }
       />
-      <Sections>
+      <PageSections>
         <div role="status" className="empty:hidden" data-loading={isFirstLoad(check) ? "" : undefined}>
           {check.data !== undefined && <Verdict result={check.data} />}
         </div>
         <Card flush>
-          <Loaded query={check} loading={<Loading what="Checking the ledger" rows={8} />}>
+          <LoadedQuery query={check} loading={<Loading what="Checking the ledger" rows={8} />}>
             {({ checks }) => (
               <ul aria-label="Checks">
                 {checks.map((each) => (
@@ -38,9 +38,9 @@ export function LedgerPage() {
                 ))}
               </ul>
             )}
-          </Loaded>
+          </LoadedQuery>
         </Card>
-      </Sections>
+      </PageSections>
     </>
   );
 }
@@ -56,7 +56,7 @@ function Verdict({ result: { balanced, checks, at } }: { result: BooksCheck }) {
       }
     >
       <p className="text-ink-soft">
-        {checks.length} checks over <Count of={looked} /> records, <Time at={at} as="full" />
+        {checks.length} checks over <CountText of={looked} /> records, <Time at={at} as="full" />
       </p>
     </Notice>
   );
@@ -77,7 +77,7 @@ function CheckLine({ check: { name, checked, differences } }: { check: BooksChec
           <span className="sr-only">: {good ? "passed" : "failed"}</span>
         </p>
         <span className="shrink-0 text-xs text-ink-soft">
-          <Count of={checked} />
+          <CountText of={checked} />
           <span className="sr-only"> records</span>
         </span>
       </div>

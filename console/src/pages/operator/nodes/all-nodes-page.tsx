@@ -8,9 +8,9 @@ import { NodeState } from "../../../nodes/node-state.tsx";
 import { quarantineText } from "../../../nodes/quarantine.ts";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { Cpu } from "../../../ui/icons.tsx";
+import { EmptyState } from "../../../ui/loading-states.tsx";
+import { PageSections } from "../../../ui/page-sections.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
-import { Sections } from "../../../ui/sections.tsx";
-import { Empty } from "../../../ui/states.tsx";
 import type { Column } from "../../../ui/table.tsx";
 import { Time } from "../../../ui/time.tsx";
 import { NodeDrawer } from "./node-drawer.tsx";
@@ -32,7 +32,7 @@ export function AllNodesPage() {
         title="All nodes"
         about="The nodes of all hosts. A quarantined node receives no requests until it is released."
       />
-      <Sections>
+      <PageSections>
         <Card flush>
           <NodeSearchBar key={searches} filter={filter} onChange={setFilter} hostName={ofHost?.account_name} />
           <PagedTable
@@ -47,7 +47,7 @@ export function AllNodesPage() {
           />
         </Card>
         <SpotChecks />
-      </Sections>
+      </PageSections>
       <NodeDrawer
         id={open}
         onClose={() => show(undefined)}
@@ -62,9 +62,9 @@ export function AllNodesPage() {
 }
 
 const NoNodes = ({ filtered }: { filtered: boolean }) => (
-  <Empty icon={<Cpu aria-hidden />} title={filtered ? "No matching nodes" : "No nodes yet"}>
+  <EmptyState icon={<Cpu aria-hidden />} title={filtered ? "No matching nodes" : "No nodes yet"}>
     {filtered ? "No nodes match these filters." : "Nodes appear here when hosts register machines."}
-  </Empty>
+  </EmptyState>
 );
 
 const COLUMNS: Column<PlatformNode>[] = [

@@ -3,18 +3,18 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { PlatformNodeDetail } from "../../../api/types.ts";
-import { platformNodeQuery, useClear, useQuarantine, useRelease } from "../../../data/platform-nodes.ts";
+import { platformNodeQuery, useClearNode, useQuarantineNode, useReleaseNode } from "../../../data/platform-nodes.ts";
 import { MachineFacts } from "../../../nodes/machine-facts.tsx";
 import { meaningOfState, NodeState } from "../../../nodes/node-state.tsx";
 import { QuarantineNotice } from "../../../nodes/quarantine-notice.tsx";
 import { TrustNotice } from "../../../nodes/trust-notice.tsx";
 import { Button } from "../../../ui/button.tsx";
-import { Confirm } from "../../../ui/dialog.tsx";
+import { ConfirmDialog } from "../../../ui/dialog.tsx";
 import { Drawer, DrawerSection, Fact, Facts, IdLine } from "../../../ui/drawer.tsx";
+import { LoadedQuery } from "../../../ui/loading-states.tsx";
 import { Meter } from "../../../ui/meter.tsx";
 import { Money } from "../../../ui/money.tsx";
-import { Loaded } from "../../../ui/states.tsx";
-import { Count, Span } from "../../../ui/time.tsx";
+import { CountText, DurationText } from "../../../ui/time.tsx";
 import { toast, toastError } from "../../../ui/toast.tsx";
 import { ReasonDialog } from "../reason-dialog.tsx";
 
@@ -29,7 +29,7 @@ export function NodeDrawer({ id, onClose, onHost }: Props) {
   const node = useQuery({ ...platformNodeQuery(id ?? ""), enabled: id !== undefined });
   return (
     <Drawer open={id !== undefined} onClose={onClose} title={node.data?.name ?? "Node"}>
-      <Loaded query={node}>{(found) => <Details node={found} onHost={onHost} />}</Loaded>
+      <LoadedQuery query={node}>{(found) => <Details node={found} onHost={onHost} />}</LoadedQuery>
     </Drawer>
   );
 }
@@ -58,7 +58,7 @@ function Details({ node, onHost }: { node: PlatformNodeDetail } & Pick<Props, "o
             )}
           </Fact>
           <Fact name="Today">
-            <Count of={stats.today.requests} /> {stats.today.requests === 1 ? "request" : "requests"},{" "}
+            <CountText of={stats.today.requests} /> {stats.today.requests === 1 ? "request" : "requests"},{" "}
             <Money of={stats.today.earned_micro} as="balance" /> earned
           </Fact>
           <Fact name="Failures">
@@ -67,9 +67,9 @@ function Details({ node, onHost }: { node: PlatformNodeDetail } & Pick<Props, "o
               : `${stats.reliability.failures} in the last ${stats.reliability.jobs} jobs`}
           </Fact>
           <Fact name="Last 24 hours">
-            <Count of={stats.last_day.answers} /> answered well, <Count of={stats.last_day.failures} /> failed,{" "}
-            <Count of={stats.last_day.silences} /> silent, <Count of={stats.last_day.refusals} /> refused,{" "}
-            <Count of={stats.last_day.late_acceptances} /> accepted late
+            <CountText of={stats.last_day.answers} /> answered well, <CountText of={stats.last_day.failures} /> failed,{" "}
+            <CountText of={stats.last_day.silences} /> silent, <CountText of={stats.last_day.refusals} /> refused,{" "}
+            <CountText of={stats.last_day.late_acceptances} /> accepted late
           </Fact>
           <Fact name="Money">
             <Link
@@ -106,10 +106,10 @@ function Details({ node, onHost }: { node: PlatformNodeDetail } & Pick<Props, "o
                 {ttft_p50_ms === null && (stats.connected ? "not measured yet" : "–")}
                 {ttft_p50_ms !== null && (
                   <>
-                    first token <Span ms={ttft_p50_ms} />
+                    first token <DurationText ms={ttft_p50_ms} />
                     {tps_p50 !== null && (
                       <>
-                        , <Count of={Math.round(tps_p50)} /> tokens/s
+                        , <CountText of={Math.round(tps_p50)} /> tokens/s
                       </>
                     )}
                   </>
@@ -128,7 +128,7 @@ function Details({ node, onHost }: { node: PlatformNodeDetail } & Pick<Props, "o
 
 /** Lets an operator clear a node that was withheld because another node of its host was quarantined. */
 function Clear({ node: { id, name } }: { node: PlatformNodeDetail }) {
-  const clear = useClear(id);
+  const clear = useClearNode(id);
   // Shows the notice when the promise resolves, because the button disappears once the node is cleared.
   const lift = () => void clear.mutateAsync().then(() => toast(`${name} is cleared`), toastError);
   return (
@@ -140,8 +140,8 @@ function Clear({ node: { id, name } }: { node: PlatformNodeDetail }) {
 
 function QuarantineActions({ node: { id, name, state } }: { node: PlatformNodeDetail }) {
   const [asking, setAsking] = useState(false);
-  const quarantine = useQuarantine(id);
-  const release = useRelease(id);
+  const quarantine = useQuarantineNode(id);
+  const release = useReleaseNode(id);
   const done = (said: string) => ({
     onSuccess: () => {
       setAsking(false);
@@ -156,7 +156,7 @@ function QuarantineActions({ node: { id, name, state } }: { node: PlatformNodeDe
         {held ? "Release" : "Quarantine"}
       </Button>
       {asking && held && (
-        <Confirm
+        <ConfirmDialog
           open
           onClose={() => setAsking(false)}
           title={`Release ${name}?`}
@@ -166,7 +166,7 @@ function QuarantineActions({ node: { id, name, state } }: { node: PlatformNodeDe
           error={release.error}
         >
           <p>The node stays paused until its host resumes it. Its measurements are reset.</p>
-        </Confirm>
+        </ConfirmDialog>
       )}
       {asking && !held && (
         <ReasonDialog

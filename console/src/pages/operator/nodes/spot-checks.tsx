@@ -4,25 +4,25 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ModelChecks, NodeChecks } from "../../../api/types.ts";
 import { platformChecksQuery } from "../../../data/platform-nodes.ts";
-import { fixedText } from "../../../locale.ts";
-import { costShare } from "../../../nodes/check-cost.ts";
+import { fixedDecimalsText } from "../../../locale.ts";
+import { formatCheckCostShare } from "../../../nodes/check-cost.ts";
 import { Card } from "../../../ui/card.tsx";
 import { ListChecks } from "../../../ui/icons.tsx";
+import { EmptyState, LoadedQuery } from "../../../ui/loading-states.tsx";
 import { moneyColumn } from "../../../ui/money.tsx";
-import { Empty, Loaded } from "../../../ui/states.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
-import { Count, Time } from "../../../ui/time.tsx";
+import { CountText, Time } from "../../../ui/time.tsx";
 
 export function SpotChecks() {
   const checks = useQuery(platformChecksQuery);
   return (
     <Card title="Spot checks of the last 30 days" flush>
-      <Loaded query={checks}>
+      <LoadedQuery query={checks}>
         {({ data, models }) =>
           models.length === 0 ? (
-            <Empty icon={<ListChecks aria-hidden />} title="No spot checks yet">
+            <EmptyState icon={<ListChecks aria-hidden />} title="No spot checks yet">
               A sample of the nodes' answers is checked by nodes of other hosts.
-            </Empty>
+            </EmptyState>
           ) : (
             <>
               <Table label="Spot checks by model" columns={MODELS} rows={models} keyOf={({ model }) => model} />
@@ -35,18 +35,18 @@ export function SpotChecks() {
             </>
           )
         }
-      </Loaded>
+      </LoadedQuery>
     </Card>
   );
 }
 
 const MODELS: Column<ModelChecks>[] = [
   { title: "Model", cell: ({ model }) => <span className="font-medium">{model}</span> },
-  { title: "Checks", align: "right", cell: ({ checks }) => <Count of={checks} /> },
-  { title: "Bad", align: "right", cell: ({ bad }) => <Count of={bad} /> },
+  { title: "Checks", align: "right", cell: ({ checks }) => <CountText of={checks} /> },
+  { title: "Bad", align: "right", cell: ({ bad }) => <CountText of={bad} /> },
   moneyColumn({ title: "Cost", from: "sm", of: ({ cost_micro }) => cost_micro }),
   moneyColumn({ title: "Charged", from: "md", of: ({ charged_micro }) => charged_micro }),
-  { title: "Cost of revenue", from: "sm", align: "right", cell: (row) => costShare(row) },
+  { title: "Cost of revenue", from: "sm", align: "right", cell: (row) => formatCheckCostShare(row) },
 ];
 
 const NODES: Column<NodeChecks>[] = [
@@ -67,9 +67,14 @@ const NODES: Column<NodeChecks>[] = [
     ),
   },
   { title: "Model", from: "sm", cell: ({ model }) => model },
-  { title: "Checks", align: "right", cell: ({ checks }) => <Count of={checks} /> },
-  { title: "Bad", align: "right", cell: ({ bad }) => <Count of={bad} /> },
-  { title: "Score", from: "md", align: "right", cell: ({ score }) => (score === null ? "–" : fixedText(score, 2)) },
+  { title: "Checks", align: "right", cell: ({ checks }) => <CountText of={checks} /> },
+  { title: "Bad", align: "right", cell: ({ bad }) => <CountText of={bad} /> },
+  {
+    title: "Score",
+    from: "md",
+    align: "right",
+    cell: ({ score }) => (score === null ? "–" : fixedDecimalsText(score, 2)),
+  },
   { title: "Evidence", from: "md", align: "right", cell: ({ evidence }) => evidence ?? "–" },
   moneyColumn({ title: "Cost", from: "lg", of: ({ cost_micro }) => cost_micro }),
   { title: "Last check", from: "lg", cell: ({ last_at }) => <Time at={last_at} /> },

@@ -1,12 +1,12 @@
 /** A dialog that creates a payout batch of all amounts owed to hosts. */
 import { useState } from "react";
 import { useCreatePayout } from "../../../data/payouts.ts";
-import { dollarsForInput, parseMicro, wholeMicro } from "../../../money.ts";
+import { dollarsForInput, parseMicro, toWholeMicro } from "../../../money.ts";
 import { parseDollars } from "../../../parse-dollars.ts";
 import { AmountField } from "../../../ui/amount-field.tsx";
 import { Dialog, FormActions } from "../../../ui/dialog.tsx";
 import { errorOfField, TextField } from "../../../ui/field.tsx";
-import { Form, textOf } from "../../../ui/form.tsx";
+import { Form, readTextField } from "../../../ui/form.tsx";
 import { toast } from "../../../ui/toast.tsx";
 
 interface Props {
@@ -18,14 +18,14 @@ export function CreatePayoutDialog({ onClose, onCreated }: Props) {
   const create = useCreatePayout();
   const [problem, setProblem] = useState<string>();
   const submit = (fields: FormData): void => {
-    const text = textOf(fields, "minimum").trim();
+    const text = readTextField(fields, "minimum").trim();
     const read = text === "" ? { pico: 0n } : parseDollars(text);
     setProblem("wrong" in read ? read.wrong : undefined);
     if ("wrong" in read) return;
     const minimum = read.pico;
-    const least = minimum === 0n ? {} : { minimum_micro: wholeMicro(minimum) };
+    const least = minimum === 0n ? {} : { minimum_micro: toWholeMicro(minimum) };
     create.mutate(
-      { note: textOf(fields, "note").trim(), ...least },
+      { note: readTextField(fields, "note").trim(), ...least },
       {
         onSuccess: ({ id, hosts }) => {
           onClose();

@@ -7,21 +7,21 @@ import { payoutQuery, useMarkPaid } from "../../../data/payouts.ts";
 import { parseMicro } from "../../../money.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
-import { Confirm } from "../../../ui/dialog.tsx";
+import { ConfirmDialog } from "../../../ui/dialog.tsx";
 import { Drawer, DrawerSection, Fact, Facts } from "../../../ui/drawer.tsx";
 import { LoadMore } from "../../../ui/load-more.tsx";
+import { LoadedQuery } from "../../../ui/loading-states.tsx";
 import { Money } from "../../../ui/money.tsx";
 import { SaveButton } from "../../../ui/save-button.tsx";
-import { Loaded } from "../../../ui/states.tsx";
 import { Time } from "../../../ui/time.tsx";
 import { toast } from "../../../ui/toast.tsx";
-import { METHOD_WORDS } from "../../host/payouts/method-words.ts";
+import { PAYOUT_METHOD_TEXTS } from "../../host/payouts/payout-method-texts.ts";
 
 export function PayoutDrawer({ id, onClose }: { id: string | undefined; onClose: () => void }) {
   const payout = useInfiniteQuery({ ...payoutQuery(id ?? ""), enabled: id !== undefined });
   return (
     <Drawer open={id !== undefined} onClose={onClose} title="Payout">
-      <Loaded query={payout}>
+      <LoadedQuery query={payout}>
         {({ pages }) =>
           pages[0] !== undefined && (
             <>
@@ -30,7 +30,7 @@ export function PayoutDrawer({ id, onClose }: { id: string | undefined; onClose:
             </>
           )
         }
-      </Loaded>
+      </LoadedQuery>
     </Drawer>
   );
 }
@@ -50,7 +50,7 @@ function Method({ of }: { of: PayoutLine["method"] }) {
   if (of === null) return <p className="mt-1 text-xs text-warn">no payout method: ask the host to enter one</p>;
   return (
     <p className="mt-1 text-xs break-words">
-      {METHOD_WORDS[of.kind].label} · {of.holder} · <code className="font-mono">{of.number}</code>
+      {PAYOUT_METHOD_TEXTS[of.kind].label} · {of.holder} · <code className="font-mono">{of.number}</code>
       {of.bank_code !== null && (
         <>
           {" · "}
@@ -138,7 +138,7 @@ function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] 
           ))}
         </ul>
       </DrawerSection>
-      <Confirm
+      <ConfirmDialog
         open={asking}
         onClose={() => setAsking(false)}
         title="Mark this payout as paid?"
@@ -151,7 +151,7 @@ function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] 
           <Money of={total_micro} exact /> will be recorded as paid to hosts. Send the money first. You cannot undo
           this.
         </p>
-      </Confirm>
+      </ConfirmDialog>
     </div>
   );
 }

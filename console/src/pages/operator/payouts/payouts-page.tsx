@@ -11,12 +11,12 @@ import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { Banknote, Plus } from "../../../ui/icons.tsx";
+import { EmptyState } from "../../../ui/loading-states.tsx";
 import { moneyColumn } from "../../../ui/money.tsx";
+import { PageSections } from "../../../ui/page-sections.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
-import { Sections } from "../../../ui/sections.tsx";
-import { Empty } from "../../../ui/states.tsx";
 import type { Column } from "../../../ui/table.tsx";
-import { Count, Time } from "../../../ui/time.tsx";
+import { CountText, Time } from "../../../ui/time.tsx";
 import { CreatePayoutDialog } from "./create-payout.tsx";
 import { PayoutDrawer } from "./payout-drawer.tsx";
 import { WithheldShares } from "./withheld-shares.tsx";
@@ -42,7 +42,7 @@ export function PayoutsPage() {
         about="A payout collects the host earnings that are past the hold-back period. Export the CSV, send the money, then mark the payout as paid to record it in the ledger."
         actions={create}
       />
-      <Sections>
+      <PageSections>
         <Card flush>
           <PagedTable
             query={payouts}
@@ -52,9 +52,9 @@ export function PayoutsPage() {
             onOpen={({ id }) => show(id)}
             isOpen={({ id }) => id === open}
             empty={
-              <Empty icon={<Banknote aria-hidden />} title="No payouts yet" action={create}>
+              <EmptyState icon={<Banknote aria-hidden />} title="No payouts yet" action={create}>
                 Create a payout when hosts are owed money.
-              </Empty>
+              </EmptyState>
             }
           />
         </Card>
@@ -65,7 +65,7 @@ export function PayoutsPage() {
             void navigate({ search: next === undefined ? {} : { node: next }, replace: true, resetScroll: false })
           }
         />
-      </Sections>
+      </PageSections>
       {creating && <CreatePayoutDialog onClose={() => setCreating(false)} onCreated={show} />}
       <PayoutDrawer id={open} onClose={() => show(undefined)} />
     </>
@@ -86,7 +86,7 @@ const COLUMNS: Column<Payout>[] = [
     ),
   },
   { title: "State", cell: ({ state }) => <Badge tone={state === "paid" ? "good" : "warn"}>{state}</Badge> },
-  { title: "Hosts", from: "sm", align: "right", cell: ({ hosts }) => <Count of={hosts} /> },
+  { title: "Hosts", from: "sm", align: "right", cell: ({ hosts }) => <CountText of={hosts} /> },
   moneyColumn({ title: "Total", of: ({ total_micro }) => total_micro }),
   moneyColumn({ title: "Held back", from: "xl", of: ({ held_back_micro }) => held_back_micro }),
   moneyColumn({ title: "Set-off", from: "xl", of: ({ set_off_micro }) => set_off_micro }),

@@ -11,11 +11,11 @@ import { exactDollars, parseMicro } from "../../../money.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Card } from "../../../ui/card.tsx";
 import { HandCoins } from "../../../ui/icons.tsx";
+import { EmptyState } from "../../../ui/loading-states.tsx";
 import { moneyColumn } from "../../../ui/money.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
 import { SearchField } from "../../../ui/search-field.tsx";
-import { Segmented } from "../../../ui/segmented.tsx";
-import { Empty } from "../../../ui/states.tsx";
+import { SegmentedChoice } from "../../../ui/segmented-choice.tsx";
 import type { Column } from "../../../ui/table.tsx";
 import { Time } from "../../../ui/time.tsx";
 import { toast } from "../../../ui/toast.tsx";
@@ -56,7 +56,7 @@ export function WithheldShares({ node, onNode }: Props) {
             onText={setText}
             onPause={lookFor}
           />
-          <Segmented label="Withheld shares shown" value={shown} options={SHOWN} onChange={setShown} />
+          <SegmentedChoice label="Withheld shares shown" value={shown} options={SHOWN} onChange={setShown} />
           {node !== undefined && hasOpen && (
             <Button size="small" onClick={() => setAsked({ node })}>
               Release all of this node
@@ -72,9 +72,9 @@ export function WithheldShares({ node, onNode }: Props) {
         keyOf={({ request_id }) => request_id}
         faded={({ released_at }) => released_at !== null}
         empty={
-          <Empty icon={<HandCoins aria-hidden />} title="No withheld shares">
+          <EmptyState icon={<HandCoins aria-hidden />} title="No withheld shares">
             Hosts' shares withheld for failed or stalled answers, or for failed spot checks, appear here.
-          </Empty>
+          </EmptyState>
         }
       />
       {asked !== undefined && <Release asked={asked} onClose={() => setAsked(undefined)} />}

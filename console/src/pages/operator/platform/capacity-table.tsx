@@ -4,19 +4,19 @@
  */
 import type { ModelCapacity, PlatformLoad } from "../../../api/types.ts";
 import { Badge } from "../../../ui/badge.tsx";
+import { EmptyState } from "../../../ui/loading-states.tsx";
 import { Meter } from "../../../ui/meter.tsx";
-import { Empty } from "../../../ui/states.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
-import { Count } from "../../../ui/time.tsx";
+import { CountText } from "../../../ui/time.tsx";
 
 export function CapacityTable({ load: { capacity, slots, busy } }: { load: PlatformLoad }) {
-  if (capacity.length === 0) return <Empty title="No active models in the catalogue" />;
+  if (capacity.length === 0) return <EmptyState title="No active models in the catalogue" />;
   return (
     <>
       <Table label="Capacity by model" columns={COLUMNS} rows={capacity} keyOf={({ model }) => model} />
       <p className="border-t border-line px-4 py-3 text-ink-soft sm:px-5">
-        Busy slots of all nodes: <Count of={busy} /> of <Count of={slots} />. A node that serves several models appears
-        in several rows, but is counted once in this total.
+        Busy slots of all nodes: <CountText of={busy} /> of <CountText of={slots} />. A node that serves several models
+        appears in several rows, but is counted once in this total.
       </p>
     </>
   );
@@ -27,7 +27,7 @@ const COLUMNS: Column<ModelCapacity>[] = [
   {
     title: "Nodes",
     align: "right",
-    cell: ({ nodes }) => (nodes === 0 ? <Badge tone="warn">none</Badge> : <Count of={nodes} />),
+    cell: ({ nodes }) => (nodes === 0 ? <Badge tone="warn">none</Badge> : <CountText of={nodes} />),
   },
   {
     title: "Slots",

@@ -8,8 +8,8 @@ import { Button } from "../../../ui/button.tsx";
 import { Card } from "../../../ui/card.tsx";
 import { Dialog, FormActions } from "../../../ui/dialog.tsx";
 import { errorOfField, TextArea } from "../../../ui/field.tsx";
-import { Form, textOf } from "../../../ui/form.tsx";
-import { Loaded } from "../../../ui/states.tsx";
+import { Form, readTextField } from "../../../ui/form.tsx";
+import { LoadedQuery } from "../../../ui/loading-states.tsx";
 import { Time } from "../../../ui/time.tsx";
 import { toast } from "../../../ui/toast.tsx";
 import { incidentTitle, shownIncidents } from "./incidents.ts";
@@ -29,7 +29,7 @@ export function IncidentsCard() {
         )
       }
     >
-      <Loaded query={query}>
+      <LoadedQuery query={query}>
         {({ data }) => {
           const shown = isAll ? data : shownIncidents(data);
           return (
@@ -52,7 +52,7 @@ export function IncidentsCard() {
             </>
           );
         }}
-      </Loaded>
+      </LoadedQuery>
     </Card>
   );
 }
@@ -97,7 +97,7 @@ function Line({ incident }: { incident: Incident }) {
 function PostDialog({ id, title, onClose }: { id: string; title: string; onClose: () => void }) {
   const post = usePostUpdate(id);
   const submit = (fields: FormData): void =>
-    post.mutate(textOf(fields, "text"), {
+    post.mutate(readTextField(fields, "text"), {
       onSuccess: () => {
         onClose();
         toast("Update posted");

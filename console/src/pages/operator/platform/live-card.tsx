@@ -5,13 +5,13 @@ import { Badge } from "../../../ui/badge.tsx";
 import { Card } from "../../../ui/card.tsx";
 import { Chart } from "../../../ui/chart/chart.tsx";
 import { Money } from "../../../ui/money.tsx";
-import { Count, count } from "../../../ui/time.tsx";
-import type { Load } from "./use-load.ts";
+import { CountText, formatCount } from "../../../ui/time.tsx";
+import type { PlatformLoadState } from "./use-platform-load.ts";
 
 const SERIES = [{ name: "Requests in flight", colour: 1 }];
 
 /** The card has its full height before the first event arrives, so that content below does not move. */
-export function LiveCard({ load: { now, live, samples } }: { load: Load }) {
+export function LiveCard({ load: { now, live, samples } }: { load: PlatformLoadState }) {
   return (
     <Card
       title="Now"
@@ -23,15 +23,15 @@ export function LiveCard({ load: { now, live, samples } }: { load: Load }) {
     >
       <div className="grid grid-cols-1 gap-6 lg:grid-cols-[14rem_minmax(0,1fr)]">
         <dl className="grid grid-cols-2 content-start gap-4 lg:grid-cols-1">
-          <Figure name="Requests in flight">{now === undefined ? "–" : <Count of={now.in_flight} />}</Figure>
+          <Figure name="Requests in flight">{now === undefined ? "–" : <CountText of={now.in_flight} />}</Figure>
           <Figure name="Held">{now === undefined ? "–" : <Money of={now.held_micro} />}</Figure>
           <Figure name="Slots busy" wide>
             {now === undefined ? (
               "–"
             ) : (
               <>
-                <Count of={now.busy} />
-                <span className="text-sm font-normal"> of {count(now.slots)}</span>
+                <CountText of={now.busy} />
+                <span className="text-sm font-normal"> of {formatCount(now.slots)}</span>
               </>
             )}
           </Figure>
@@ -39,7 +39,7 @@ export function LiveCard({ load: { now, live, samples } }: { load: Load }) {
             <span className="flex flex-wrap gap-x-3 text-sm font-normal">
               {Object.entries(now?.nodes ?? {}).map(([state, nodes]) => (
                 <span key={state}>
-                  {count(nodes ?? 0)} {state}
+                  {formatCount(nodes ?? 0)} {state}
                 </span>
               ))}
               {now === undefined ? "–" : Object.keys(now.nodes).length === 0 && "none"}
@@ -51,7 +51,7 @@ export function LiveCard({ load: { now, live, samples } }: { load: Load }) {
           title="Requests in flight, last few minutes"
           height={200}
           series={SERIES}
-          format={count}
+          format={formatCount}
           unit="requests"
           whole
           rows={samples.map(({ atMs, inFlight }) => ({

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { PlatformLoad } from "../../../api/types.ts";
-import { addSample, type Sample } from "./load-history.ts";
+import { addSample, type LoadSample } from "./load-history.ts";
 
 const load = (inFlight: number): PlatformLoad => ({
   in_flight: inFlight,
@@ -13,7 +13,7 @@ const load = (inFlight: number): PlatformLoad => ({
 });
 
 test("keeps only the latest 90 samples", () => {
-  let samples: Sample[] = [];
+  let samples: LoadSample[] = [];
   for (let i = 0; i < 200; i++) samples = addSample(samples, load(i), i);
   assert.equal(samples.length, 90);
   assert.deepEqual(samples.at(-1), { atMs: 199, inFlight: 199 });

@@ -4,14 +4,14 @@
  */
 import type { PlatformLoad } from "../../../api/types.ts";
 
-export const SAMPLE_MS = 2_000;
+export const LOAD_SAMPLE_INTERVAL_MS = 2_000;
 const SAMPLES_MAX = 90;
 
-export interface Sample {
+export interface LoadSample {
   atMs: number;
   inFlight: number;
 }
 
-export function addSample(samples: Sample[], load: PlatformLoad, atMs: number): Sample[] {
+export function addSample(samples: LoadSample[], load: PlatformLoad, atMs: number): LoadSample[] {
   return [...samples, { atMs, inFlight: load.in_flight }].slice(-SAMPLES_MAX);
 }

@@ -1,22 +1,22 @@
 /** Requests by model with their outcomes, busiest model first. */
 
 import type { PlatformModel, PlatformPerformance } from "../../../api/types.ts";
-import { decimalText, evenShareText } from "../../../locale.ts";
-import { RANGE_WORDS } from "../../../time-range.ts";
+import { alignedShareText, decimalText } from "../../../locale.ts";
+import { RANGE_TEXTS } from "../../../time-range.ts";
 import { Card } from "../../../ui/card.tsx";
 import { ChartColumn } from "../../../ui/icons.tsx";
+import { EmptyState } from "../../../ui/loading-states.tsx";
 import { moneyColumn } from "../../../ui/money.tsx";
-import { Empty } from "../../../ui/states.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
-import { Count, Span } from "../../../ui/time.tsx";
+import { CountText, DurationText } from "../../../ui/time.tsx";
 
 export function ModelTraffic({ performance: { models, range } }: { performance: PlatformPerformance }) {
   return (
     <Card title="Traffic by model" flush>
       {models.length === 0 ? (
-        <Empty icon={<ChartColumn aria-hidden />} title="No requests">
-          None in {RANGE_WORDS[range]}.
-        </Empty>
+        <EmptyState icon={<ChartColumn aria-hidden />} title="No requests">
+          None in {RANGE_TEXTS[range]}.
+        </EmptyState>
       ) : (
         <Table
           label="Traffic by model"
@@ -34,14 +34,24 @@ const COLUMNS: Column<PlatformModel>[] = [
   {
     title: "Requests",
     align: "right",
-    cell: ({ requests }) => <Count of={requests} />,
-    foot: (rows) => <Count of={rows.reduce((sum, { requests }) => sum + requests, 0)} />,
+    cell: ({ requests }) => <CountText of={requests} />,
+    foot: (rows) => <CountText of={rows.reduce((sum, { requests }) => sum + requests, 0)} />,
   },
   { title: "Errors", align: "right", cell: (row) => <Errors of={row} /> },
-  { title: "First token p50", align: "right", from: "xl", cell: ({ ttft_ms }) => <Span ms={ttft_ms.p50} /> },
-  { title: "First token p95", align: "right", from: "md", cell: ({ ttft_ms }) => <Span ms={ttft_ms.p95} /> },
-  { title: "Duration p50", align: "right", from: "xl", cell: ({ duration_ms }) => <Span ms={duration_ms.p50} /> },
-  { title: "Duration p95", align: "right", from: "lg", cell: ({ duration_ms }) => <Span ms={duration_ms.p95} /> },
+  { title: "First token p50", align: "right", from: "xl", cell: ({ ttft_ms }) => <DurationText ms={ttft_ms.p50} /> },
+  { title: "First token p95", align: "right", from: "md", cell: ({ ttft_ms }) => <DurationText ms={ttft_ms.p95} /> },
+  {
+    title: "Duration p50",
+    align: "right",
+    from: "xl",
+    cell: ({ duration_ms }) => <DurationText ms={duration_ms.p50} />,
+  },
+  {
+    title: "Duration p95",
+    align: "right",
+    from: "lg",
+    cell: ({ duration_ms }) => <DurationText ms={duration_ms.p95} />,
+  },
   {
     title: "Tokens/s",
     align: "right",
@@ -55,7 +65,7 @@ function Errors({ of: { failed, error_share } }: { of: Pick<PlatformModel, "fail
   if (error_share === null) return "–";
   return (
     <span className={failed === 0 ? "whitespace-nowrap text-ink-soft" : "whitespace-nowrap"}>
-      <Count of={failed} /> ({evenShareText(error_share)})
+      <CountText of={failed} /> ({alignedShareText(error_share)})
     </span>
   );
 }

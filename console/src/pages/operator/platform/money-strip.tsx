@@ -6,7 +6,7 @@ import { Button, buttonClasses } from "../../../ui/button.tsx";
 import { Stat, Stats } from "../../../ui/card.tsx";
 import { Money } from "../../../ui/money.tsx";
 import { Notice } from "../../../ui/notice.tsx";
-import { Count, Time } from "../../../ui/time.tsx";
+import { CountText, Time } from "../../../ui/time.tsx";
 import { toastError } from "../../../ui/toast.tsx";
 
 type Parts = Pick<PlatformPerformance, "money" | "accounts" | "books" | "history_losses">;
@@ -38,13 +38,13 @@ export function MoneyStrip({ money, accounts, books, history_losses = [] }: Part
           label="Accounts"
           note={
             <>
-              <Count of={accounts.builders} /> {accounts.builders === 1 ? "builder" : "builders"},{" "}
-              <Count of={accounts.hosts} /> {accounts.hosts === 1 ? "host" : "hosts"}
+              <CountText of={accounts.builders} /> {accounts.builders === 1 ? "builder" : "builders"},{" "}
+              <CountText of={accounts.hosts} /> {accounts.hosts === 1 ? "host" : "hosts"}
               {accounts.suspended > 0 && `, ${accounts.suspended} suspended`}
             </>
           }
         >
-          <Count of={accounts.builders + accounts.hosts} />
+          <CountText of={accounts.builders + accounts.hosts} />
         </Stat>
       </Stats>
       <Verdict of={books} />
@@ -59,8 +59,8 @@ function Lost({ of }: { of: NonNullable<Parts["history_losses"]>[number] }) {
   return (
     <Notice tone="bad" title="A database failover lost data">
       <p>
-        About {of.lost_s} s of history. Charges and changes that gateways entered again: <Count of={of.entered} />.
-        Still missing: <Count of={of.missing} />. To list the missing ones, run{" "}
+        About {of.lost_s} s of history. Charges and changes that gateways entered again: <CountText of={of.entered} />.
+        Still missing: <CountText of={of.missing} />. To list the missing ones, run{" "}
         <code>tollgate admin history losses</code>.
       </p>
       <p className="text-ink-soft">

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import type { NodeToLookAt, PlatformPerformance } from "../../../api/types.ts";
 import { Badge, type Tone } from "../../../ui/badge.tsx";
 import { Card } from "../../../ui/card.tsx";
-import { Count, Time } from "../../../ui/time.tsx";
+import { CountText, Time } from "../../../ui/time.tsx";
 
 type Reason = NodeToLookAt["reasons"][number];
 
@@ -38,7 +38,7 @@ export function NodesToLookAt({ of: { total, data } }: { of: PlatformPerformance
       )}
       {total > data.length && (
         <p className="border-t border-line px-4 py-3 text-ink-soft sm:px-5">
-          Showing <Count of={data.length} /> of <Count of={total} />.
+          Showing <CountText of={data.length} /> of <CountText of={total} />.
         </p>
       )}
     </Card>

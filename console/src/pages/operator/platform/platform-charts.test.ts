@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { figuresOf, rowsOf } from "./platform-charts.ts";
+import { listChartFigures, toFigureRows } from "./platform-charts.ts";
 
 const load = (rate_per_s: number | null, more: object = {}) => ({
   requests: 3,
@@ -18,7 +18,7 @@ const at = (seconds: number, of: ReturnType<typeof load>) => ({ at: seconds, ...
 test("shows requests per second on a busy platform, per minute or hour on a quiet one", () => {
   const told = (rate: number | null): string | undefined => {
     const total = { ...load(rate), charge_micro: "0.000000" };
-    const [figure] = figuresOf({ total });
+    const [figure] = listChartFigures({ total });
     return figure?.text(figure.of(total) ?? 0);
   };
   assert.deepEqual(
@@ -29,8 +29,8 @@ test("shows requests per second on a busy platform, per minute or hour on a quie
 
 test("shows a gap for a time without measurements, and zero for a measured zero", () => {
   const series = [at(1_790_000_100, load(0, { busy_share: 0 })), at(1_790_000_400, load(null))];
-  const figures = figuresOf({ total: { ...load(0), charge_micro: "0.000000" } });
-  const values = figures.map((figure) => rowsOf({ series, slot_s: 300 }, figure).map((row) => row.values));
+  const figures = listChartFigures({ total: { ...load(0), charge_micro: "0.000000" } });
+  const values = figures.map((figure) => toFigureRows({ series, slot_s: 300 }, figure).map((row) => row.values));
   assert.deepEqual(values, [
     [{ "Request rate": 0 }, {}],
     [{}, {}],

@@ -23,7 +23,7 @@ const UNITS = [
 const HOUR = { seconds: 3600, name: "h" };
 
 /** The figures to draw. On a quiet platform, the request rate is per minute or per hour instead of per second. */
-export function figuresOf({ total }: Pick<PlatformPerformance, "total">): Figure[] {
+export function listChartFigures({ total }: Pick<PlatformPerformance, "total">): Figure[] {
   const unit = UNITS.find(({ seconds }) => (total.rate_per_s ?? 0) * seconds >= 1) ?? HOUR;
   return [
     {
@@ -40,7 +40,10 @@ export function figuresOf({ total }: Pick<PlatformPerformance, "total">): Figure
 }
 
 /** A slot without a value becomes a gap. */
-export function rowsOf({ series, slot_s }: Pick<PlatformPerformance, "series" | "slot_s">, figure: Figure): ChartRow[] {
+export function toFigureRows(
+  { series, slot_s }: Pick<PlatformPerformance, "series" | "slot_s">,
+  figure: Figure,
+): ChartRow[] {
   return series.map((load) => {
     const value = figure.of(load);
     return {

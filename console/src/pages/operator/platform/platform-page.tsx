@@ -3,20 +3,20 @@ import { useQuery } from "@tanstack/react-query";
 import { platformPerformanceQuery, triageQuery } from "../../../data/platform.ts";
 import { RANGES } from "../../../time-range.ts";
 import { Card, PageHeader } from "../../../ui/card.tsx";
+import { LoadedQuery, Skeleton } from "../../../ui/loading-states.tsx";
+import { PageSections } from "../../../ui/page-sections.tsx";
 import { RangeChoice, useRange } from "../../../ui/range-choice.tsx";
-import { Sections } from "../../../ui/sections.tsx";
-import { Loaded, Skeleton } from "../../../ui/states.tsx";
 import { CapacityTable } from "./capacity-table.tsx";
-import { Headline } from "./headline.tsx";
-import { Inbox } from "./inbox.tsx";
+import { HeadlineFigures } from "./headline-figures.tsx";
 import { IncidentsCard } from "./incidents-card.tsx";
 import { LiveCard } from "./live-card.tsx";
 import { ModelTraffic } from "./model-traffic.tsx";
 import { MoneyStrip } from "./money-strip.tsx";
 import { NodesToLookAt } from "./nodes-to-look-at.tsx";
+import { OperatorInbox } from "./operator-inbox.tsx";
 import { SetupCard } from "./setup-card.tsx";
 import { SpendLists } from "./spend-lists.tsx";
-import { usePlatformLoad } from "./use-load.ts";
+import { usePlatformLoad } from "./use-platform-load.ts";
 import { VerdictCard } from "./verdict-card.tsx";
 
 export function PlatformPage() {
@@ -31,14 +31,14 @@ export function PlatformPage() {
         about="Shows whether requests are served, which decisions are waiting, and load, errors and balances."
         actions={<RangeChoice range={range} choices={RANGES} onChange={setRange} />}
       />
-      <Sections>
+      <PageSections>
         <VerdictCard query={triage} />
-        {triage.data !== undefined && <Inbox of={triage.data.inbox} />}
+        {triage.data !== undefined && <OperatorInbox of={triage.data.inbox} />}
         <IncidentsCard />
         <SetupCard />
-        <Loaded query={query} loading={<Skeleton className="h-64 w-full" />}>
-          {(performance) => <Headline performance={performance} />}
-        </Loaded>
+        <LoadedQuery query={query} loading={<Skeleton className="h-64 w-full" />}>
+          {(performance) => <HeadlineFigures performance={performance} />}
+        </LoadedQuery>
         <LiveCard load={load} />
         {query.data !== undefined && (
           <>
@@ -52,7 +52,7 @@ export function PlatformPage() {
         <Card title="Capacity by model" flush>
           {load.now === undefined ? <Skeleton className="m-4 h-40" /> : <CapacityTable load={load.now} />}
         </Card>
-      </Sections>
+      </PageSections>
     </>
   );
 }

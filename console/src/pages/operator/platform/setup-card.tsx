@@ -5,8 +5,8 @@ import { setupQuery } from "../../../data/platform.ts";
 import { Card } from "../../../ui/card.tsx";
 import { CheckField } from "../../../ui/field.tsx";
 import { Check } from "../../../ui/icons.tsx";
-import { FirstLoadPlaceholder } from "../../../ui/sections.tsx";
-import { stepsOf } from "./setup.ts";
+import { FirstLoadPlaceholder } from "../../../ui/page-sections.tsx";
+import { listSetupSteps } from "./setup-steps.ts";
 
 const STORED_AS = "tollgate.setup";
 
@@ -15,7 +15,7 @@ export function SetupCard() {
   const { data } = setup;
   const [ticked, setTicked] = useState(readTicked);
   if (data === undefined) return <FirstLoadPlaceholder query={setup} />;
-  const steps = stepsOf(data, ticked);
+  const steps = listSetupSteps(data, ticked);
   const done = steps.filter((one) => one.done).length;
   if (done === steps.length) return null;
   const tick = (step: string, isDone: boolean): void => {

@@ -2,7 +2,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { PlatformPerformance } from "../../../api/types.ts";
-import { chartDollars, parseMicro } from "../../../money.ts";
+import { parseMicro, toChartDollars } from "../../../money.ts";
 import { Card } from "../../../ui/card.tsx";
 import { BarList } from "../../../ui/chart/bar-list.tsx";
 import { Money } from "../../../ui/money.tsx";
@@ -62,7 +62,7 @@ function Spend({ label, colour, rows }: SpendProps) {
       items={rows.map(({ key, name, charge_micro }) => ({
         key,
         name,
-        value: chartDollars(parseMicro(charge_micro)),
+        value: toChartDollars(parseMicro(charge_micro)),
         text: <Money of={charge_micro} exact />,
       }))}
     />

@@ -4,10 +4,10 @@ import type { Triage } from "../../../api/types.ts";
 import { useHealth } from "../../../data/old-data.ts";
 import { useOutage } from "../../../data/outage.ts";
 import { buttonClasses } from "../../../ui/button.tsx";
+import { Skeleton } from "../../../ui/loading-states.tsx";
 import { Notice } from "../../../ui/notice.tsx";
-import { Skeleton } from "../../../ui/states.tsx";
 import { Time } from "../../../ui/time.tsx";
-import { type VerdictWords, verdictOf } from "./verdict.ts";
+import { describePlatformVerdict, type PlatformVerdict } from "./platform-verdict.ts";
 
 const TONES = { serving: "good", degraded: "warn", down: "bad" } as const;
 
@@ -18,7 +18,7 @@ export function VerdictCard({ query }: { query: UseQueryResult<Triage> }) {
   const nowMs = Math.max(dataUpdatedAt, query.dataUpdatedAt);
   const words =
     away === undefined
-      ? verdictOf(isUnread ? undefined : query.data, isUnread ? (health?.unreachable ?? []) : [], nowMs)
+      ? describePlatformVerdict(isUnread ? undefined : query.data, isUnread ? (health?.unreachable ?? []) : [], nowMs)
       : unreachable(away.since);
   return (
     <section aria-label="Verdict" role="status">
@@ -27,7 +27,7 @@ export function VerdictCard({ query }: { query: UseQueryResult<Triage> }) {
   );
 }
 
-function Words({ words: { state, title, meaning, since, cause, next, runbook } }: { words: VerdictWords }) {
+function Words({ words: { state, title, meaning, since, cause, next, runbook } }: { words: PlatformVerdict }) {
   return (
     <Notice
       tone={TONES[state]}
@@ -61,7 +61,7 @@ function Words({ words: { state, title, meaning, since, cause, next, runbook } }
   );
 }
 
-const unreachable = (sinceMs: number): VerdictWords => ({
+const unreachable = (sinceMs: number): PlatformVerdict => ({
   state: "down",
   title: "This gateway does not answer",
   meaning: "Requests to this gateway get no response. Other gateways may still serve requests.",

@@ -10,9 +10,9 @@ import { Card, PageHeader } from "../../../ui/card.tsx";
 import { CopyButton } from "../../../ui/copy.tsx";
 import { DrawerSection, Fact, Facts } from "../../../ui/drawer.tsx";
 import { Search } from "../../../ui/icons.tsx";
+import { EmptyState, LoadedQuery } from "../../../ui/loading-states.tsx";
 import { moneyColumn } from "../../../ui/money.tsx";
-import { Sections } from "../../../ui/sections.tsx";
-import { Empty, Loaded } from "../../../ui/states.tsx";
+import { PageSections } from "../../../ui/page-sections.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
 import { FindRequest } from "../../requests/find-request.tsx";
 import { RequestDetails } from "../../requests/request-drawer.tsx";
@@ -29,18 +29,18 @@ export function PlatformRequestsPage() {
         title="Find a request"
         about="Look up a request of any account by its ID. Prompts and answers are never stored. The audit log records each look-up."
       />
-      <Sections>
+      <PageSections>
         <div className="flex max-w-xl">
           <FindRequest onFound={(found) => void navigate({ search: { request: found } })} />
         </div>
         <Card>
           {id === undefined ? (
-            <Empty icon={<Search aria-hidden />} title="Paste a request ID">
+            <EmptyState icon={<Search aria-hidden />} title="Paste a request ID">
               Builders find the ID in the response as <code className="font-mono text-xs">x-request-id</code> or{" "}
               <code className="font-mono text-xs">id</code>.
-            </Empty>
+            </EmptyState>
           ) : (
-            <Loaded query={request}>
+            <LoadedQuery query={request}>
               {(found) => (
                 <RequestDetails request={found}>
                   <Parties of={found} />
@@ -57,10 +57,10 @@ export function PlatformRequestsPage() {
                   </DrawerSection>
                 </RequestDetails>
               )}
-            </Loaded>
+            </LoadedQuery>
           )}
         </Card>
-      </Sections>
+      </PageSections>
     </>
   );
 }

@@ -5,8 +5,8 @@
  */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
+import { buildCheckoutSession, buildDispute } from "@tollgate/demo-provider/api-objects.ts";
 import { type DemoProvider, openDemoProvider } from "@tollgate/demo-provider/demo-provider.ts";
-import { disputeObject, sessionObject } from "@tollgate/demo-provider/objects.ts";
 import type { Sale } from "@tollgate/demo-provider/sale.ts";
 import { systemClock } from "../../../base/clock.ts";
 import { publicId, type Uuid } from "../../../base/ids.ts";
@@ -60,7 +60,7 @@ async function buy({ browser }: Person): Promise<Sale> {
   assert.equal(answer.status, 200, answer.text);
   const sale = demo.shop.sales.at(-1) as Sale;
   const paid: Sale = { ...sale, state: "paid", payment: `pi_${sale.session}`, charge: `ch_${sale.session}` };
-  await deliver(payments, demo, eventBody("checkout.session.completed", sessionObject(paid)));
+  await deliver(payments, demo, eventBody("checkout.session.completed", buildCheckoutSession(paid)));
   return paid;
 }
 
@@ -70,7 +70,7 @@ const disputed = (sale: Sale, status = "needs_response", created = 1_900_000_000
     demo,
     eventBody(
       status === "needs_response" ? "charge.dispute.created" : "charge.dispute.closed",
-      disputeObject(sale, { id: `dp_${sale.session}`, cents: 10_000, status }),
+      buildDispute(sale, { id: `dp_${sale.session}`, cents: 10_000, status }),
       { created },
     ),
   );

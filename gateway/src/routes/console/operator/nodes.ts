@@ -1,6 +1,6 @@
 /** Operators' routes for all hosts' nodes: list, quarantine with a reason, release, and clear for requests. */
 import type { operatorNodeRoutes } from "@tollgate/api/console/operator-nodes.ts";
-import type { NodeState } from "@tollgate/api/states.ts";
+import type { NodeState } from "@tollgate/api/enumerations.ts";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import type { Fault } from "../../../faults.ts";
 import type { Node } from "../../../fleet/fleet.ts";

@@ -1,6 +1,6 @@
 /** For tests: the operations of an API by its declaration, and the method and URL of each. */
 import type { Api } from "@tollgate/api/openapi/api.ts";
-import { type Method, methodAndUrl, type Route } from "@tollgate/api/route.ts";
+import { type Method, type Route, splitMethodAndUrl } from "@tollgate/api/route.ts";
 
 export interface Operation extends Route {
   id: string;
@@ -11,7 +11,7 @@ export const operationsOf = (api: Api): Operation[] =>
 
 /** The method and the URL of an operation, with this ID in the path. */
 export function operationRequestLine(operation: Route, id = "none", query = ""): { method: Method; url: string } {
-  const { method, url } = methodAndUrl(operation);
+  const { method, url } = splitMethodAndUrl(operation);
   return { method, url: url.replace(/:\w+/, id) + (query && `?${query}`) };
 }
 

@@ -1,5 +1,5 @@
 /** For tests: invalid values for an operation's body, query, account header and path. */
-import { ACCOUNT_HEADER, accessOf } from "@tollgate/api/guards.ts";
+import { ACCOUNT_HEADER, accessRulesOf } from "@tollgate/api/guards.ts";
 import { publicId } from "../../../base/ids.ts";
 import type { RequestInput } from "./coverage.ts";
 import { idPrefixOf, type Operation } from "./operations.ts";
@@ -12,7 +12,7 @@ export function wrongInputs(operation: Operation, id: string | undefined): Reque
   return [
     ...(body === undefined ? [] : WRONG_BODIES),
     ...Object.keys(query?.shape ?? {}).map((name) => ({ query: `${name}=%3F` })),
-    ...(accessOf(operation).parameters.includes("account")
+    ...(accessRulesOf(operation).parameters.includes("account")
       ? [{ headers: { [ACCOUNT_HEADER]: "acc_of_another" } }]
       : []),
   ].map(({ headers, ...sent }: RequestInput) => ({ ...sent, id, headers: { ...FROM_OUR_PAGES, ...headers } }));

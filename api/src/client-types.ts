@@ -1,0 +1,152 @@
+/**
+ * Types of requests and answers, by a route's method and path (`at`), and of the named objects in answers. This file
+ * has only types, so importing it loads nothing at run time.
+ */
+import type { z } from "zod";
+import type * as accounts from "./console/accounts.ts";
+import type * as credits from "./console/credits.ts";
+import type * as deletion from "./console/deletion.ts";
+import type * as earnings from "./console/earnings.ts";
+import type * as health from "./console/health.ts";
+import type * as host from "./console/host.ts";
+import type * as invoices from "./console/invoices.ts";
+import type * as keys from "./console/keys.ts";
+import type * as live from "./console/live.ts";
+import type * as models from "./console/models.ts";
+import type * as money from "./console/money.ts";
+import type * as notifications from "./console/notifications.ts";
+import type * as operatorAccountPage from "./console/operator-account-page.ts";
+import type * as operatorAccounts from "./console/operator-accounts.ts";
+import type * as operatorAudit from "./console/operator-audit.ts";
+import type * as operatorChecks from "./console/operator-checks.ts";
+import type * as operatorIncidents from "./console/operator-incidents.ts";
+import type * as operatorNodes from "./console/operator-nodes.ts";
+import type * as operatorPayouts from "./console/operator-payouts.ts";
+import type * as operatorPerformance from "./console/operator-performance.ts";
+import type * as operatorPlatform from "./console/operator-platform.ts";
+import type * as operatorRequests from "./console/operator-requests.ts";
+import type * as operatorSetup from "./console/operator-setup.ts";
+import type * as operatorTriage from "./console/operator-triage.ts";
+import type * as operatorWithheld from "./console/operator-withheld.ts";
+import type * as payouts from "./console/payouts.ts";
+import type * as performance from "./console/performance.ts";
+import type * as playground from "./console/playground.ts";
+import type * as refusals from "./console/refusals.ts";
+import type * as requests from "./console/requests.ts";
+import type * as scripts from "./console/script-login.ts";
+import type * as signIn from "./console/sign-in.ts";
+import type * as team from "./console/team.ts";
+import type * as nodes from "./nodes/answers.ts";
+import type { nodeRoutes } from "./nodes/routes.ts";
+import type { Rate } from "./public/answers.ts";
+import type { publicRoutes } from "./public/routes.ts";
+import type { AnswerJsonOf, BodyInputOf, ParamsOf, QueryInputOf, QueryOf, Route } from "./route.ts";
+
+type ConsoleTables = typeof accounts.accountRoutes &
+  typeof deletion.deletionRoutes &
+  typeof credits.paymentRoutes &
+  typeof credits.statementRoutes &
+  typeof earnings.earningRoutes &
+  typeof health.healthRoutes &
+  typeof notifications.notificationRoutes &
+  typeof payouts.hostPayoutRoutes &
+  typeof host.hostRoutes &
+  typeof invoices.invoiceRoutes &
+  typeof keys.keyRoutes &
+  typeof live.liveRoutes &
+  typeof models.modelRoutes &
+  typeof playground.playgroundRoutes &
+  typeof money.creditRoutes &
+  typeof money.moneyRoutes &
+  typeof operatorAccounts.operatorAccountRoutes &
+  typeof operatorChecks.operatorCheckRoutes &
+  typeof operatorNodes.operatorNodeRoutes &
+  typeof operatorPayouts.payoutRoutes &
+  typeof operatorTriage.triageRoutes &
+  typeof operatorIncidents.operatorIncidentRoutes &
+  typeof operatorSetup.setupRoutes &
+  typeof operatorRequests.platformRequestRoutes &
+  typeof operatorPlatform.platformRoutes &
+  typeof operatorPerformance.platformPerformanceRoutes &
+  typeof operatorAudit.auditRoutes &
+  typeof operatorWithheld.operatorWithheldRoutes &
+  typeof operatorAccountPage.accountPageRoutes &
+  typeof refusals.refusalRoutes &
+  typeof requests.requestRoutes &
+  typeof performance.performanceRoutes &
+  typeof signIn.signInRoutes &
+  typeof scripts.scriptRoutes &
+  typeof team.teamRoutes &
+  Pick<typeof publicRoutes, "listRates">;
+
+type Answers = typeof accounts.accountAnswerSchemas &
+  typeof credits.creditAnswerSchemas &
+  typeof earnings.earningAnswerSchemas &
+  typeof health.healthAnswerSchemas &
+  typeof notifications.notificationAnswerSchemas &
+  typeof payouts.hostPayoutAnswerSchemas &
+  typeof host.hostAnswerSchemas &
+  typeof keys.keyAnswerSchemas &
+  typeof live.liveAnswerSchemas &
+  typeof models.modelAnswerSchemas &
+  typeof playground.playgroundAnswerSchemas &
+  typeof money.moneyAnswerSchemas &
+  typeof operatorAccounts.operatorAccountsAnswerSchemas &
+  typeof operatorChecks.operatorChecksAnswerSchemas &
+  typeof operatorNodes.operatorNodesAnswerSchemas &
+  typeof operatorPayouts.operatorPayoutsAnswerSchemas &
+  typeof operatorTriage.operatorTriageAnswerSchemas &
+  typeof operatorIncidents.operatorIncidentsAnswerSchemas &
+  typeof operatorSetup.operatorSetupAnswerSchemas &
+  typeof operatorRequests.operatorRequestsAnswerSchemas &
+  typeof operatorPlatform.operatorPlatformAnswerSchemas &
+  typeof operatorPerformance.operatorPerformanceAnswerSchemas &
+  typeof operatorAudit.operatorAuditAnswerSchemas &
+  typeof operatorWithheld.operatorWithheldAnswerSchemas &
+  typeof operatorAccountPage.operatorAccountPageAnswerSchemas &
+  typeof refusals.refusalAnswerSchemas &
+  typeof requests.requestAnswerSchemas &
+  typeof performance.performanceAnswerSchemas &
+  typeof signIn.signInAnswerSchemas &
+  typeof scripts.scriptLoginAnswerSchemas &
+  typeof team.teamAnswerSchemas & {
+    NodeTry: typeof nodes.NodeTryResult;
+    NodeCredentials: typeof nodes.NodeCredentials;
+    Rate: typeof Rate;
+  };
+
+/** The routes of a table by their method and path. */
+type ByPlace<Table> = { [Id in keyof Table as Table[Id] extends Route ? Table[Id]["at"] : never]: Table[Id] };
+
+/** The routes that the console calls, and the routes that a host's agent and command line call. */
+export type ConsoleRouteMap = ByPlace<ConsoleTables>;
+export type NodeRouteMap = ByPlace<typeof nodeRoutes>;
+type Calls = ConsoleRouteMap & NodeRouteMap;
+export type RouteMethodAndPath = keyof Calls & string;
+
+/** The type of a request to a route: only those of path, query and body that the route has. */
+export type RouteRequest<At extends RouteMethodAndPath> = Calls[At] extends infer R extends Route
+  ? PathPart<ParamsOf<At>> & QueryPart<QueryInputOf<R>, QueryOf<R>> & BodyPart<BodyInputOf<R>>
+  : never;
+/** The request as the last parameter of a function: none, optional or required. */
+export type RouteRequestArgs<At extends RouteMethodAndPath> =
+  unknown extends RouteRequest<At>
+    ? []
+    : Record<never, never> extends RouteRequest<At>
+      ? [sent?: RouteRequest<At>]
+      : [sent: RouteRequest<At>];
+/** The type of the JSON in a route's answer. */
+export type RouteAnswer<At extends RouteMethodAndPath> = Calls[At] extends infer R extends Route
+  ? AnswerJsonOf<R>
+  : never;
+
+/** The type of an object in answers, by its name in the API document. */
+export type Schema<Name extends keyof Answers> = z.input<Answers[Name]>;
+
+type PathPart<Name extends string> = [Name] extends [never] ? unknown : { path: Record<Name, string> };
+type QueryPart<Query, Read> = [Query] extends [never]
+  ? unknown
+  : { query?: { [Name in keyof Query]: Query[Name] | NumberIn<Name, Read> } };
+type BodyPart<Body> = [Body] extends [never] ? unknown : { body: Body };
+/** Path and query values are text. Where the route parses a number, callers may also pass a number. */
+type NumberIn<Name, Read> = Name extends keyof Read ? (Read[Name] extends number ? number : never) : never;

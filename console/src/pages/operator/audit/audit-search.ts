@@ -1,0 +1,29 @@
+/** The audit log's filters in the URL's query parameters, so that a view can be bookmarked and shared. */
+import type { AuditFilter } from "../../../api/types.ts";
+import { startOfLocalDay } from "../../requests/requests-search.ts";
+import { ACTION_NAMES } from "./audit-sentences.ts";
+
+/** The possible outcomes of an action. */
+export const AUDIT_OUTCOME_NAMES = ["done", "refused", "failed", "running"] as const;
+const TEXTS = ["operator", "subject", "account", "from", "to"] as const;
+
+export function readAuditSearch(search: Record<string, unknown>): AuditFilter {
+  const found: AuditFilter = {};
+  for (const field of TEXTS) {
+    const value = search[field];
+    // The router parses text that looks like a number as a number.
+    if ((typeof value === "string" || typeof value === "number") && value !== "") found[field] = String(value);
+  }
+  if (typeof search.action === "string" && ACTION_NAMES.includes(search.action)) found.action = search.action;
+  const outcome = AUDIT_OUTCOME_NAMES.find((each) => each === search.outcome);
+  return outcome === undefined ? found : { ...found, outcome };
+}
+
+/** Converts the filter for the API. `from` and `to` are local days, both inclusive. The API refuses invalid days. */
+export function apiFilterOf({ from, to, ...rest }: AuditFilter): AuditFilter {
+  return {
+    ...rest,
+    ...(from !== undefined && { from: startOfLocalDay(from, 0) }),
+    ...(to !== undefined && { to: startOfLocalDay(to, 1) }),
+  };
+}

@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { test } from "node:test";
+import { listSetupSteps } from "./setup-steps.ts";
+
+const STEPS = (["tls", "email", "payments", "second_operator"] as const).map((step) => ({
+  step,
+  done: step === "tls",
+}));
+
+test("detects finished steps by itself, except backups and alerts, which operators tick off", () => {
+  const shown = listSetupSteps({ steps: STEPS }, ["backups"]);
+  assert.deepEqual(
+    shown.map(({ step, done, own }) => [step, done, own]),
+    [
+      ["tls", true, false],
+      ["email", false, false],
+      ["payments", false, false],
+      ["second_operator", false, false],
+      ["backups", true, true],
+      ["alerts", false, true],
+    ],
+  );
+});
+
+test("links every step to a page of the guide", () => {
+  for (const { guide } of listSetupSteps({ steps: STEPS }, [])) {
+    const page = guide.replace("/docs/guide/", "");
+    assert.ok(existsSync(new URL(`../../../../../docs/${page}.md`, import.meta.url)), page);
+  }
+});

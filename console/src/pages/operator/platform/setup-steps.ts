@@ -1,0 +1,63 @@
+/**
+ * The set-up steps before a platform becomes public. Operators tick off the steps that the gateway cannot detect. Pure.
+ */
+import type { Setup } from "../../../api/types.ts";
+
+interface StepWords {
+  title: string;
+  says: string;
+  /** The path of the guide's page about this step. */
+  guide: string;
+}
+
+const GUIDE = "/docs/guide/operators";
+
+const STEPS: Record<Setup["steps"][number]["step"], StepWords> = {
+  tls: {
+    title: "Serve HTTPS",
+    says: "Set PUBLIC_URL to an https address, with a proxy or a certificate of the gateway's own.",
+    guide: `${GUIDE}/quickstart`,
+  },
+  email: {
+    title: "Set up email",
+    says: "Without email, no one can reset a password or get an alert.",
+    guide: `${GUIDE}/sign-in`,
+  },
+  payments: {
+    title: "Set up payments",
+    says: "You can also grant credit by hand under Accounts.",
+    guide: `${GUIDE}/payments`,
+  },
+  second_operator: {
+    title: "Add a second operator",
+    says: "A second operator can act when you are unavailable: tollgate admin operator create.",
+    guide: `${GUIDE}/admin`,
+  },
+};
+
+const OWN = {
+  backups: {
+    title: "Back up the database",
+    says: "Restore a backup once, to know that it works.",
+    guide: `${GUIDE}/backup`,
+  },
+  alerts: {
+    title: "Get alerts",
+    says: "Load deploy/prometheus/alerts.yml. Each alert has a section in the runbook.",
+    guide: `${GUIDE}/monitoring`,
+  },
+} as const satisfies Record<string, StepWords>;
+
+type OwnStep = keyof typeof OWN;
+
+interface ShownStep extends StepWords {
+  step: string;
+  done: boolean;
+  /** Whether the operator ticks off the step, because the gateway cannot detect it. */
+  own: boolean;
+}
+
+export const listSetupSteps = ({ steps }: Pick<Setup, "steps">, ticked: readonly string[]): ShownStep[] => [
+  ...steps.map(({ step, done }) => ({ step, done, own: false, ...STEPS[step] })),
+  ...(Object.keys(OWN) as OwnStep[]).map((step) => ({ step, done: ticked.includes(step), own: true, ...OWN[step] })),
+];

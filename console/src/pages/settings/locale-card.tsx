@@ -1,0 +1,67 @@
+/** The user's locale and time zone for numbers, dates and times in the console and in emails. */
+import type { Me } from "../../api/types.ts";
+import { useSetPreferences } from "../../data/security.ts";
+import {
+  browserLocale,
+  browserZone,
+  LOCALES,
+  localeLabel,
+  momentText,
+  timeZoneLabel,
+  timeZones,
+} from "../../locale.ts";
+import { exactDollars } from "../../money.ts";
+import { Button } from "../../ui/button.tsx";
+import { Card } from "../../ui/card.tsx";
+import { errorOfField, SelectField } from "../../ui/field.tsx";
+import { Form, readTextField } from "../../ui/form.tsx";
+import { toast } from "../../ui/toast.tsx";
+
+const EXAMPLE = 1_234_500_000_000_000n;
+
+export function LocaleCard({ of: { locale, time_zone: timeZone } }: { of: Me["identity"] }) {
+  const set = useSetPreferences();
+  const submit = (fields: FormData): void =>
+    set.mutate(
+      { locale: readTextField(fields, "locale") || null, time_zone: readTextField(fields, "time_zone") || null },
+      { onSuccess: () => toast("Formats changed") },
+    );
+  const withOwn = (all: readonly string[], own: string | null): string[] =>
+    own === null || all.includes(own) ? [...all] : [own, ...all];
+  return (
+    <Card title="Numbers, dates and times">
+      <p className="mb-4 max-w-prose text-ink-soft">
+        Used in the console, for amounts that you type, and in emails to you. Example: {exactDollars(EXAMPLE)} ·{" "}
+        {momentText(Date.now())} · {timeZoneLabel(Date.now())}. Billing days and months are always in UTC, and marked
+        so.
+      </p>
+      <div className="max-w-sm">
+        <Form onSubmit={submit} error={set.error} fields={["locale", "time_zone"]}>
+          <SelectField
+            label="Number and date format"
+            name="locale"
+            defaultValue={locale ?? ""}
+            options={[
+              { value: "", label: `As this browser (${localeLabel(browserLocale())})` },
+              ...withOwn(LOCALES, locale).map((tag) => ({ value: tag, label: localeLabel(tag) })),
+            ]}
+            error={errorOfField(set.error, "locale")}
+          />
+          <SelectField
+            label="Time zone"
+            name="time_zone"
+            defaultValue={timeZone ?? ""}
+            options={[
+              { value: "", label: `As this browser (${browserZone()})` },
+              ...withOwn(timeZones(), timeZone).map((name) => ({ value: name, label: name })),
+            ]}
+            error={errorOfField(set.error, "time_zone")}
+          />
+          <Button type="submit" className="self-start" busy={set.isPending}>
+            Save
+          </Button>
+        </Form>
+      </div>
+    </Card>
+  );
+}

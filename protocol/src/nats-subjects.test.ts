@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  gatewayInboxSubject,
+  gatewaySubject,
+  nodePermissions,
+  nodeStateSubject,
+  nodeSubject,
+  sendingNodeOf,
+} from "./nats-subjects.ts";
+
+test("parses the sending node from our own subjects, and returns undefined for other subjects", () => {
+  assert.equal(sendingNodeOf(gatewaySubject("gw1", "node_a")), "node_a");
+  assert.equal(sendingNodeOf(nodeStateSubject("node_a")), "node_a");
+  for (const foreign of ["tg.n.node_a", "tg.g.gw1", "tg.g.gw1.node_a.x", "other.s.node_a", ""]) {
+    assert.equal(sendingNodeOf(foreign), undefined, foreign);
+  }
+});
+
+test("lets a node publish to any gateway, and subscribe only to its own subjects", () => {
+  assert.deepEqual(nodePermissions("node_a"), {
+    publish: ["tg.g.*.node_a", "tg.s.node_a"],
+    subscribe: ["tg.n.node_a", "tg.q"],
+  });
+  assert.equal(nodeSubject("node_a"), "tg.n.node_a");
+  assert.equal(gatewayInboxSubject("gw1"), "tg.g.gw1.*");
+});
