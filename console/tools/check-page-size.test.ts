@@ -56,6 +56,6 @@ test("fails the build if the first page exceeds the limit", () => {
   );
 });
 
-test("fails a build without the first page", () => {
+test("fails if the build does not contain the first page's entry file", () => {
   assert.match(check({ "a.js": START, "shared.js": { bytes: 10 } }) ?? "", /was not found/);
 });

@@ -97,7 +97,7 @@ export function openEmails({ mail, log, origin }: EmailsOptions): Emails {
         text: lines(
           `${by} ${label === null ? "removed the payout method" : "changed the payout method"} of the host account ${publicId("acc", accountId)} at ${minuteOf(at)} UTC.`,
           label === null
-            ? "The account now has no payout method, which the operators see."
+            ? "The account now has no payout method, so the operators cannot pay it."
             : `Payouts that are not paid yet go to: ${label}. To see or change it, open ${origin}/console/host/payouts`,
           "If you did not expect this, change it back and write to the operator of the platform.",
         ),

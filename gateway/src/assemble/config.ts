@@ -19,11 +19,11 @@ export const drainSettings = declareSettings({
     }),
     DRAIN_GRACE_S: number({
       ...{ default: 30, unit: "s", min: 0, max: 3_600 },
-      help: "How long a stopping gateway then waits for requests in flight before it ends and settles them.",
+      help: "How long a stopping gateway waits for requests in flight after `DRAIN_DELAY_S`, before it ends and settles them.",
     }),
     DRAIN_SPOOL_S: number({
       ...{ default: 0, unit: "s", min: 0, max: 86_400 },
-      help: "How long a stopping gateway then waits until the database has accepted the settlements in its spool; set it if no gateway will use that `SPOOL_DIR` again.",
+      help: "How long a stopping gateway, after its requests have ended, waits for the database to accept the settlements in its spool; set it if no gateway will start with this `SPOOL_DIR` again.",
       see: "[Settlements that wait](failures.md#settlements-that-wait)",
     }),
   },

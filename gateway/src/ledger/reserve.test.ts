@@ -180,7 +180,7 @@ describe("the reserve of withheld host shares", () => {
     assert.equal(await balance(other.host), 0n);
   });
 
-  test("takes back a node's shares since a given time, once, and does not count them as held back", async () => {
+  test("moves a node's shares since a given time back to the reserve only once, and no longer counts them in the hold-back period", async () => {
     const served = await parties();
     await serve(served);
     const { rows } = await db.pool.query("select clock_timestamp() + interval '1 millisecond' as at");

@@ -242,7 +242,7 @@ describe("spool files of other gateways", () => {
     await Promise.all([dead.close(), mine.close()]);
   });
 
-  test("are settled at once, but kept while their gateway runs; on another machine, until unchanged for an hour", async (t) => {
+  test("are settled at once; the file is kept while its gateway runs or, if that is on another machine, until an hour after the last change", async (t) => {
     const directory = await newDirectory(t);
     const living = await open(directory, "living", 77);
     const remote = await open(directory, "remote", 1, "elsewhere");

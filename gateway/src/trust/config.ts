@@ -24,7 +24,7 @@ const HostAccounts = z.string().transform((text, context): Uuid[] => {
 
 export const trustSettings = declareSettings({
   title: "Trust in nodes",
-  note: "`tollgate dev` turns `AUTO_QUARANTINE` off, because its nodes run demo models. [Trust and security](../hosts/trust.md#quarantine) explains quarantine to hosts.",
+  note: "`tollgate dev` turns `AUTO_QUARANTINE` off, because its nodes run demo models. For hosts, quarantine is explained in [Trust and security](../hosts/trust.md#quarantine).",
   settings: {
     AUTO_QUARANTINE: flag(["true", "false"], {
       default: true,

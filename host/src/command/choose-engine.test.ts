@@ -44,7 +44,7 @@ test("--engine auto serves only the models that a detected engine has", async ()
   assert.equal(engine.slots, 1);
 });
 
-test("--engine auto serves requested models that no engine has with the demo model, and names those models", async (t) => {
+test("if no engine has a requested model, --engine auto serves it with the demo model and names it", async (t) => {
   const { engine, models } = await chooseEngine(
     { ...flags, engine: "auto", models: ["mid-14b", "tiny-3b"] },
     choice(found("ollama", ["llama3.2:3b", "bge-m3"]), found("vLLM", ["llama3.2:3b"])),

@@ -49,7 +49,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       return pieces;
     };
 
-    it("equal the matches of the published pattern", () => {
+    it("equal the matches of the tokenizer's published regular expression", () => {
       for (const { text } of referenceTexts()) assert.deepEqual(cut(text), text.match(pattern(tables.digitsMax)) ?? []);
       fc.assert(
         fc.property(awkward, (text) => {

@@ -110,7 +110,7 @@ describe("joining a plane", () => {
     assert.ok(await join(records.original));
   });
 
-  test("starts a gateway while other gateways cannot reach their database", async () => {
+  test("a gateway can join and start while other gateways cannot reach their database", async () => {
     await join({ ...records.original, hasMark: () => Promise.reject(new Error("away")) });
     assert.ok(await join(records.original));
   });

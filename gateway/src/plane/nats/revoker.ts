@@ -142,7 +142,7 @@ export class Revoker {
     for (let writes = 0; ; writes++) {
       const account = await record.read();
       if (includesRevocations(account, this.#known)) return;
-      if (writes === WRITES_MAX) throw new Error(`the NATS servers did not save a revocation after ${writes} writes`);
+      if (writes === WRITES_MAX) throw new Error(`the NATS servers did not save a revocation in ${writes} attempts`);
       await record.write(signJwt(operator, withRevoked(this.#owned(account), this.#known, this.#nowS())));
       if (writes > 0) await sleep(clock, PAUSE_MS * writes);
     }

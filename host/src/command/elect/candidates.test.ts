@@ -59,7 +59,7 @@ test("a user may choose models that seem too large, but not missing models or mo
   );
 });
 
-test("elect shows no memory requirements for an engine on another machine", () => {
+test("tollgate-host elect shows no memory requirements for an engine on another machine", () => {
   const [header, row] = formatProposal([candidate("tiny-3b", { bytesNeeded: undefined })], PLAIN_PAINT);
   assert.equal(header, "model    a builder pays per 1M tokens  can be served here");
   assert.equal(row, "tiny-3b  $0.02 in, $0.04 out           yes, tokenizer checked");

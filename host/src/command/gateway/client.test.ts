@@ -61,7 +61,7 @@ test("reports a refused call with status, code and message in one line", async (
   });
 });
 
-test("reports only the status of a refused call without an error body", async (t) => {
+test("if the response to a refused call has no error body, reports only its status", async (t) => {
   const url = await stubServer(t, (_request, response) => {
     response.writeHead(502);
     response.end("<html>bad gateway</html>");

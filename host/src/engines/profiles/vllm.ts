@@ -64,8 +64,8 @@ async function capacityOf(
 }
 
 /**
- * The number of whole contexts that the cache can hold. There is one metric line per engine process. Requests rarely
- * fill their context, so this many requests never wait for cache memory.
+ * The number of whole contexts that the cache can hold, summed over the engine's processes (one metric line each). This
+ * many requests never wait for cache memory, even if each fills its context.
  */
 function wholeContexts(metrics: readonly string[], contextTokens: number | undefined): number | undefined {
   const engines = metrics.filter((line) => line.startsWith("vllm:cache_config_info{"));
