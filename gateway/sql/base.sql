@@ -1,5 +1,5 @@
 -- What an empty database is made from: the schema that the migrations below leave behind. Written by gateway/tools/write-base.ts.
--- migrations: 0001 to 0056, e99ec18a304c7ced7056d23afacbd1635fcf900239112196fec9d4e8bbea699a
+-- migrations: 0001 to 0037, de1a3b83748ee86fc31359d713c1b63c4eb3136b16a540e7f3656f0dec733905
 
 CREATE DOMAIN ledger_kind AS text
 	CONSTRAINT ledger_kind_check CHECK ((VALUE = ANY (ARRAY['builder'::text, 'host'::text])));
@@ -22,20 +22,6 @@ begin
   end loop;
 end $$;
 
-CREATE TABLE transfer (
-    id uuid NOT NULL,
-    kind text NOT NULL,
-    account_id uuid NOT NULL,
-    amount bigint NOT NULL,
-    reason text NOT NULL,
-    at timestamp with time zone DEFAULT now() NOT NULL,
-    "position" uuid NOT NULL,
-    other_account_id uuid,
-    book text,
-    CONSTRAINT only_setoffs_stay_inside CHECK (((kind = 'setoff'::text) = (other_account_id IS NOT NULL))),
-    CONSTRAINT transfer_amount_check CHECK ((amount > 0))
-);
-
 CREATE FUNCTION uuid_floor(moment timestamp with time zone) RETURNS uuid
     LANGUAGE sql IMMUTABLE STRICT
     AS $$
@@ -48,8 +34,6 @@ CREATE TABLE account (
     name text NOT NULL,
     suspended_at timestamp with time zone,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    deleted_at timestamp with time zone,
-    forgotten_at timestamp with time zone,
     CONSTRAINT account_kind_check CHECK ((kind = ANY (ARRAY['builder'::text, 'host'::text]))),
     CONSTRAINT account_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
 );
@@ -124,9 +108,6 @@ CREATE TABLE api_key (
     session_id uuid,
     pepper text,
     previous_pepper text,
-    spot_checks boolean DEFAULT true NOT NULL,
-    labels boolean DEFAULT false NOT NULL,
-    reasoning_content boolean DEFAULT false NOT NULL,
     CONSTRAINT api_key_budget_day_pico_check CHECK ((budget_day_pico >= 0)),
     CONSTRAINT api_key_budget_month_pico_check CHECK ((budget_month_pico >= 0)),
     CONSTRAINT api_key_check CHECK ((((previous_reference IS NULL) = (previous_hash IS NULL)) AND ((previous_reference IS NULL) = (previous_until IS NULL)))),
@@ -158,7 +139,7 @@ CREATE TABLE auto_topup (
     CONSTRAINT auto_topup_amount_check CHECK ((amount > 0)),
     CONSTRAINT auto_topup_check CHECK ((month_max >= amount)),
     CONSTRAINT auto_topup_check1 CHECK ((((failure IS NULL) = (failed_at IS NULL)) AND (NOT (enabled AND (failure IS NOT NULL))))),
-    CONSTRAINT auto_topup_failure_check CHECK ((failure = ANY (ARRAY['declined'::text, 'authentication_required'::text, 'unreachable'::text, 'disputed'::text, 'refunded'::text]))),
+    CONSTRAINT auto_topup_failure_check CHECK ((failure = ANY (ARRAY['declined'::text, 'authentication_required'::text, 'unreachable'::text]))),
     CONSTRAINT auto_topup_mark_check CHECK ((mark > 0))
 );
 
@@ -218,14 +199,6 @@ CREATE TABLE earning_hour (
 )
 WITH (fillfactor='70');
 
-CREATE TABLE history_change (
-    id uuid NOT NULL,
-    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    lines jsonb,
-    problem text,
-    takes_money boolean DEFAULT false NOT NULL
-);
-
 CREATE TABLE history_closing (
     month date NOT NULL,
     rows bigint NOT NULL,
@@ -241,16 +214,6 @@ CREATE TABLE history_kept (
     one boolean DEFAULT true NOT NULL,
     refusals_from timestamp with time zone,
     CONSTRAINT history_kept_one_check CHECK (one)
-);
-
-CREATE TABLE history_loss (
-    epoch uuid NOT NULL,
-    gateway text NOT NULL,
-    found_at timestamp with time zone DEFAULT now() NOT NULL,
-    positions bigint NOT NULL,
-    entered jsonb NOT NULL,
-    not_entered jsonb NOT NULL,
-    CONSTRAINT history_loss_positions_check CHECK ((positions >= 0))
 );
 
 CREATE TABLE hold (
@@ -306,12 +269,8 @@ CREATE TABLE identity (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     two_factor_enabled boolean DEFAULT false NOT NULL,
-    locale text,
-    time_zone text,
     CONSTRAINT identity_email_check CHECK (((email = lower(email)) AND ((length(email) >= 3) AND (length(email) <= 254)))),
-    CONSTRAINT identity_locale_check CHECK (((length(locale) >= 2) AND (length(locale) <= 35))),
-    CONSTRAINT identity_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
-    CONSTRAINT identity_time_zone_check CHECK (((length(time_zone) >= 2) AND (length(time_zone) <= 64)))
+    CONSTRAINT identity_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)))
 );
 
 CREATE TABLE identity_attempt (
@@ -346,9 +305,7 @@ CREATE TABLE identity_session (
     user_agent text,
     expires_at timestamp with time zone NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    script_access text,
-    CONSTRAINT identity_session_script_access_check CHECK ((script_access = ANY (ARRAY['read'::text, 'write'::text])))
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
 CREATE TABLE identity_two_factor (
@@ -434,50 +391,24 @@ CREATE TABLE ledger_account (
     balance numeric(38,0) DEFAULT 0 NOT NULL,
     held bigint DEFAULT 0 NOT NULL,
     overdrawn boolean DEFAULT false NOT NULL,
-    granted bigint DEFAULT 0 NOT NULL,
     CONSTRAINT never_overspent CHECK (((held >= 0) AND (overdrawn OR (balance >= (held)::numeric))))
 )
 WITH (fillfactor='50');
 
-CREATE TABLE ledger_reserve (
-    one boolean DEFAULT true NOT NULL,
-    balance numeric(38,0) DEFAULT 0 NOT NULL,
-    CONSTRAINT ledger_reserve_one_check CHECK (one)
-);
-
-CREATE TABLE withheld_share (
-    request_id uuid NOT NULL,
-    host_account_id uuid NOT NULL,
-    node_id uuid NOT NULL,
-    amount_pico bigint NOT NULL,
+CREATE TABLE transfer (
+    id uuid NOT NULL,
+    kind text NOT NULL,
+    account_id uuid NOT NULL,
+    amount bigint NOT NULL,
     reason text NOT NULL,
     at timestamp with time zone DEFAULT now() NOT NULL,
-    taken_by uuid,
-    is_counted boolean DEFAULT false NOT NULL,
-    released_at timestamp with time zone,
-    released_by text,
-    note text,
-    release_id uuid,
-    CONSTRAINT released_whole CHECK ((((released_at IS NULL) = (released_by IS NULL)) AND ((released_at IS NULL) = (release_id IS NULL)))),
-    CONSTRAINT withheld_share_amount_pico_check CHECK ((amount_pico > 0)),
-    CONSTRAINT withheld_share_reason_check CHECK ((reason = ANY (ARRAY['node_failed'::text, 'node_silent'::text, 'no_first_token'::text, 'spot_check'::text])))
+    "position" uuid NOT NULL,
+    other_account_id uuid,
+    CONSTRAINT only_setoffs_stay_inside CHECK (((kind = 'setoff'::text) = (other_account_id IS NOT NULL))),
+    CONSTRAINT transfer_amount_check CHECK ((amount > 0))
 );
 
 CREATE VIEW ledger_book AS
- WITH came AS (
-         SELECT COALESCE(sum(
-                CASE
-                    WHEN (transfer.kind = ANY (ARRAY['grant'::text, 'purchase'::text])) THEN transfer.amount
-                    ELSE (- transfer.amount)
-                END), (0)::numeric) AS total
-           FROM transfer
-          WHERE ((transfer.other_account_id IS NULL) AND (transfer.book IS NULL))
-        ), reserve AS (
-         SELECT (ledger_reserve.balance + ( SELECT COALESCE(sum(withheld_share.amount_pico), (0)::numeric) AS "coalesce"
-                   FROM withheld_share
-                  WHERE (NOT withheld_share.is_counted))) AS total
-           FROM ledger_reserve
-        )
  SELECT ledger_account.id,
     (ledger_account.kind)::text AS kind,
     ledger_account.balance,
@@ -486,23 +417,27 @@ CREATE VIEW ledger_book AS
 UNION ALL
  SELECT '00000000-0000-0000-0000-000000000001'::uuid AS id,
     'platform'::text AS kind,
-    ((came.total - reserve.total) - ( SELECT COALESCE(sum(ledger_account.balance), (0)::numeric) AS "coalesce"
+    (came.total - ( SELECT COALESCE(sum(ledger_account.balance), (0)::numeric) AS "coalesce"
            FROM ledger_account)) AS balance,
     0 AS held
-   FROM came,
-    reserve
+   FROM ( SELECT COALESCE(sum(
+                CASE
+                    WHEN (transfer.kind = ANY (ARRAY['grant'::text, 'purchase'::text])) THEN transfer.amount
+                    ELSE (- transfer.amount)
+                END), (0)::numeric) AS total
+           FROM transfer
+          WHERE (transfer.other_account_id IS NULL)) came
 UNION ALL
  SELECT '00000000-0000-0000-0000-000000000002'::uuid AS id,
     'external'::text AS kind,
-    (- came.total) AS balance,
+    COALESCE((- sum(
+        CASE
+            WHEN (transfer.kind = ANY (ARRAY['grant'::text, 'purchase'::text])) THEN transfer.amount
+            ELSE (- transfer.amount)
+        END)), (0)::numeric) AS balance,
     0 AS held
-   FROM came
-UNION ALL
- SELECT '00000000-0000-0000-0000-000000000003'::uuid AS id,
-    'reserve'::text AS kind,
-    reserve.total AS balance,
-    0 AS held
-   FROM reserve;
+   FROM transfer
+  WHERE (transfer.other_account_id IS NULL);
 
 CREATE TABLE ledger_closing (
     month date NOT NULL,
@@ -549,8 +484,7 @@ CREATE TABLE request (
     requests bigint DEFAULT 1 NOT NULL,
     own boolean DEFAULT false NOT NULL,
     short_pico bigint DEFAULT 0 NOT NULL,
-    label text,
-    granted_pico bigint DEFAULT 0 NOT NULL
+    label text
 )
 PARTITION BY RANGE (id);
 
@@ -585,33 +519,13 @@ UNION ALL
    FROM request
   WHERE (request.charge_pico > request.host_pico)
 UNION ALL
- SELECT withheld_share.request_id AS "position",
-    'withheld'::text AS of,
-    withheld_share.request_id AS operation,
-    '00000000-0000-0000-0000-000000000001'::uuid AS account_id,
-    'withheld'::text AS kind,
-    (- withheld_share.amount_pico) AS amount,
-    withheld_share.at
-   FROM withheld_share
-  WHERE (withheld_share.taken_by IS NULL)
-UNION ALL
- SELECT withheld_share.request_id AS "position",
-    'withheld'::text AS of,
-    withheld_share.request_id AS operation,
-    '00000000-0000-0000-0000-000000000003'::uuid AS account_id,
-    'withheld'::text AS kind,
-    withheld_share.amount_pico AS amount,
-    withheld_share.at
-   FROM withheld_share
-  WHERE (withheld_share.taken_by IS NULL)
-UNION ALL
  SELECT transfer."position",
     'transfer'::text AS of,
     transfer.id AS operation,
     transfer.account_id,
     transfer.kind,
         CASE
-            WHEN (transfer.kind = ANY (ARRAY['grant'::text, 'purchase'::text, 'release'::text, 'verification'::text])) THEN transfer.amount
+            WHEN (transfer.kind = ANY (ARRAY['grant'::text, 'purchase'::text])) THEN transfer.amount
             ELSE (- transfer.amount)
         END AS amount,
     transfer.at
@@ -628,30 +542,7 @@ UNION ALL
         END AS amount,
     transfer.at
    FROM transfer
-  WHERE ((transfer.other_account_id IS NULL) AND (transfer.book IS NULL))
-UNION ALL
- SELECT transfer."position",
-    'transfer'::text AS of,
-    transfer.id AS operation,
-    '00000000-0000-0000-0000-000000000003'::uuid AS account_id,
-    transfer.kind,
-        CASE
-            WHEN (transfer.kind = ANY (ARRAY['release'::text, 'verification'::text])) THEN (- transfer.amount)
-            ELSE transfer.amount
-        END AS amount,
-    transfer.at
-   FROM transfer
-  WHERE (transfer.book = 'reserve'::text)
-UNION ALL
- SELECT transfer."position",
-    'transfer'::text AS of,
-    transfer.id AS operation,
-    '00000000-0000-0000-0000-000000000001'::uuid AS account_id,
-    transfer.kind,
-    (- transfer.amount) AS amount,
-    transfer.at
-   FROM transfer
-  WHERE (transfer.book = 'platform'::text)
+  WHERE (transfer.other_account_id IS NULL)
 UNION ALL
  SELECT transfer."position",
     'transfer'::text AS of,
@@ -672,17 +563,16 @@ UNION ALL
     ledger_closing.at
    FROM ledger_closing;
 
-CREATE TABLE ledger_history (
-    epoch uuid NOT NULL,
-    system text NOT NULL,
-    timeline integer NOT NULL,
-    "position" bigint NOT NULL,
-    moved_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    began_at timestamp with time zone DEFAULT now() NOT NULL,
-    reason text NOT NULL,
-    CONSTRAINT ledger_history_reason_check CHECK ((reason = ANY (ARRAY['first'::text, 'failover'::text, 'accepted'::text])))
-)
-WITH (fillfactor='50');
+CREATE TABLE letter (
+    id uuid NOT NULL,
+    identity_id uuid NOT NULL,
+    subject text NOT NULL,
+    text text NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    next_at timestamp with time zone NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT letter_attempts_check CHECK ((attempts >= 0))
+);
 
 CREATE TABLE model_hour (
     model text NOT NULL,
@@ -756,64 +646,6 @@ CREATE TABLE node_quarantine (
     released_by text,
     CONSTRAINT node_quarantine_check CHECK (((released_at IS NULL) = (released_by IS NULL))),
     CONSTRAINT node_quarantine_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 200)))
-);
-
-CREATE TABLE node_record (
-    node_id uuid NOT NULL,
-    hour timestamp with time zone NOT NULL,
-    answers bigint NOT NULL,
-    failures bigint NOT NULL,
-    silences bigint NOT NULL,
-    refusals bigint NOT NULL,
-    late bigint NOT NULL
-)
-WITH (fillfactor='70');
-
-CREATE TABLE notification (
-    id uuid NOT NULL,
-    account_id uuid NOT NULL,
-    kind text NOT NULL,
-    about text NOT NULL,
-    data jsonb NOT NULL,
-    listed boolean NOT NULL,
-    created_at timestamp with time zone NOT NULL
-);
-
-CREATE TABLE notification_delivery (
-    id uuid DEFAULT gen_random_uuid() NOT NULL,
-    notification_id uuid NOT NULL,
-    account_id uuid NOT NULL,
-    channel text NOT NULL,
-    identity_id uuid,
-    state text DEFAULT 'pending'::text NOT NULL,
-    attempts integer DEFAULT 0 NOT NULL,
-    next_at timestamp with time zone,
-    answer_status smallint,
-    problem text,
-    created_at timestamp with time zone NOT NULL,
-    ended_at timestamp with time zone,
-    CONSTRAINT notification_delivery_attempts_check CHECK ((attempts >= 0)),
-    CONSTRAINT notification_delivery_channel_check CHECK ((channel = ANY (ARRAY['email'::text, 'webhook'::text, 'slack'::text]))),
-    CONSTRAINT notification_delivery_check CHECK (((channel = 'email'::text) = (identity_id IS NOT NULL))),
-    CONSTRAINT notification_delivery_check1 CHECK ((((state = 'pending'::text) = (next_at IS NOT NULL)) AND ((state = 'pending'::text) = (ended_at IS NULL)))),
-    CONSTRAINT notification_delivery_problem_check CHECK ((length(problem) <= 200)),
-    CONSTRAINT notification_delivery_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text])))
-);
-
-CREATE TABLE notification_read (
-    notification_id uuid NOT NULL,
-    identity_id uuid NOT NULL
-);
-
-CREATE TABLE notification_settings (
-    account_id uuid NOT NULL,
-    muted text[] DEFAULT '{}'::text[] NOT NULL,
-    webhook_url text,
-    webhook_secret text,
-    slack_url text,
-    CONSTRAINT notification_settings_check CHECK (((webhook_url IS NULL) = (webhook_secret IS NULL))),
-    CONSTRAINT notification_settings_slack_url_check CHECK ((length(slack_url) <= 2000)),
-    CONSTRAINT notification_settings_webhook_url_check CHECK ((length(webhook_url) <= 2000))
 );
 
 CREATE TABLE operator_action (
@@ -913,11 +745,8 @@ CREATE TABLE payout (
     amount bigint NOT NULL,
     held_back bigint DEFAULT 0 NOT NULL,
     set_off bigint DEFAULT 0 NOT NULL,
-    withheld bigint DEFAULT 0 NOT NULL,
-    paid_to text,
     CONSTRAINT payout_amount_check CHECK ((amount >= 0)),
     CONSTRAINT payout_held_back_check CHECK ((held_back >= 0)),
-    CONSTRAINT payout_paid_to_check CHECK (((length(paid_to) >= 1) AND (length(paid_to) <= 100))),
     CONSTRAINT payout_set_off_check CHECK ((set_off >= 0))
 );
 
@@ -929,20 +758,6 @@ CREATE TABLE payout_batch (
     paid_at timestamp with time zone,
     paid_by text,
     CONSTRAINT payout_batch_check CHECK (((paid_at IS NULL) = (paid_by IS NULL)))
-);
-
-CREATE TABLE payout_method (
-    account_id uuid NOT NULL,
-    kind text NOT NULL,
-    holder text NOT NULL,
-    number text NOT NULL,
-    bank_code text,
-    changed_at timestamp with time zone DEFAULT now() NOT NULL,
-    changed_by uuid,
-    CONSTRAINT payout_method_bank_code_check CHECK (((length(bank_code) >= 8) AND (length(bank_code) <= 11))),
-    CONSTRAINT payout_method_holder_check CHECK (((length(holder) >= 1) AND (length(holder) <= 100))),
-    CONSTRAINT payout_method_kind_check CHECK ((kind = ANY (ARRAY['iban'::text, 'us_bank'::text, 'paypal'::text]))),
-    CONSTRAINT payout_method_number_check CHECK (((length(number) >= 1) AND (length(number) <= 254)))
 );
 
 CREATE TABLE payout_setoff (
@@ -1015,65 +830,6 @@ CREATE TABLE performance_day (
     duration bytea NOT NULL
 );
 
-CREATE TABLE performance_part (
-    scope text NOT NULL,
-    subject uuid NOT NULL,
-    slot timestamp with time zone NOT NULL,
-    key_id uuid NOT NULL,
-    model text NOT NULL,
-    requests bigint NOT NULL,
-    ok bigint NOT NULL,
-    closed bigint NOT NULL,
-    failed bigint NOT NULL,
-    prompt_tokens bigint NOT NULL,
-    completion_tokens bigint NOT NULL,
-    flow_tokens bigint NOT NULL,
-    flow_ms bigint NOT NULL,
-    busy_ms bigint NOT NULL,
-    ttft bigint[] NOT NULL,
-    duration bigint[] NOT NULL
-);
-
-CREATE VIEW performance_with_parts AS
- SELECT performance.scope,
-    performance.subject,
-    performance.grain,
-    performance.slot,
-    performance.key_id,
-    performance.model,
-    performance.requests,
-    performance.ok,
-    performance.closed,
-    performance.failed,
-    performance.prompt_tokens,
-    performance.completion_tokens,
-    performance.flow_tokens,
-    performance.flow_ms,
-    performance.busy_ms,
-    performance.ttft,
-    performance.duration
-   FROM performance
-UNION ALL
- SELECT p.scope,
-    p.subject,
-    g.grain,
-    date_bin(g.length, p.slot, '2000-01-01 05:30:00+05:30'::timestamp with time zone) AS slot,
-    p.key_id,
-    p.model,
-    p.requests,
-    p.ok,
-    p.closed,
-    p.failed,
-    p.prompt_tokens,
-    p.completion_tokens,
-    p.flow_tokens,
-    p.flow_ms,
-    p.busy_ms,
-    p.ttft,
-    p.duration
-   FROM (performance_part p
-     CROSS JOIN ( VALUES ('5min'::text,'00:05:00'::interval), ('hour'::text,'01:00:00'::interval), ('day'::text,'1 day'::interval)) g(grain, length));
-
 CREATE TABLE price (
     version integer NOT NULL,
     model text NOT NULL,
@@ -1104,23 +860,6 @@ CREATE TABLE refusal_summary (
     outcome text NOT NULL,
     request_id uuid NOT NULL
 );
-
-CREATE TABLE refused_hour (
-    account_id uuid NOT NULL,
-    hour timestamp with time zone NOT NULL,
-    key_id uuid NOT NULL,
-    code text NOT NULL,
-    status smallint NOT NULL,
-    requests bigint NOT NULL,
-    last_at timestamp with time zone NOT NULL
-);
-
-CREATE TABLE refused_last (
-    account_id uuid NOT NULL,
-    code text NOT NULL,
-    examples jsonb NOT NULL
-)
-WITH (fillfactor='70');
 
 CREATE TABLE request_other (
     id uuid NOT NULL,
@@ -1154,111 +893,13 @@ CREATE TABLE request_other (
     requests bigint DEFAULT 1 NOT NULL,
     own boolean DEFAULT false NOT NULL,
     short_pico bigint DEFAULT 0 NOT NULL,
-    label text,
-    granted_pico bigint DEFAULT 0 NOT NULL
+    label text
 );
 
 CREATE TABLE rollup_turn (
     one boolean DEFAULT true NOT NULL,
     at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT rollup_turn_one_check CHECK (one)
-);
-
-CREATE TABLE script_login (
-    token_hash text NOT NULL,
-    code text NOT NULL,
-    name text NOT NULL,
-    access text NOT NULL,
-    ip_address text,
-    refused_at timestamp with time zone,
-    expires_at timestamp with time zone NOT NULL,
-    CONSTRAINT script_login_access_check CHECK ((access = ANY (ARRAY['read'::text, 'write'::text]))),
-    CONSTRAINT script_login_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100)))
-);
-
-CREATE TABLE shared_setting (
-    name text NOT NULL,
-    value text NOT NULL,
-    previous text,
-    changed_at timestamp with time zone DEFAULT now() NOT NULL,
-    confirmed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
-)
-WITH (fillfactor='50');
-
-CREATE TABLE spot_check (
-    id uuid NOT NULL,
-    request_id uuid NOT NULL,
-    node_id uuid NOT NULL,
-    verifier_id uuid NOT NULL,
-    model text NOT NULL,
-    method text NOT NULL,
-    class text NOT NULL,
-    mean double precision,
-    opening double precision,
-    tail double precision,
-    tokens integer NOT NULL,
-    badness double precision,
-    verdict text NOT NULL,
-    calibrates boolean NOT NULL,
-    read_tokens bigint NOT NULL,
-    cost_pico bigint NOT NULL,
-    at timestamp with time zone NOT NULL,
-    CONSTRAINT spot_check_cost_pico_check CHECK ((cost_pico >= 0))
-);
-
-CREATE TABLE spot_check_due (
-    host_id uuid NOT NULL,
-    transfer_id uuid NOT NULL,
-    amount_pico bigint NOT NULL,
-    CONSTRAINT spot_check_due_amount_pico_check CHECK ((amount_pico > 0))
-);
-
-CREATE TABLE spot_check_test (
-    node_id uuid NOT NULL,
-    model text NOT NULL,
-    at timestamp with time zone,
-    evidence double precision[] NOT NULL,
-    bad_since timestamp with time zone,
-    confirmed integer NOT NULL,
-    watch integer NOT NULL,
-    answers bigint DEFAULT 0 NOT NULL,
-    checked bigint DEFAULT 0 NOT NULL,
-    CONSTRAINT spot_check_test_answers_check CHECK ((answers >= 0)),
-    CONSTRAINT spot_check_test_checked_check CHECK ((checked >= 0))
-);
-
-CREATE TABLE status_incident (
-    id uuid NOT NULL,
-    model text,
-    state text NOT NULL,
-    cause text NOT NULL,
-    began_at timestamp with time zone NOT NULL,
-    last_at timestamp with time zone NOT NULL,
-    opened_at timestamp with time zone,
-    ended_at timestamp with time zone,
-    CONSTRAINT status_incident_cause_check CHECK ((cause = ANY (ARRAY['database'::text, 'limits'::text, 'plane'::text, 'stopped'::text, 'no_capacity'::text, 'errors'::text]))),
-    CONSTRAINT status_incident_check CHECK ((last_at >= began_at)),
-    CONSTRAINT status_incident_check1 CHECK (((ended_at IS NULL) OR (opened_at IS NOT NULL))),
-    CONSTRAINT status_incident_state_check CHECK ((state = ANY (ARRAY['degraded'::text, 'down'::text])))
-);
-
-CREATE TABLE status_turn (
-    one boolean DEFAULT true NOT NULL,
-    judged_at timestamp with time zone,
-    CONSTRAINT status_turn_one_check CHECK (one)
-);
-
-CREATE TABLE status_update (
-    id uuid NOT NULL,
-    incident_id uuid NOT NULL,
-    at timestamp with time zone NOT NULL,
-    text text NOT NULL
-);
-
-CREATE TABLE status_view (
-    gateway text NOT NULL,
-    at timestamp with time zone NOT NULL,
-    verdict jsonb NOT NULL
 );
 
 CREATE TABLE unfunded_hour (
@@ -1355,9 +996,6 @@ ALTER TABLE ONLY auto_topup
 ALTER TABLE ONLY availability_turn
     ADD CONSTRAINT availability_turn_pkey PRIMARY KEY (one);
 
-ALTER TABLE transfer
-    ADD CONSTRAINT book_of_reserve CHECK ((((kind = ANY (ARRAY['withhold'::text, 'release'::text, 'verification'::text])) = (book IS NOT NULL)) AND (book = ANY (ARRAY['reserve'::text, 'platform'::text])) AND ((kind <> 'withhold'::text) OR (book = 'reserve'::text)))) NOT VALID;
-
 ALTER TABLE ONLY books_verdict
     ADD CONSTRAINT books_verdict_pkey PRIMARY KEY (id);
 
@@ -1376,17 +1014,11 @@ ALTER TABLE ONLY deployment
 ALTER TABLE ONLY earning_hour
     ADD CONSTRAINT earning_hour_pkey PRIMARY KEY (host_account_id, hour, node_id, model);
 
-ALTER TABLE ONLY history_change
-    ADD CONSTRAINT history_change_pkey PRIMARY KEY (id);
-
 ALTER TABLE ONLY history_closing
     ADD CONSTRAINT history_closing_pkey PRIMARY KEY (month);
 
 ALTER TABLE ONLY history_kept
     ADD CONSTRAINT history_kept_pkey PRIMARY KEY (one);
-
-ALTER TABLE ONLY history_loss
-    ADD CONSTRAINT history_loss_pkey PRIMARY KEY (epoch, gateway);
 
 ALTER TABLE ONLY hold
     ADD CONSTRAINT hold_pkey PRIMARY KEY (id);
@@ -1445,11 +1077,8 @@ ALTER TABLE ONLY ledger_account
 ALTER TABLE ONLY ledger_closing
     ADD CONSTRAINT ledger_closing_pkey PRIMARY KEY (account_id, month, kind);
 
-ALTER TABLE ONLY ledger_history
-    ADD CONSTRAINT ledger_history_pkey PRIMARY KEY (epoch);
-
-ALTER TABLE ONLY ledger_reserve
-    ADD CONSTRAINT ledger_reserve_pkey PRIMARY KEY (one);
+ALTER TABLE ONLY letter
+    ADD CONSTRAINT letter_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY model_hour
     ADD CONSTRAINT model_hour_pkey PRIMARY KEY (model, hour);
@@ -1474,24 +1103,6 @@ ALTER TABLE ONLY node_presence
 
 ALTER TABLE ONLY node_quarantine
     ADD CONSTRAINT node_quarantine_pkey PRIMARY KEY (id);
-
-ALTER TABLE ONLY node_record
-    ADD CONSTRAINT node_record_pkey PRIMARY KEY (node_id, hour);
-
-ALTER TABLE ONLY notification
-    ADD CONSTRAINT notification_account_id_kind_about_key UNIQUE (account_id, kind, about);
-
-ALTER TABLE ONLY notification_delivery
-    ADD CONSTRAINT notification_delivery_pkey PRIMARY KEY (id);
-
-ALTER TABLE ONLY notification
-    ADD CONSTRAINT notification_pkey PRIMARY KEY (id);
-
-ALTER TABLE ONLY notification_read
-    ADD CONSTRAINT notification_read_pkey PRIMARY KEY (notification_id, identity_id);
-
-ALTER TABLE ONLY notification_settings
-    ADD CONSTRAINT notification_settings_pkey PRIMARY KEY (account_id);
 
 ALTER TABLE ONLY operator_action
     ADD CONSTRAINT operator_action_pkey PRIMARY KEY (id);
@@ -1538,9 +1149,6 @@ ALTER TABLE ONLY payout
 ALTER TABLE ONLY payout_batch
     ADD CONSTRAINT payout_batch_pkey PRIMARY KEY (id);
 
-ALTER TABLE ONLY payout_method
-    ADD CONSTRAINT payout_method_pkey PRIMARY KEY (account_id);
-
 ALTER TABLE ONLY payout
     ADD CONSTRAINT payout_pkey PRIMARY KEY (id);
 
@@ -1571,12 +1179,6 @@ ALTER TABLE ONLY refusal_batch
 ALTER TABLE ONLY refusal_summary
     ADD CONSTRAINT refusal_summary_pkey PRIMARY KEY (account_id, hour, key_id, endpoint, model, outcome);
 
-ALTER TABLE ONLY refused_hour
-    ADD CONSTRAINT refused_hour_pkey PRIMARY KEY (account_id, hour, key_id, code);
-
-ALTER TABLE ONLY refused_last
-    ADD CONSTRAINT refused_last_pkey PRIMARY KEY (account_id, code);
-
 ALTER TABLE ONLY request
     ADD CONSTRAINT request_pkey PRIMARY KEY (id);
 
@@ -1586,41 +1188,11 @@ ALTER TABLE ONLY request_other
 ALTER TABLE ONLY rollup_turn
     ADD CONSTRAINT rollup_turn_pkey PRIMARY KEY (one);
 
-ALTER TABLE ONLY script_login
-    ADD CONSTRAINT script_login_code_key UNIQUE (code);
-
-ALTER TABLE ONLY script_login
-    ADD CONSTRAINT script_login_pkey PRIMARY KEY (token_hash);
-
-ALTER TABLE ONLY shared_setting
-    ADD CONSTRAINT shared_setting_pkey PRIMARY KEY (name);
-
 ALTER TABLE request
     ADD CONSTRAINT sound CHECK (((host_pico >= 0) AND (host_pico <= charge_pico) AND (charge_pico <= hold_pico))) NOT VALID;
 
-ALTER TABLE ONLY spot_check_due
-    ADD CONSTRAINT spot_check_due_pkey PRIMARY KEY (host_id);
-
-ALTER TABLE ONLY spot_check
-    ADD CONSTRAINT spot_check_pkey PRIMARY KEY (id);
-
-ALTER TABLE ONLY spot_check_test
-    ADD CONSTRAINT spot_check_test_pkey PRIMARY KEY (node_id, model);
-
-ALTER TABLE ONLY status_incident
-    ADD CONSTRAINT status_incident_pkey PRIMARY KEY (id);
-
-ALTER TABLE ONLY status_turn
-    ADD CONSTRAINT status_turn_pkey PRIMARY KEY (one);
-
-ALTER TABLE ONLY status_update
-    ADD CONSTRAINT status_update_pkey PRIMARY KEY (id);
-
-ALTER TABLE ONLY status_view
-    ADD CONSTRAINT status_view_pkey PRIMARY KEY (gateway);
-
 ALTER TABLE transfer
-    ADD CONSTRAINT transfer_kind_check CHECK ((kind = ANY (ARRAY['grant'::text, 'purchase'::text, 'refund'::text, 'dispute'::text, 'payout'::text, 'setoff'::text, 'withhold'::text, 'release'::text, 'verification'::text]))) NOT VALID;
+    ADD CONSTRAINT transfer_kind_check CHECK ((kind = ANY (ARRAY['grant'::text, 'purchase'::text, 'refund'::text, 'dispute'::text, 'payout'::text, 'setoff'::text]))) NOT VALID;
 
 ALTER TABLE ONLY transfer
     ADD CONSTRAINT transfer_pkey PRIMARY KEY (id);
@@ -1640,12 +1212,6 @@ ALTER TABLE ONLY usage_hour_all
 ALTER TABLE ONLY usage_hour
     ADD CONSTRAINT usage_hour_pkey PRIMARY KEY (account_id, hour, key_id, model, outcome);
 
-ALTER TABLE ONLY withheld_share
-    ADD CONSTRAINT withheld_share_pkey PRIMARY KEY (request_id);
-
-ALTER TABLE ONLY withheld_share
-    ADD CONSTRAINT withheld_share_release_id_key UNIQUE (release_id);
-
 CREATE INDEX account_event_account ON account_event USING btree (account_id, id);
 
 CREATE INDEX account_invitation_account ON account_invitation USING btree (account_id);
@@ -1656,11 +1222,7 @@ CREATE INDEX account_member_identity ON account_member USING btree (identity_id)
 
 CREATE INDEX account_owner_account ON account_owner USING btree (account_id);
 
-CREATE INDEX account_to_forget ON account USING btree (deleted_at) WHERE ((deleted_at IS NOT NULL) AND (forgotten_at IS NULL));
-
 CREATE INDEX api_key_account ON api_key USING btree (account_id, id);
-
-CREATE INDEX api_key_ends ON api_key USING btree (expires_at) WHERE ((expires_at IS NOT NULL) AND (revoked_at IS NULL) AND (session_id IS NULL));
 
 CREATE INDEX api_key_open ON api_key USING btree (account_id) WHERE (revoked_at IS NULL);
 
@@ -1673,10 +1235,6 @@ CREATE INDEX books_verdict_at ON books_verdict USING btree (at);
 CREATE INDEX credit_alert_armed ON credit_alert USING btree (account_id) WHERE (NOT fallen);
 
 CREATE INDEX earning_hour_own ON earning_hour USING btree (host_account_id) INCLUDE (own_pico) WHERE (own_pico > (0)::numeric);
-
-CREATE INDEX history_change_at ON history_change USING btree (at);
-
-CREATE INDEX history_change_lost ON history_change USING btree (at) WHERE (lines IS NOT NULL);
 
 CREATE INDEX hold_expiry ON hold USING btree (expires_at);
 
@@ -1700,7 +1258,9 @@ CREATE INDEX incident_by_age ON incident USING btree (began_at);
 
 CREATE UNIQUE INDEX incident_open ON incident USING btree (model, kind) WHERE (ended_at IS NULL);
 
-CREATE UNIQUE INDEX ledger_history_once ON ledger_history USING btree (system, timeline) WHERE (reason <> 'accepted'::text);
+CREATE INDEX letter_identity ON letter USING btree (identity_id);
+
+CREATE INDEX letter_next ON letter USING btree (next_at);
 
 CREATE INDEX model_hour_age ON model_hour USING btree (hour);
 
@@ -1711,20 +1271,6 @@ CREATE INDEX node_presence_age ON node_presence USING btree (grain, slot);
 CREATE INDEX node_quarantine_node ON node_quarantine USING btree (node_id, id);
 
 CREATE UNIQUE INDEX node_quarantine_open ON node_quarantine USING btree (node_id) WHERE (released_at IS NULL);
-
-CREATE INDEX notification_created ON notification USING btree (created_at);
-
-CREATE INDEX notification_delivery_account ON notification_delivery USING btree (account_id, created_at);
-
-CREATE INDEX notification_delivery_identity ON notification_delivery USING btree (identity_id);
-
-CREATE INDEX notification_delivery_next ON notification_delivery USING btree (account_id, next_at) WHERE (state = 'pending'::text);
-
-CREATE INDEX notification_delivery_notification ON notification_delivery USING btree (notification_id);
-
-CREATE INDEX notification_listed ON notification USING btree (account_id, id) WHERE listed;
-
-CREATE INDEX notification_read_identity ON notification_read USING btree (identity_id);
 
 CREATE INDEX payment_automatic_next ON payment_automatic USING btree (next_at) WHERE (next_at IS NOT NULL);
 
@@ -1750,17 +1296,11 @@ CREATE INDEX performance_all_age ON performance_all USING btree (grain, slot);
 
 CREATE INDEX performance_day_slot ON performance_day USING btree (slot);
 
-CREATE INDEX performance_part_series ON performance_part USING btree (scope, subject, key_id, model, slot);
-
 CREATE INDEX refusal_batch_made_at ON refusal_batch USING btree (made_at);
-
-CREATE INDEX refused_hour_by_hour ON refused_hour USING btree (hour);
 
 CREATE INDEX request_account ON ONLY request USING btree (account_id, id);
 
 CREATE INDEX request_host ON ONLY request USING btree (host_account_id, id) WHERE (host_account_id IS NOT NULL);
-
-CREATE INDEX request_by_cost ON ONLY request USING btree (account_id, charge_pico DESC, id DESC) INCLUDE (model, key_id, outcome);
 
 CREATE INDEX request_by_label ON ONLY request USING btree (account_id, label, id) INCLUDE (model, key_id, outcome, requests, prompt_tokens, completion_tokens, charge_pico, duration_ms) WHERE (label IS NOT NULL);
 
@@ -1770,23 +1310,9 @@ CREATE INDEX request_other_account_id_id_idx ON request_other USING btree (accou
 
 CREATE INDEX request_other_host_account_id_id_idx ON request_other USING btree (host_account_id, id) WHERE (host_account_id IS NOT NULL);
 
-CREATE INDEX request_other_request_by_cost ON request_other USING btree (account_id, charge_pico DESC, id DESC) INCLUDE (model, key_id, outcome);
-
 CREATE INDEX request_other_request_by_label ON request_other USING btree (account_id, label, id) INCLUDE (model, key_id, outcome, requests, prompt_tokens, completion_tokens, charge_pico, duration_ms) WHERE (label IS NOT NULL);
 
 CREATE INDEX request_other_request_by_node ON request_other USING btree (node_id, id) INCLUDE (model, outcome) WHERE (node_id IS NOT NULL);
-
-CREATE INDEX script_login_expiry ON script_login USING btree (expires_at);
-
-CREATE INDEX spot_check_by_node ON spot_check USING btree (node_id, at);
-
-CREATE INDEX spot_check_by_time ON spot_check USING btree (at);
-
-CREATE INDEX status_incident_by_age ON status_incident USING btree (began_at);
-
-CREATE UNIQUE INDEX status_incident_open ON status_incident USING btree (COALESCE(model, ''::text)) WHERE (ended_at IS NULL);
-
-CREATE INDEX status_update_of_incident ON status_update USING btree (incident_id, id);
 
 CREATE INDEX transfer_account ON transfer USING btree (account_id, id);
 
@@ -1794,25 +1320,13 @@ CREATE INDEX transfer_line ON transfer USING btree (account_id, "position");
 
 CREATE INDEX transfer_other_line ON transfer USING btree (other_account_id, "position") WHERE (other_account_id IS NOT NULL);
 
-CREATE INDEX unfunded_hour_budget ON unfunded_hour USING btree (hour) WHERE (reason = ANY (ARRAY['budget_day'::text, 'budget_month'::text]));
-
 CREATE INDEX usage_hour_time ON usage_hour USING btree (hour);
-
-CREATE INDEX withheld_share_host ON withheld_share USING btree (host_account_id, request_id);
-
-CREATE INDEX withheld_share_node ON withheld_share USING btree (node_id, request_id);
-
-CREATE INDEX withheld_share_open ON withheld_share USING btree (request_id) WHERE (released_at IS NULL);
-
-CREATE INDEX withheld_share_uncounted ON withheld_share USING btree (request_id) WHERE (NOT is_counted);
 
 ALTER INDEX request_account ATTACH PARTITION request_other_account_id_id_idx;
 
 ALTER INDEX request_host ATTACH PARTITION request_other_host_account_id_id_idx;
 
 ALTER INDEX request_pkey ATTACH PARTITION request_other_pkey;
-
-ALTER INDEX request_by_cost ATTACH PARTITION request_other_request_by_cost;
 
 ALTER INDEX request_by_label ATTACH PARTITION request_other_request_by_label;
 
@@ -1857,9 +1371,6 @@ ALTER TABLE ONLY auto_topup
 ALTER TABLE ONLY credit_alert
     ADD CONSTRAINT credit_alert_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id);
 
-ALTER TABLE ONLY history_loss
-    ADD CONSTRAINT history_loss_epoch_fkey FOREIGN KEY (epoch) REFERENCES ledger_history(epoch);
-
 ALTER TABLE ONLY host_token
     ADD CONSTRAINT host_token_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id);
 
@@ -1875,6 +1386,9 @@ ALTER TABLE ONLY identity_two_factor
 ALTER TABLE ONLY key_budget
     ADD CONSTRAINT key_budget_key_id_fkey FOREIGN KEY (key_id) REFERENCES api_key(id);
 
+ALTER TABLE ONLY letter
+    ADD CONSTRAINT letter_identity_id_fkey FOREIGN KEY (identity_id) REFERENCES identity(id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY node
     ADD CONSTRAINT node_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id);
 
@@ -1883,27 +1397,6 @@ ALTER TABLE ONLY node_election
 
 ALTER TABLE ONLY node_quarantine
     ADD CONSTRAINT node_quarantine_node_id_fkey FOREIGN KEY (node_id) REFERENCES node(id);
-
-ALTER TABLE ONLY node_record
-    ADD CONSTRAINT node_record_node_id_fkey FOREIGN KEY (node_id) REFERENCES node(id);
-
-ALTER TABLE ONLY notification
-    ADD CONSTRAINT notification_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id);
-
-ALTER TABLE ONLY notification_delivery
-    ADD CONSTRAINT notification_delivery_identity_id_fkey FOREIGN KEY (identity_id) REFERENCES identity(id) ON DELETE CASCADE;
-
-ALTER TABLE ONLY notification_delivery
-    ADD CONSTRAINT notification_delivery_notification_id_fkey FOREIGN KEY (notification_id) REFERENCES notification(id) ON DELETE CASCADE;
-
-ALTER TABLE ONLY notification_read
-    ADD CONSTRAINT notification_read_identity_id_fkey FOREIGN KEY (identity_id) REFERENCES identity(id) ON DELETE CASCADE;
-
-ALTER TABLE ONLY notification_read
-    ADD CONSTRAINT notification_read_notification_id_fkey FOREIGN KEY (notification_id) REFERENCES notification(id) ON DELETE CASCADE;
-
-ALTER TABLE ONLY notification_settings
-    ADD CONSTRAINT notification_settings_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id);
 
 ALTER TABLE ONLY payment_automatic
     ADD CONSTRAINT payment_automatic_checkout_id_fkey FOREIGN KEY (checkout_id) REFERENCES payment_checkout(id);
@@ -1932,12 +1425,6 @@ ALTER TABLE ONLY payout
 ALTER TABLE ONLY payout
     ADD CONSTRAINT payout_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES payout_batch(id);
 
-ALTER TABLE ONLY payout_method
-    ADD CONSTRAINT payout_method_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id);
-
-ALTER TABLE ONLY payout_method
-    ADD CONSTRAINT payout_method_changed_by_fkey FOREIGN KEY (changed_by) REFERENCES identity(id) ON DELETE SET NULL;
-
 ALTER TABLE ONLY payout_setoff
     ADD CONSTRAINT payout_setoff_batch_id_fkey FOREIGN KEY (batch_id) REFERENCES payout_batch(id);
 
@@ -1950,35 +1437,11 @@ ALTER TABLE ONLY payout_setoff
 ALTER TABLE ONLY payout_setoff
     ADD CONSTRAINT payout_setoff_id_fkey FOREIGN KEY (id) REFERENCES transfer(id);
 
-ALTER TABLE ONLY spot_check_due
-    ADD CONSTRAINT spot_check_due_host_id_fkey FOREIGN KEY (host_id) REFERENCES account(id);
-
-ALTER TABLE ONLY spot_check
-    ADD CONSTRAINT spot_check_node_id_fkey FOREIGN KEY (node_id) REFERENCES node(id);
-
-ALTER TABLE ONLY spot_check_test
-    ADD CONSTRAINT spot_check_test_node_id_fkey FOREIGN KEY (node_id) REFERENCES node(id);
-
-ALTER TABLE ONLY spot_check
-    ADD CONSTRAINT spot_check_verifier_id_fkey FOREIGN KEY (verifier_id) REFERENCES node(id);
-
-ALTER TABLE ONLY status_update
-    ADD CONSTRAINT status_update_incident_id_fkey FOREIGN KEY (incident_id) REFERENCES status_incident(id) ON DELETE CASCADE;
-
 ALTER TABLE ONLY transfer
     ADD CONSTRAINT transfer_account_id_fkey FOREIGN KEY (account_id) REFERENCES ledger_account(id);
 
 ALTER TABLE ONLY transfer
     ADD CONSTRAINT transfer_other_account_id_fkey FOREIGN KEY (other_account_id) REFERENCES ledger_account(id);
-
-ALTER TABLE ONLY withheld_share
-    ADD CONSTRAINT withheld_share_host_account_id_fkey FOREIGN KEY (host_account_id) REFERENCES ledger_account(id);
-
-ALTER TABLE ONLY withheld_share
-    ADD CONSTRAINT withheld_share_release_id_fkey FOREIGN KEY (release_id) REFERENCES transfer(id);
-
-ALTER TABLE ONLY withheld_share
-    ADD CONSTRAINT withheld_share_taken_by_fkey FOREIGN KEY (taken_by) REFERENCES transfer(id);
 
 insert into hold_sweep (at) values (now());
 insert into deployment default values;
