@@ -59,6 +59,6 @@ function startWorker(data: ReadingWorkerData): Worker {
   // Drops the process's own Node.js flags, such as `--input-type`, which would break the worker's script.
   const options = { workerData: data, name: "reading", execArgv: [] };
   // In the npm package both files are JavaScript.
-  const file = `./worker${extname(import.meta.filename)}`;
+  const file = `./reading-worker${extname(import.meta.filename)}`;
   return new Worker(new URL(file, import.meta.url), options);
 }
