@@ -9,14 +9,14 @@ const COUNT = 20;
 const SAME = 7_000;
 /** A program that prints its reserved ports, and exits when its standard input ends. */
 const ASKER = `
-  import { freePort } from ${JSON.stringify(fileURLToPath(new URL("process.ts", import.meta.url)))};
+  import { findFreePort } from ${JSON.stringify(fileURLToPath(new URL("process.ts", import.meta.url)))};
   const ports = [];
-  for (let i = 0; i < ${COUNT}; i++) ports.push(await freePort(${SAME}));
+  for (let i = 0; i < ${COUNT}; i++) ports.push(await findFreePort(${SAME}));
   console.log(JSON.stringify(ports));
   process.stdin.resume();
 `;
 
-test("freePort() returns ports outside the range that the system assigns, and different ones in each process", async (t) => {
+test("findFreePort() returns ports outside the range that the system assigns, and different ones in each process", async (t) => {
   const others = [1, 2].map(() => {
     const child = spawn(process.execPath, ["--input-type=module", "-e", ASKER], { stdio: ["pipe", "pipe", "inherit"] });
     t.after(() => child.kill());
