@@ -20,7 +20,11 @@ test("findFreePort() returns ports outside the range that the system assigns, an
   const others = [1, 2].map(() => {
     const child = spawn(process.execPath, ["--input-type=module", "-e", ASKER], { stdio: ["pipe", "pipe", "inherit"] });
     t.after(() => child.kill());
-    return once(child.stdout, "data").then(([line]) => JSON.parse(String(line)) as number[]);
+    const ended = once(child, "exit").then(([code]): never => {
+      throw new Error(`the program ended with ${code} before it printed its ports`);
+    });
+    const printed = once(child.stdout, "data").then(([line]) => JSON.parse(String(line)) as number[]);
+    return Promise.race([printed, ended]);
   });
   const mine = Array.from({ length: COUNT }, () => findFreePort(SAME));
   const all = [...(await Promise.all(mine)), ...(await Promise.all(others)).flat()];

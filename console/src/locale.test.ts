@@ -136,7 +136,7 @@ test("shows percentages in a column with two decimals, so that their decimal poi
     [alignedShareText(0.05), alignedShareText(0.0403), alignedShareText(0)],
     ["5.00 %", "4.03 %", "0 %"],
   );
-  assert.equal(alignedShareText(0.00001), "0.00 %", "a little is told apart from nothing");
+  assert.equal(alignedShareText(0.00001), "0.00 %", "a small share is shown differently from zero");
 });
 
 test("labels each locale with a formatted example, and lists time zones by name", () => {
