@@ -53,7 +53,7 @@ describe("the settings page", NEEDS_CHROMIUM, () => {
       .filter({ has: page.getByLabel("Time zone") })
       .getByRole("button", { name: "Save" })
       .click();
-    await page.getByText(/Now: \$1\.234,50 · .* · Asia\/Tokyo \(UTC\+09:00\)/).waitFor();
+    await page.getByText(/Example: \$1\.234,50 · .* · Asia\/Tokyo \(UTC\+09:00\)/).waitFor();
 
     for (const reload of [false, true]) {
       if (reload) await page.reload();

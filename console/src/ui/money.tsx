@@ -42,14 +42,13 @@ function Balance({ pico }: { pico: bigint }) {
   const text = columnDollars(pico, places);
   const [, cents, finer] = BELOW_CENT.exec(text) ?? [];
   return (
-    <data value={whole} title={whole} data-figure="">
+    <data value={whole} title={whole} data-figure="" className="whitespace-nowrap">
       {cents === undefined ? (
         text
       ) : (
         <>
-          <span className="whitespace-nowrap">{cents}</span>
-          <wbr />
-          <span className="text-[0.72em] font-medium whitespace-nowrap text-ink-soft">{finer}</span>
+          {cents}
+          <span className="text-[0.72em] font-medium text-ink-soft">{finer}</span>
         </>
       )}
     </data>
