@@ -13,6 +13,7 @@ export const STUB_NODE = {
   name: "box",
   state: "ready",
   models: ["tiny-3b"],
+  agent: "tollgate-host/0.0.0",
   quarantine: null,
 };
 

@@ -4,7 +4,7 @@ import { MemoryPlane } from "../../testing/memory-plane.ts";
 import type { Login } from "../login-file.ts";
 import type { Supervisor, SupervisorReport } from "../supervisor.ts";
 import { type HarnessOptions, makeLoggedInHarness } from "../testing/command-harness.ts";
-import { answerWithRefusal, STUB_HOST_TOKEN, STUB_NODE_ID } from "../testing/stub-gateway.ts";
+import { answerWithRefusal, STUB_HOST_TOKEN, STUB_NODE, STUB_NODE_ID } from "../testing/stub-gateway.ts";
 import { up } from "./up.ts";
 
 const serving: NonNullable<Login["serving"]> = { engine: "scripted", models: ["tiny-3b"], slots: 3 };
@@ -66,6 +66,22 @@ test("tollgate-host up serves the registered node's elected models until it is s
     "stopping waiting for requests in flight; Ctrl-C again stops at once",
     "stopped",
   ]);
+});
+
+test("tollgate-host up tells the gateway the agent's version if the node was registered by another version", async (t) => {
+  const { run, supervisor, gateway } = await upHarness(t);
+  const hardware = { os: "linux", cores: 8, engines: ["ollama"] };
+  const older = { ...STUB_NODE, hardware, agent: "tollgate-host/0.0.0-older" };
+  gateway.answers[`PUT /nodes/${STUB_NODE_ID}/elections`] = older;
+  const ended = run(up);
+  await supervisor.online;
+  supervisor.stop();
+  assert.equal(await ended, 0);
+  assert.ok(gateway.calls.includes("POST /nodes"), gateway.calls.join(", "));
+  assert.deepEqual(
+    gateway.bodies.filter((body) => (body as { agent?: string }).agent !== undefined),
+    [{ name: "box", hardware, agent: "tollgate-host/0.0.0" }],
+  );
 });
 
 test("tollgate-host up on a terminal shows a live screen with the gateway's statistics", async (t) => {

@@ -108,7 +108,9 @@ async function joinPlatform(
 ): Promise<ServingNode> {
   const gateway = gatewayClient(flags);
   const node = await identify(gateway, flags, context);
-  await gateway.elect(node, models);
+  const { name, agent, hardware } = await gateway.elect(node, models);
+  // A new version of the agent registers the node again, so that the gateway lists the version that runs.
+  if (agent !== context.version) await gateway.register({ name, hardware: hardware ?? {}, agent: context.version });
   // The first credentials are fetched here, so that a refusal ends the command. Later failures are retried.
   let first: PlaneCredentials | undefined = await gateway.credentials(node);
   reporter.node({ node, gateway: gateway.address, models });
