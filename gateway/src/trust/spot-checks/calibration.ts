@@ -145,13 +145,20 @@ export class Calibration {
   #ofOwnLength(bench: ScoreGroup, identity: string): IdentityScore[] | undefined {
     const lengths = scoreClassesByLength(bench.class);
     if (lengths === undefined) return undefined;
-    const identities = new Set(
-      this.#others({ ...bench, class: lengths.any }, identity).map((reading) => reading.identity),
-    );
-    const parts = lengths.parts.map((part) => usual(this.#others({ ...bench, class: part }, identity), identities));
-    return parts.every(({ length }) => length >= CALIBRATION_SCORES_MIN)
-      ? parts[lengths.parts.indexOf(bench.class)]
-      : undefined;
+    const any = this.#samples.get(keyOf({ ...bench, class: lengths.any }));
+    let own: IdentityScore[] | undefined;
+    for (const part of lengths.parts) {
+      const sample = this.#samples.get(keyOf({ ...bench, class: part }));
+      if (sample === undefined) return undefined;
+      const identities = new Set([...(any?.counts.keys() ?? []), ...sample.counts.keys()]);
+      identities.delete(identity);
+      const counts = [...identities].map((other) => sample.counts.get(other) ?? 0).sort((a, b) => a - b);
+      const most = MEDIANS_MAX * (counts[(counts.length - 1) >> 1] ?? 0);
+      const kept = counts.reduce((sum, count) => sum + Math.min(most, count), 0);
+      if (kept < CALIBRATION_SCORES_MIN) return undefined;
+      if (part === bench.class) own = latestOf(sample, { identity, most });
+    }
+    return own;
   }
 }
 
@@ -160,16 +167,17 @@ const ofAnyLength = (bench: ScoreGroup): ScoreGroup => {
   return any === undefined ? bench : { ...bench, class: any };
 };
 
-/** The latest scores of each identity, at most twice as many as the median identity has. */
-function usual(readings: readonly IdentityScore[], identities: ReadonlySet<string>): IdentityScore[] {
-  const counts = new Map([...identities].map((identity) => [identity, 0]));
-  for (const { identity } of readings) counts.set(identity, (counts.get(identity) ?? 0) + 1);
-  const sorted = [...counts.values()].sort((a, b) => a - b);
-  const most = MEDIANS_MAX * (sorted[(sorted.length - 1) >> 1] ?? 0);
+/** The latest scores of each identity but one, at most `most` of each. */
+function latestOf(
+  { readings, counts }: Sample,
+  { identity: excluded, most }: { identity: string; most: number },
+): IdentityScore[] {
+  const left = new Map(counts);
   return readings.filter(({ identity }) => {
-    const left = counts.get(identity) ?? 0;
-    counts.set(identity, left - 1);
-    return left <= most;
+    if (identity === excluded) return false;
+    const count = left.get(identity) as number;
+    left.set(identity, count - 1);
+    return count <= most;
   });
 }
 
