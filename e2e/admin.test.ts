@@ -96,7 +96,7 @@ let months = 0;
 
 /** Defines a test for every command, as text and as JSON. Each test leaves the state that the next one needs. */
 function everyCommand(where: string): void {
-  test(`${where} platform: admin account lists, opens, suspends and restores accounts; admin grant adds credit`, async () => {
+  test(`${where} platform: tollgate admin account lists, opens, suspends and restores accounts; admin grant adds credit`, async () => {
     assert.match(await good("account", "list"), /^ACCOUNT +KIND +BALANCE +HELD +STATE +NAME +OWNERS$/m);
     assert.match(
       await good("account", "list"),
@@ -133,7 +133,7 @@ function everyCommand(where: string): void {
     assert.doesNotMatch(await good("account", "restore", opened.id, "--reason", "paid"), /SUSPENDED/);
   });
 
-  test(`${where} platform: admin account sets a builder's low-credit alert and turns off its automatic top-up`, async () => {
+  test(`${where} platform: tollgate admin account sets a builder's low-credit alert and turns off its automatic top-up`, async () => {
     type Entry = { id: string; alert_mark_micro: string | null; top_up: Record<string, unknown> | null };
     const { id, ...before } = await said<Entry>("account", "open", "builder", "Careful");
     assert.deepEqual([before.alert_mark_micro, before.top_up], [null, null]);
@@ -180,7 +180,7 @@ function everyCommand(where: string): void {
     assert.equal(await good("audit", "list", "--action", "moon.paint"), "No action matches.");
   });
 
-  test(`${where} platform: admin commands create, list, limit and revoke keys and host tokens`, async () => {
+  test(`${where} platform: tollgate admin commands create, list, limit and revoke keys and host tokens`, async () => {
     type Made = { id: string; name: string; secret: string };
     const made = await said<Made>("key", "create", builder, "from the shell");
     assert.match(made.secret, /^tsk_live_\w{12}_\w{43}$/);
@@ -227,7 +227,7 @@ function everyCommand(where: string): void {
     assert.match((await run("key", "revoke", made.id)).out, /or it is revoked/);
   });
 
-  test(`${where} platform: admin key sets a key's budgets, expiry, models and limits, and rotates its secret`, async () => {
+  test(`${where} platform: tollgate admin key sets a key's budgets, expiry, models and limits, and rotates its secret`, async () => {
     type Key = Record<string, unknown> & { id: string; secret: string };
     const settings = ["--budget-day", "2.50", "--expires", "2999-01-31", "--models", "tiny-3b", "--in-flight", "4"];
     const { id, secret } = await said<Key>("key", "create", builder, "for the intern", ...settings);
@@ -259,7 +259,7 @@ function everyCommand(where: string): void {
     assert.match((await run("key", "rotate", id)).out, /^there is no such key, or it is revoked/);
   });
 
-  test(`${where} platform: admin overview shows money, accounts, nodes and traffic`, async () => {
+  test(`${where} platform: tollgate admin overview shows money, accounts, nodes and traffic`, async () => {
     type Numbers = {
       money: Record<string, string>;
       accounts: { builders: number; hosts: number };
@@ -284,7 +284,7 @@ function everyCommand(where: string): void {
     );
   });
 
-  test(`${where} platform: admin node lists, finds, shows, quarantines and releases nodes`, async () => {
+  test(`${where} platform: tollgate admin node lists, finds, shows, quarantines and releases nodes`, async () => {
     assert.match(
       await good("node", "list"),
       new RegExp(`^NODE +STATE +NAME +HOST +MODELS +NOTE\n${node}  \\w+ +local-1  Local host  tiny-3b$`),
@@ -316,7 +316,7 @@ function everyCommand(where: string): void {
     assert.equal((await said<Shown>("node", "release", node)).standing, "paused");
   });
 
-  test(`${where} platform: admin payout creates, shows and marks payouts as paid; the ledger check passes`, async () => {
+  test(`${where} platform: tollgate admin payout creates, shows and marks payouts as paid; the ledger check passes`, async () => {
     const earned = `${100 + people}`;
     // Gives the host a balance to pay out: a grant is simpler than serving requests.
     await query(
@@ -362,7 +362,7 @@ function everyCommand(where: string): void {
     assert.equal((await said<{ balanced: boolean }>("ledger", "check")).balanced, true);
   });
 
-  test(`${where} platform: admin withheld lists hosts' withheld shares, and releases them with a note`, async () => {
+  test(`${where} platform: tollgate admin withheld lists hosts' withheld shares, and releases them with a note`, async () => {
     type Share = { request_id: string; account: string; node: string; reason: string; note: string | null };
     const list = (...flags: string[]) => said<Share[]>("withheld", "list", ...flags);
     const open = await list("--node", node);
@@ -388,7 +388,7 @@ function everyCommand(where: string): void {
     assert.equal(await good("withheld", "list"), "No shares are withheld.");
   });
 
-  test(`${where} platform: admin checks sums spot checks by node and model`, async () => {
+  test(`${where} platform: tollgate admin checks sums spot checks by node and model`, async () => {
     await query("delete from spot_check");
     assert.equal(await good("checks", "list"), "No answers have been checked.");
     await query(
@@ -407,7 +407,7 @@ function everyCommand(where: string): void {
     assert.partialDeepStrictEqual(sums, { node, account: host, checks: 2, bad: 1, cost_micro: "4.000000" });
   });
 
-  test(`${where} platform: admin history lists months of request records, and deletes those past the retention time`, async () => {
+  test(`${where} platform: tollgate admin history lists months of request records, and deletes those past the retention time`, async () => {
     type Month = { month: string; state: string; records: number; note: string };
     const name = `request_19${70 + months++}_01`;
     const [year] = name.match(/\d{4}/) ?? [];
@@ -450,7 +450,7 @@ function everyCommand(where: string): void {
     assert.equal((await said<{ balanced: boolean }>("ledger", "check")).balanced, true);
   });
 
-  test(`${where} platform: admin operator creates an operator with a password from standard input, lists and removes it`, async () => {
+  test(`${where} platform: tollgate admin operator creates (with a password from standard input), lists and removes an operator`, async () => {
     const listed = async () => (await said<{ email: string }[]>("operator", "list")).map((each) => each.email);
     const email = `shell-${people++}@example.test`;
     const flags = ["operator", "create", "--email", email.toUpperCase(), "--name", "From the shell", "--password", "-"];
@@ -473,7 +473,7 @@ function everyCommand(where: string): void {
     assert.deepEqual([noFactor.code, /is not an operator/.test(noFactor.out)], [1, true]);
   });
 
-  test(`${where} platform: admin catalogue reloads the catalogue, and the audit log has every command`, async () => {
+  test(`${where} platform: tollgate admin catalogue reloads the catalogue, and the audit log has every command`, async () => {
     assert.match(await good("catalogue", "reload"), /^Every gateway reloads/);
     assert.deepEqual(await said("catalogue", "reload"), { announced: true });
     type Act = { operator: string; action: string; outcome: string; details: object };

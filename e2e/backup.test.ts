@@ -181,7 +181,7 @@ describe("backup and restore", { skip }, () => {
       DATABASE_URL: urlOf("live"),
       KEY_PEPPER: TEST_KEY_PEPPER,
     });
-    assert.deepEqual([same.code, /is the live database \(DATABASE_URL\)/.test(same.out)], [1, true], same.out);
+    assert.deepEqual([same.code, /must not be the live database \(DATABASE_URL\)/.test(same.out)], [1, true], same.out);
 
     await rm(dataDir, { recursive: true });
     await live.end();

@@ -180,7 +180,7 @@ describe("the commands of tollgate-host", () => {
     const text = await rest();
     assert.ok(text.trimEnd().endsWith("data: [DONE]"), `the stream came to its own end: ${text.slice(-600)}`);
     assert.equal(await serving, 0);
-    assert.match(served(), /stopping waiting for requests in flight.*\nstopped\n$/);
+    assert.match(served(), /stopping when the requests in flight have ended.*\nstopped\n$/);
     assert.equal((await json("status")).connected, false);
     await stage.noHolds();
     await assertBalanced(stage);

@@ -42,7 +42,7 @@ describe("gateways that are killed during requests", () => {
     return started;
   };
 
-  test("ten gateways that are killed during 100 streams leave no hold after the lease, and charge nothing twice", async () => {
+  test("ten gateways killed during 100 streams each leave no hold once the holds' leases end, and charge nothing twice", async () => {
     const streams = 100;
     for (let round = 1; round <= 10; round++) {
       const platform = await start();

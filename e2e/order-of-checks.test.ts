@@ -291,7 +291,7 @@ describe("the order in which a request is checked", () => {
     );
   });
 
-  test("granted credit can be used a second later", async () => {
+  test("credit that an operator grants can be spent one second later at the latest", async () => {
     const account = await openBuilder(stage.query, 0n);
     const { token } = await makeKey(stage.query, account);
     const body = JSON.stringify({ model: "no-such-model", messages: [{ role: "user", content: "hi" }] });

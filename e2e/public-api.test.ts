@@ -92,7 +92,7 @@ describe("the public API", () => {
     for (const chunk of chunks.slice(0, -1)) assert.equal(chunk.usage, null);
   });
 
-  test("reasoning is in a separate field and counts as output, and the last delta contains all of it", async () => {
+  test("reasoning counts as output and is in a separate field; in a stream, the last delta contains the whole reasoning", async () => {
     const orders = { reasoning: "I think about it.", text: "It is so." };
     const whole = await client.chat.completions.create({ model: "reason-32b", messages: script(orders) });
     const message = whole.choices[0]?.message as unknown as { content: string; vendor_reasoning_content: string };

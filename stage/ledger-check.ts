@@ -102,7 +102,7 @@ export async function assertBalanced(platform: Queryable): Promise<void> {
         and host_pico <> div((charge_pico - granted_pico) * ${HOST_SHARE_PERCENT}::numeric, 100)`,
   );
   await none(
-    "a withheld share is its request's, and was not paid",
+    "a withheld share matches its request's charge, and was either not paid or taken back",
     `select w.request_id from withheld_share w join request r on r.id = w.request_id
       where w.amount_pico <> div((r.charge_pico - r.granted_pico) * ${HOST_SHARE_PERCENT}::numeric, 100)
          or (w.taken_by is null) <> (r.host_pico = 0)`,

@@ -19,7 +19,7 @@ const TESTS = /`[^`|]+\.test\.ts` › [^|<]*/g;
 const wordsIn = (files: string[]): number =>
   files.reduce((sum, file) => sum + (textOf(file).replaceAll(TESTS, "").match(/\S+/g)?.length ?? 0), 0);
 
-test("every code fence of every guide has a known language and attributes, and contains no prompt and no jq", () => {
+test("every code fence of every guide has a known language and attributes, and contains no shell prompt and no jq", () => {
   const mistakes = PAGES.flatMap((file) => readPage(textOf(file)).mistakes.map((mistake) => `${file}, ${mistake}`));
   assert.deepEqual(mistakes, []);
 });

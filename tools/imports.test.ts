@@ -176,7 +176,7 @@ test("no file may import a *.test.ts file", () => {
   }
 });
 
-test("tests, suites and tools import only what their rows of the table allow", () => {
+test("tests, suites and tools import only what the table of allowed imports lists for them", () => {
   const rows: [file: string, allowed: string[], forbidden: string[]][] = [
     ["api/src/a.test.ts", ["./b.ts"], ["@tollgate/stage/wait.ts", "@tollgate/protocol/frames.ts"]],
     ["protocol/src/a.test.ts", ["./b.ts"], ["@tollgate/stage/wait.ts", "@tollgate/api/route.ts"]],

@@ -50,7 +50,7 @@ test("native modules for another processor are not installed", () => {
   assert.deepEqual(needless, [], 'take "x64" out of the "cpu" of these in package-lock.json');
 });
 
-test("packages that only tests and checks need are not installed for a start", () => {
+test("packages that only tests and checks need are development dependencies, which a platform start does not install", () => {
   const tools = ["tsc", "@biomejs/biome", "fast-check", "openai", "playwright-core", "oidc-provider", "axe-core"];
   const needed = tools.filter((name) => packages[`node_modules/${name}`]?.dev !== true);
   assert.deepEqual(needed, []);

@@ -15,7 +15,7 @@ test("no message contains a retired word", () => {
   assert.deepEqual(found, []);
 });
 
-test("every exception to the check is still needed", () => {
+test("every exception to the check for retired words is still needed", () => {
   assert.deepEqual(findNeedlessExceptions(root), []);
 });
 
@@ -29,7 +29,7 @@ test("finds retired words in strings, templates, SQL and YAML, with their line n
   assert.deepEqual(insteadOf('summary: "Requests are under way."', "a.yml"), ["in flight"]);
 });
 
-test("ignores comments, names, queries, and words used in other meanings", () => {
+test("ignores retired words in comments, names and queries, and in phrases where they have another meaning", () => {
   assert.deepEqual(insteadOf("// the books are away\n/* an e-mail */ const letters = open();"), []);
   assert.deepEqual(insteadOf('query("delete from letter where id = $1")'), []);
   assert.deepEqual(insteadOf('"must be lowercase letters"; "is no longer a setting"'), []);

@@ -11,7 +11,7 @@ test("no test depends on the machine's speed or on unseeded random numbers", () 
   assert.deepEqual(found, []);
 });
 
-test("every exception to the rules is still needed", () => {
+test("every exception to the rules on time in tests is still needed", () => {
   assert.deepEqual(findNeedlessExceptions(root), []);
 });
 

@@ -147,7 +147,7 @@ export const faults = {
   limit_reached: {
     status: 409,
     retry: "never",
-    text: "Limit reached: this account has the maximum number of these objects. Remove one first.",
+    text: "Limit reached: there are already as many accounts, members, keys or tokens as allowed. Remove one first.",
   },
   nothing_owed: {
     status: 409,

@@ -62,7 +62,7 @@ function ledger(changes: Partial<FinalLedger> & { balance?: bigint } = {}): Fina
 const found = (calls: History, kept: FinalLedger): ModelRule[] => checkHistory(calls, kept).map(({ rule }) => rule);
 const SECOND = { mark: "second", kind: "grant", account: ACCOUNT, amount: 5n };
 
-test("the model accepts a late settlement that charges only the available credit, even if granted after the response", () => {
+test("the model accepts a late settlement that charges only available credit, even credit granted after the response", () => {
   const calls = history({ credits: [credit({ amount: 100n, calledAt: 500, returnedAt: 510 })] });
   const kept = ledger({
     credits: [{ ...SECOND, mark: "first", amount: 100n }],

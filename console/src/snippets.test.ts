@@ -29,7 +29,7 @@ test("uses Python constants for Python, and unquoted property names for TypeScri
   assert.match(typescript, /for await/);
 });
 
-test("produces the same three snippets for embeddings", () => {
+test("produces snippets for embeddings in curl, Python and TypeScript", () => {
   const asked = { model: "embed-m3", input: ["It's a cat", "a dog"] };
   const made = embeddingSnippetsOf({ baseUrl: "http://gateway/v1", apiKey: "tsk_live_x", body: asked });
   const [line, inPython, inTypescript] = made.map(({ text }) => text) as [string, string, string];

@@ -30,7 +30,7 @@ test("refuses an icon that does not exist or cannot be drawn correctly", () => {
   assert.throws(() => iconShapesOf(collection, "dashed"), /attribute that React names otherwise/);
 });
 
-test("replaces the calls only in icons.tsx", () => {
+test("replaces calls of lucide() with the icons' shapes, only in icons.tsx", () => {
   const { transform } = lucideIcons();
   assert.ok(typeof transform === "function");
   const call = (id: string): unknown => transform.call({} as never, 'icon(lucide("x"))', id);

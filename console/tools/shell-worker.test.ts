@@ -5,7 +5,7 @@ import { buildWorker } from "./shell-worker.ts";
 
 const source = readFileSync(new URL("../shell-worker.js", import.meta.url), "utf8");
 
-test("gives every build a different worker", () => {
+test("every build of the console gets a different service worker", () => {
   const one = buildWorker(source, "assets/index-a.js", ["assets/index-a.js", "assets/page-b.js"]);
   assert.doesNotMatch(one, /__[A-Z]+__/);
   assert.match(one, /"\/console\/assets\/page-b\.js"/);

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { explainMissingTool } from "./build.ts";
 
-test("a client is left out with a reason if its build tool is missing or outdated, or its registry is unreachable", () => {
+test("a client's tests are skipped with a reason if its build tool is missing or outdated, or its registry unreachable", () => {
   const reasons: [string, string, string][] = [
     ["go", "spawn go ENOENT", "go is not installed"],
     ["go", "go: go.mod requires go >= 1.26.0 (running go 1.22.1; GOTOOLCHAIN=local)", "go: requires go >= 1.26.0"],

@@ -75,7 +75,7 @@ describe("tollgate login", NEEDS_CHROMIUM, () => {
     await page.getByLabel("Email").fill(WHO.email);
     await page.getByLabel("Password", { exact: true }).fill(WHO.password);
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
-    await page.getByRole("heading", { name: "Log in a script?" }).waitFor();
+    await page.getByRole("heading", { name: "Give a script access?" }).waitFor();
     await page.getByText(code, { exact: true }).waitFor();
     await page.getByText(/^tollgate on /).waitFor();
     await checkVisuals(browser, "a script's login");

@@ -24,7 +24,7 @@ async function runText(t: TestContext, text: string): Promise<void> {
   await runBlocks(blocksOf(text), place, "page.md");
 }
 
-test("passes a page whose blocks print the output on the page, and gives exported variables to the page's programs", async (t) => {
+test("passes a page whose code blocks print the output that the page shows, and gives exported variables to later blocks", async (t) => {
   await runText(
     t,
     `# A\n\n${fence("sh", "export NAME=fox\necho one; echo two")}${fence("output", "one\n…")}\n${fence(
@@ -40,7 +40,7 @@ test("runs Python blocks in the environment that the page activates", async (t) 
   await runText(t, text);
 });
 
-test("fails a page whose block prints other output, and reports file, line, command and both outputs", async (t) => {
+test("fails a page if a block's output differs from the page, and reports file, line, command and both outputs", async (t) => {
   const text = `# A\n\n${fence("sh", "echo one; echo 2")}${fence("output", "one\ntwo")}`;
   await assert.rejects(runText(t, text), {
     message: `page.md:3: the output is not what the page says (line 6)
@@ -51,7 +51,7 @@ test("fails a page whose block prints other output, and reports file, line, comm
   });
 });
 
-test("fails a page whose command fails, and reports the command's line in the file", async (t) => {
+test("fails a documentation page if a shell command on it fails, and reports the command's line in the file", async (t) => {
   await assert.rejects(runText(t, `# A\n\n${fence("sh", "echo one\ncat nowhere\necho two")}`), {
     message: `page.md:5: the command failed with exit code 1
     cat nowhere
@@ -62,14 +62,14 @@ test("fails a page whose command fails, and reports the command's line in the fi
   });
 });
 
-test("fails a page whose program fails, and reports the program's output", async (t) => {
+test("fails a documentation page if a program on it fails, and reports the program's output", async (t) => {
   await assert.rejects(
     runText(t, fence("ts", 'throw new Error("no luck");')),
     /^Error: page.md:1: the block failed[\s\S]*no luck/,
   );
 });
 
-test("reports where the output of a background block differs", async (t) => {
+test("reports where the output of a program in the background differs from the page", async (t) => {
   const text = `${fence('sh background="ready"', "echo ready; echo more; sleep 1000")}${fence("output", "ready\nmore")}`;
   await assert.rejects(runText(t, text), /≠ more[\s\S]*compared up to the line with "ready"/);
 });

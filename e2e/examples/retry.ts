@@ -55,7 +55,7 @@ export function defineRetryTests(languages: Language[], current: () => Platform)
       ? inPython(language, current(), asked)
       : Promise.all(asked.map((one) => inTypeScript(current(), one)));
 
-  test("the retry sample repeats a no_capacity request until a node connects, and shows only the last attempt's output", async () => {
+  test("the retry sample repeats a request refused with no_capacity until a node connects, and shows only the last attempt's output", async () => {
     const platform = current();
     const ask = { model: LATE, prompt: script({ text: "at last" }), attemptsMax: MANY };
     const asked = Promise.all(here.map((language) => came(language, [ask])));
@@ -72,7 +72,7 @@ export function defineRetryTests(languages: Language[], current: () => Platform)
 
   for (const language of here) {
     describe(language.name, () => {
-      test("the retry sample repeats a rate_limit_streams request after the delay in Retry-After", async () => {
+      test("the retry sample repeats a request refused with rate_limit_streams after the delay in Retry-After", async () => {
         const platform = current();
         const { id } = await readBuilderAccount(platform);
         const { id: keyId, token } = await makeKey(platform.query, id, { inFlight: 1 });
@@ -88,7 +88,7 @@ export function defineRetryTests(languages: Language[], current: () => Platform)
         for (const retry of retries) assert.deepEqual(retry, ["rate_limit_streams", true]);
       });
 
-      test("the retry sample repeats a free stall, but no request that sent a token, was billed or failed permanently", async () => {
+      test("the retry sample retries a request that stalled for free, but none with output, a charge or a final error", async () => {
         const [midway, failed, stalled, thinking, wrongKey, bounded] = await came(language, [
           tiny({ text: "one two three four", fail_after: 3 }),
           tiny({ text: "never", fail_after: 0 }),

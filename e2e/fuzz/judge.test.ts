@@ -33,7 +33,7 @@ const right: [name: string, answer: Answer, expected: ExpectedResponse][] = [
   ["a stream", { status: 200, headers: stream, text: `${events}data: [DONE]\n\n` }, streamed],
 ];
 for (const [name, answer, expected] of right) {
-  test(`the judge accepts ${name} that is correct`, () => assert.deepEqual(findMistakes(answer, [expected]), []));
+  test(`findMistakes() accepts ${name} that is correct`, () => assert.deepEqual(findMistakes(answer, [expected]), []));
 }
 
 const wrong: [name: string, answer: Answer, expected: ExpectedResponse, mistake: RegExp][] = [
@@ -98,10 +98,10 @@ const wrong: [name: string, answer: Answer, expected: ExpectedResponse, mistake:
   ],
 ];
 for (const [name, answer, expected, mistake] of wrong) {
-  test(`the judge reports ${name}`, () => assert.match(findMistakes(answer, [expected]).join("; "), mistake));
+  test(`findMistakes() reports ${name}`, () => assert.match(findMistakes(answer, [expected]).join("; "), mistake));
 }
 
-test("readAnswers() parses responses from bytes, and throws if other bytes are inside a response", () => {
+test("readAnswers() parses a sequence of responses, and throws if one begins before the previous response's body ends", () => {
   const one = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi";
   const two = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n";
   const { answers, rest } = readAnswers(Buffer.from(`${one}${two}HTTP`));

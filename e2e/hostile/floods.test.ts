@@ -98,7 +98,7 @@ describe("floods from nodes and builders", () => {
     ["before", ""],
     ["inside", "<think>well"],
   ] as const) {
-    test(`a node's endless white space ${what} the reasoning ends at the output cap, and other requests are served`, async () => {
+    test(`endless white space from a node, ${what} the reasoning, is cut off at the output cap; other requests are served`, async () => {
       await assertServedDuring(stage, users, sendEndlessWhiteSpace(stage, attacker, opening));
     });
   }

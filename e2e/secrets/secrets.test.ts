@@ -164,7 +164,7 @@ const post = (path: string, body: unknown, headers: Record<string, string> = {})
 const chat = (prompt: string, more: object = {}): Promise<number> =>
   post(CHAT, { model: "tiny-3b", messages: [{ role: "user", content: prompt }], ...more });
 
-describe("a run of every feature leaks no secret and no prompt", () => {
+describe("no secret and no prompt leaks while every feature is used", () => {
   let operator: ConsoleClient;
   let person: ConsoleClient;
   let [key, hostToken, account] = ["", "", ""];
@@ -292,7 +292,7 @@ describe("a run of every feature leaks no secret and no prompt", () => {
     keep("the shell's key", (JSON.parse(shell.output()) as { secret: string }).secret);
   });
 
-  test("a builder's requests succeed, are refused and break off, and a host tries its node", async () => {
+  test("a builder sends requests that succeed, are refused or break off, and a host sends a test request to its node", async () => {
     const chatUrl = CHAT;
     const messages = (content: unknown) => [{ role: "user", content }];
     const said = async (path: string, token: string, body: string | object, isOutput = false): Promise<number> => {
@@ -463,7 +463,7 @@ describe("a run of every feature leaks no secret and no prompt", () => {
     for (const bytes of invalidHttpRequests(word)) await sendRawHttp(stage.baseUrl, bytes);
   });
 
-  test("a node sends marked words in every field of its registration and in every kind of frame", async () => {
+  test("a node sends unique words, which must not leak, in every field of its registration and in every kind of frame", async () => {
     const behaviours = makeNodesThatSendWord(word);
     let next = 0;
     const node = await HandMadeNode.join(stage, host, {
@@ -518,7 +518,7 @@ describe("a run of every feature leaks no secret and no prompt", () => {
     await nodeApi(stage, host.token, "PUT", `/nodes/${node.id}/elections`, { models: [word("an election")] });
   });
 
-  test("a person sends marked words in every field of the console and of webhooks", async () => {
+  test("a person sends unique words, which must not leak, in every field of the console and of webhooks", async () => {
     await forgetAttempts();
     const client = new ConsoleClient(platform);
     const password = word("a password");

@@ -90,7 +90,7 @@ test("the error for a retired setting names its replacement", () => {
   }
 });
 
-test("each variable is declared by one folder", () => {
+test("each environment variable is declared in the settings of only one folder", () => {
   const names = SETTINGS_DOMAINS.flatMap(({ settings }) => Object.keys(settings));
   assert.deepEqual(
     names.filter((name, i) => names.indexOf(name) !== i),

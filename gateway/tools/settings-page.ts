@@ -46,7 +46,7 @@ const inCode = (allowed: string): string =>
 const filesSection = (secrets: string[]): string => `## Secrets in files
 
 A secret can be read from a file instead: with \`KEY_PEPPER_FILE=/run/secrets/key_pepper\` the gateway reads \`KEY_PEPPER\` from that file.
-Set the variable or its file, not both. A line feed at the end of the file is ignored. Files work for these variables:
+Set the variable or its file, not both. A line feed at the end of the file is ignored. These can be read from a file:
 ${secrets.join(", ")}.
 `;
 

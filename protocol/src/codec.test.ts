@@ -74,7 +74,7 @@ describe("frames", () => {
     });
   }
 
-  test("can be encoded as a head and an uncopied piece of the job, within the frame limit", () => {
+  test("can be encoded in two parts, a header and the job's bytes without a copy, up to the frame limit", () => {
     for (const frame of [GOLDEN.job, GOLDEN.piece] as Extract<Frame, { kind: "job" | "piece" }>[]) {
       const [head, piece] = encodeJobInParts(frame);
       assert.equal(piece, frame.piece);
@@ -83,7 +83,7 @@ describe("frames", () => {
     }
   });
 
-  test("keep the optional job header field times of version 1.1 when decoded", () => {
+  test("keep the optional field `times` of the job header (version 1.1) when decoded", () => {
     const { header, piece } = GOLDEN.job as Extract<Frame, { kind: "job" }>;
     const bytes = encodeFrame({ kind: "job", header: { ...header, times: true }, piece });
     assert.deepEqual(plain(decodeFrame(bytes)), plain({ kind: "job", header: { ...header, times: true }, piece }));

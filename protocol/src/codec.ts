@@ -252,7 +252,7 @@ function decodeDeltas(reader: Reader, timed: boolean): Delta[] {
     if (channel === undefined) throw new FrameError("unknown channel");
     const firstMs = timed ? reader.u32() : 0;
     const lastMs = timed ? reader.u32() : 0;
-    if (lastMs < firstMs) throw new FrameError("a delta ends before it begins");
+    if (lastMs < firstMs) throw new FrameError("a delta's last timestamp is before its first");
     const length = reader.u32();
     textBytes += length;
     if (textBytes > DELTAS_FRAME_TEXT_BYTES_MAX)

@@ -17,14 +17,14 @@ const header: Omit<JobHeader, "body_bytes" | "pieces"> = {
 const first = (frames: Frame[]) => frames[0] as Extract<Frame, { kind: "job" }>;
 const rest = (frames: Frame[]) => frames.slice(1) as Extract<Frame, { kind: "piece" }>[];
 
-describe("jobs in pieces", () => {
-  test("need only one frame if the job is small", () => {
+describe("the frames of a job", () => {
+  test("are one single frame if the job is small", () => {
     const frames = splitJob(header, { prompt: "hi" });
     assert.equal(frames.length, 1);
     assert.deepEqual(new JobJoiner(first(frames)).body(), { prompt: "hi" });
   });
 
-  test("are the same job after encoding, decoding and joining, even if a cut is within a character", () => {
+  test("give the same job after encoding, decoding and joining, even if a cut is within a character", () => {
     const body = { prompt: "日本😀".repeat(100_000) };
     const frames = splitJob(header, body).map((frame) => decodeFrame(encodeFrame(frame)));
     assert.ok(frames.length > 3);
@@ -40,7 +40,7 @@ describe("jobs in pieces", () => {
     );
   });
 
-  test("may have an empty first frame and the whole body, of any length, in later frames", () => {
+  test("may be an empty first frame and later frames with the whole body, of any length", () => {
     for (const length of [1, JOB_PIECE_BYTES - 13, JOB_PIECE_BYTES * 2]) {
       const body = { prompt: "x".repeat(length) };
       const frames = splitJob(header, body, { later: true }).map((frame) => decodeFrame(encodeFrame(frame)));

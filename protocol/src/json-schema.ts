@@ -252,7 +252,7 @@ class Reader {
       if (!isSchema(one))
         throw new Problem({ ...part, parent: part, path }, "", "must be a schema: an object or a boolean");
       if (keyword === "patternProperties" && regexRule(name) !== undefined)
-        throw new Problem({ ...part, parent: part, path }, "", "must be named by a valid regular expression");
+        throw new Problem({ ...part, parent: part, path }, "", "must have a name that is a valid regular expression");
       return { name, part: this.#part(one, part, path, depth + 1) };
     });
     part.below.set(keyword, parts);

@@ -48,7 +48,7 @@ describe("a replay detects a difference", () => {
     recording = await recordWorld(drawPlan(SEED, { minutes: MINUTES }), tokens);
   });
 
-  test("in the answer of a statement", async () => {
+  test("in the result of an SQL statement", async () => {
     const done = recording.done.map((one) => ({
       ...one,
       statements: one.statements.map((statement) =>
@@ -58,7 +58,7 @@ describe("a replay detects a difference", () => {
     assert.match((await replayed({ ...recording, done }))[0] as string, /ledger_settle_one[\s\S]*"code":"1"/);
   });
 
-  test("in a balance that no answer contains", async () => {
+  test("in an account balance that no recorded response contains", async () => {
     const [differs] = await replayed(
       await recordWorld(drawPlan(WITHOUT_PAYOUTS, { minutes: MINUTES }), tokens),
       "create or replace function host_share(charge bigint) returns bigint language sql as $$ select charge $$",

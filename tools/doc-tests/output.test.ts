@@ -27,7 +27,7 @@ test("the wildcard … matches any text, but only within a line", () => {
   assert.ok(!matchesOutput(".*…", "abc"));
 });
 
-test("a line that is only … matches any number of lines, including none", () => {
+test("the wildcard … alone on a line matches any number of lines, including none", () => {
   assert.ok(matchesOutput("a\n…\nd", "a\nb\nc\nd"));
   assert.ok(matchesOutput("a\n…\nd", "a\nd"));
   assert.ok(matchesOutput("…\nb\nc", "b\nx\nb\nc"), "the first line that fits need not be the one");
@@ -55,7 +55,7 @@ test("prints expected and actual output side by side and marks different lines",
   );
 });
 
-test("prints an expected line that the output lacks on a row of its own, even after the wildcard …", () => {
+test("an expected line that is missing from the output gets a row of its own, even after a wildcard line", () => {
   assert.equal(
     formatSideBySide("one\n…\nthree", "one\ntwo"),
     "  expected | actual\n  one      | one\n≠ three    |\n≠          | two",

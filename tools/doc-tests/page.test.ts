@@ -66,7 +66,7 @@ for (const [what, text, mistake] of [
   ["background of another language", fence('ts background="x"'), /^line 1: only sh blocks have background/],
   ["output after a paragraph", `${fence("sh")}\nIt says:\n\n${fence("output")}`, /^line 7: output stands directly/],
   ["output after output", `${fence("sh")}${fence("output")}${fence("output")}`, /^line 7: output stands directly/],
-  ["a prompt", fence("sh", "a\n$ npm start"), /^line 1: no \$ prompts/],
+  ["a shell prompt", fence("sh", "a\n$ npm start"), /^line 1: no \$ prompts/],
   ["jq", fence('sh no-run="x"', "curl -s x | jq .id"), /^line 1: no jq/],
   ["an unknown kind", "<!-- doctest: moon -->\n", /^line 1: "moon" is none of the kinds/],
   [
@@ -75,13 +75,13 @@ for (const [what, text, mistake] of [
     /^line 1: <!-- doctest: … --> has to be the first/,
   ],
 ] as const) {
-  test(`refuses ${what}`, () => {
+  test(`refuses a documentation page with ${what}`, () => {
     const { mistakes } = readPage(text);
     assert.equal(mistakes.length, 1, mistakes.join("\n"));
     assert.match(mistakes[0] as string, mistake);
   });
 }
 
-test("accepts variables and files with jq in their names", () => {
+test("does not mistake variables for shell prompts, or names that contain jq for the program jq", () => {
   assert.deepEqual(readPage(fence("sh", 'echo "$KEY" $ref\n./my-jq.sh jq.json')).mistakes, []);
 });

@@ -30,7 +30,7 @@ export const MUTATIONS: Mutation[] = [
     replace: "delete from hold where id = any (ids)",
     test: `${SRC}ledger/late-settlement.test.ts`,
     title:
-      "are read again by a sweep after it waited for the account's lock: it ends no hold that was renewed meanwhile",
+      "are read again by a sweep that waited for the account's lock, so a hold that was renewed meanwhile is not ended",
   },
   {
     name: "the low-credit alert is reset before the purchase commits",
@@ -83,7 +83,7 @@ export const MUTATIONS: Mutation[] = [
     replace:
       "          charge_pico = greatest(d.charge_pico, excluded.charge_pico) * (excluded.requests > 0)::int\n  )",
     test: `${SRC}history/rollups.test.ts`,
-    title: "add a late charge to the label's day, whether or not the lost request was counted before",
+    title: "add a late charge to its label's day, whether or not the request was already counted as lost",
   },
   {
     name: "a member who becomes a billing contact keeps a playground key",
@@ -105,9 +105,9 @@ export const MUTATIONS: Mutation[] = [
   {
     name: "a spooled settlement is dropped when giving up cannot be written down",
     file: `${SRC}ledger/settling-tries.ts`,
-    find: 'log.error({ request, err: failure }, "could not write a settlement that was given up to given-up.jsonl");\n      return false;',
+    find: 'log.error({ request, err: failure }, "could not record a given-up settlement in given-up.jsonl");\n      return false;',
     replace:
-      'log.error({ request, err: failure }, "could not write a settlement that was given up to given-up.jsonl");\n      return true;',
+      'log.error({ request, err: failure }, "could not record a given-up settlement in given-up.jsonl");\n      return true;',
     test: `${SRC}ledger/outage.test.ts`,
     title: "keeps a settlement that the database refuses on disk until it is recorded as given up",
   },
@@ -197,7 +197,7 @@ export const MUTATIONS: Mutation[] = [
     find: 'credit.learned(order.accountId, outcome.kind !== "no_credit", asOf);',
     replace: 'credit.learned(order.accountId, outcome.kind !== "no_credit", asOf && clock.monotonic());',
     test: `${SRC}ledger/outage.test.ts`,
-    title: "counts the age of the credit result that a slow hold returns from the start of the hold",
+    title: "reads the credit again one second after a slow hold started, not one second after its response",
   },
   {
     name: "unseen thinking is billed when the gateway stops",

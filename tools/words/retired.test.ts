@@ -52,7 +52,7 @@ test("what is under way", run);
   ]);
 });
 
-test("finds a comment without a subject only in the folders that are checked for plain forms", () => {
+test('reports a comment without a grammatical subject, such as "Of the spool.", only in folders with strict rules', () => {
   const source = "/** Of the spool. */\nconst directory = 1;\n";
   assert.deepEqual(findingsIn("stage/a.ts", source), []);
   assert.deepEqual(findingsIn("gateway/src/a.ts", source), [

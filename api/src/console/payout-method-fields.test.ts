@@ -31,7 +31,7 @@ describe("the fields of a payout method", () => {
   test("name the invalid field and its rule", () => {
     const refused: [object, RegExp][] = [
       [{ ...IBAN, kind: "cash" }, /^kind must be one of iban, us_bank, paypal$/],
-      [{ ...IBAN, holder: "  " }, /^holder must be the name on the account$/],
+      [{ ...IBAN, holder: "  " }, /^holder must be the name on the bank or PayPal account$/],
       [{ ...IBAN, holder: "x".repeat(101) }, /^holder must have at most 100 characters$/],
       [{ ...IBAN, holder: "two\nlines" }, /^holder must not contain control characters/],
       [{ ...IBAN, number: "DE89 3704 0044 0532 0130 01" }, /^number must be an IBAN/],

@@ -47,7 +47,10 @@ const Text = (max: number) =>
 export const PayoutMethodFields = z
   .object({
     kind: z.enum(PAYOUT_METHODS, `must be one of ${PAYOUT_METHODS.join(", ")}`),
-    holder: Text(HOLDER_CHARS_MAX).refine((text) => text.trim() !== "", "must be the name on the account"),
+    holder: Text(HOLDER_CHARS_MAX).refine(
+      (text) => text.trim() !== "",
+      "must be the name on the bank or PayPal account",
+    ),
     number: Text(NUMBER_CHARS_MAX),
     bank_code: Text(NUMBER_CHARS_MAX).nullish(),
   })

@@ -12,13 +12,13 @@ const named = {
 const ref = (name: string) => ({ $ref: `#/components/responses/${name}` });
 
 describe("a documented error response", () => {
-  test("is shared by routes and named after its codes, if it has the error catalogue's messages", () => {
+  test("is one component for all routes, named after its error codes, if its messages are the error catalogue's", () => {
     const { byStatus, shared } = faultAnswers(refusalsOfCodes("no_account", "account_suspended"));
     assert.deepEqual(byStatus, { 403: ref("no_account.account_suspended") });
     assert.deepEqual(Object.keys(shared), ["no_account.account_suspended"]);
   });
 
-  test("is documented inline at its route, if the route has its own messages", () => {
+  test("is written out at its route instead of referenced, if its message is not the error catalogue's", () => {
     const { byStatus, shared } = faultAnswers([refusal("not_found", "No such key.")]);
     assert.match((byStatus[404] as Response).description, /- `not_found`: No such key\.$/);
     assert.deepEqual(shared, {});
@@ -35,14 +35,14 @@ describe("a documented error response", () => {
     assert.match(JSON.stringify(shared.Wrong), /"message":"a is wrong"/);
   });
 
-  test("is documented inline at its route, if the API uses its name for another response", () => {
+  test("is written out at its route instead of referenced, if the API uses its name for another response", () => {
     const { byStatus, shared } = faultAnswers(refusalsOfCodes("not_found"), { named });
     assert.ok("description" in (byStatus[404] as object));
     assert.deepEqual(shared, {});
   });
 });
 
-test("a documented error has the guard's headers if it occurs after the guard, and retry-after if a retry may help", () => {
+test("a documented error has the route's headers if it occurs after the access checks, and retry-after if a retry may help", () => {
   const list = refusalsOfCodes("invalid_api_key", "internal_error", "model_not_found", "no_capacity");
   const { shared } = faultAnswers(list, { headers: ["x-left"] });
   const headers = Object.entries(shared).map(([name, answer]) => [name, Object.keys(answer.headers ?? {}).slice(2)]);

@@ -22,7 +22,7 @@ test("a bar's length is the sum of its parts", () => {
   assert.doesNotMatch(svg, /class="cut"/);
 });
 
-test("a bar much longer than the others is shortened and marked, and its label shows the full value", () => {
+test("a bar much longer than the others is cut off and marked, and its label shows the full value", () => {
   const svg = chartSvg({ title: "t", legend: [], bars: [bar("a", 1), bar("b", 40), bar("c", 2)] });
   const [a = 0, b = 0, c = 0] = widths(svg);
   assert.ok(b > c && b < 1.5 * c, `${b} beside ${c}`);
@@ -31,7 +31,7 @@ test("a bar much longer than the others is shortened and marked, and its label s
   assert.match(svg, />40<\/text>/);
 });
 
-test("a shortened bar with two parts stays within the picture", () => {
+test("a long bar with two parts is cut off within the picture, and the part beyond the cut is not drawn", () => {
   const svg = chartSvg({ title: "t", legend: [], bars: [bar("a", 1), bar("b", 5, 40)] });
   const [, first = 0, second] = widths(svg);
   assert.ok(first < 760 / 2, String(first));

@@ -36,7 +36,7 @@ test("omits query parameters that are undefined", async () => {
   assert.equal(asked()[0], "/console/api/keys");
 });
 
-test("sends the account's ID if the person has several accounts of that kind", async () => {
+test("names the account in a header if the person has several accounts of the kind that the request is for", async () => {
   const asked = answering(200, "{}");
   const account = (id: string): Account => ({
     id,

@@ -25,7 +25,7 @@ afterEach(() => {
   mock.restoreAll();
 });
 
-test("returns an early response once, for the same request of the same account", () => {
+test("returns an early (prefetched) response once, and only for the same request of the same account", () => {
   const answer = early("acc_1");
   assert.equal(takeEarlyResponse("/console/api/credits", {}), undefined);
   assert.equal(takeEarlyResponse(ADDRESS, { method: "POST" }), undefined);
@@ -33,13 +33,13 @@ test("returns an early response once, for the same request of the same account",
   assert.equal(takeEarlyResponse(ADDRESS, { headers: { [ACCOUNT_HEADER]: "acc_1" } }), undefined);
 });
 
-test("discards an early response for another account and requests the data again", () => {
+test("discards an early (prefetched) response for another account and requests the data again", () => {
   early("acc_1");
   assert.equal(takeEarlyResponse(ADDRESS, {}), undefined);
   assert.equal(takeEarlyResponse(ADDRESS, { headers: { [ACCOUNT_HEADER]: "acc_1" } }), undefined);
 });
 
-test("discards an early response that was not used in time", () => {
+test("discards an early (prefetched) response that was not used in time", () => {
   const answer = early();
   nowMs = ASKED_AT_MS + FRESH_MS - 1;
   assert.equal(takeEarlyResponse(ADDRESS, {}), answer);
@@ -48,11 +48,11 @@ test("discards an early response that was not used in time", () => {
   assert.equal(takeEarlyResponse(ADDRESS, {}), undefined);
 });
 
-test("sends every request to the gateway if the early script did not run", () => {
+test("sends every request to the gateway if the script for early requests (prefetches) did not run", () => {
   assert.equal(takeEarlyResponse(ADDRESS, {}), undefined);
 });
 
-test("uses the early response for the first call and sends the next call to the gateway", async () => {
+test("uses the early (prefetched) response for the first call and sends the next call to the gateway", async () => {
   const fetched = mock.method(globalThis, "fetch", async () => new Response("late"));
   early();
   assert.equal(await (await askGateway(ADDRESS, {})).text(), "early");
@@ -60,7 +60,7 @@ test("uses the early response for the first call and sends the next call to the 
   assert.equal(await (await askGateway(ADDRESS, {})).text(), "late");
 });
 
-test("reports the gateway as unreachable if an early request gets no response", async () => {
+test("reports the gateway as unreachable if an early request (a prefetch) gets no response", async () => {
   mock.method(globalThis, "fetch", async () => new Response("{}"));
   const missed = mock.method(gatewayReachability, "missed", () => undefined);
   const lost = Promise.reject(new TypeError("no network"));

@@ -19,7 +19,7 @@ test("requests the overview page's sums from the start of an hour, a UTC day and
   assert.ok(ask("/overview")?.includes("/console/api/usage?by=day&from=2026-11-01T00%3A00%3A00.000Z"));
 });
 
-test("requests nothing for unknown pages or for URLs with other parameters", () => {
+test("sends no early request (prefetch) for an unknown page, parameter or time range", () => {
   assert.equal(ask("/keys"), undefined);
   assert.equal(ask("/requests", "?model=tiny-3b"), undefined);
   assert.equal(ask("/requests", "?range=7d"), undefined);

@@ -19,7 +19,7 @@ test("keeps the new secrets of each account while the user visits other pages", 
   assert.deepEqual(["a key", "a token", "b key"].map(stashedSecret), ["tsk_live_1", "tht_live_1", undefined]);
 });
 
-test("asks for confirmation before the window closes as long as a new secret is kept", () => {
+test("asks for confirmation before the window closes as long as a new secret is held in memory", () => {
   assert.equal(warned.size, 0);
   stashSecret("a key", "tsk_live_1");
   stashSecret("b key", "tsk_live_2");

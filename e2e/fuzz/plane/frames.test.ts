@@ -15,7 +15,7 @@ const situation = (): NodeSituation => ({
   models: ["small-8b"],
 });
 
-test("a frame depends only on its seed, its index and the node's situation", () => {
+test("a frame depends only on its seed, its index and the node's state, not on frames generated before", () => {
   const made = (seed: number, index: number): string => {
     const { kind, subject, payload } = makeMessage(new Random(seed, index), situation(), "any");
     return `${kind} ${subject} ${Buffer.from(payload).toString("hex")}`;
@@ -27,7 +27,7 @@ test("a frame depends only on its seed, its index and the node's situation", () 
   assert.ok(new Set(many).size > 250, "other seeds and indexes give other frames");
 });
 
-test("the setting readable generates only well-formed frames; the setting any also generates malformed frames", () => {
+test('the setting "readable" generates only well-formed frames; the setting "any" also generates malformed frames', () => {
   const readable = (frames: "any" | "readable"): number => {
     let count = 0;
     for (let index = 0; index < 2_000; index++) {

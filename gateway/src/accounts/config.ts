@@ -62,7 +62,7 @@ export const accountSettings = declareSettings({
     }),
     SESSION_SECRET_OLD: text({
       ...long,
-      ...{ matches: /^derived$|^.{32}/s, rule: "have 32 characters or more, or be derived" },
+      ...{ matches: /^derived$|^.{32}/s, rule: 'have 32 characters or more, or be the word "derived"' },
       help: "The previous secret, still accepted while you replace `SESSION_SECRET`; use `derived` if `SESSION_SECRET` was not set before.",
       see: "[Secrets](secrets.md)",
     }),

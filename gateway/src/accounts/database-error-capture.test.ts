@@ -41,7 +41,7 @@ test("a database error inside the sign-in library is rethrown, whether the libra
   await assert.rejects(thrown, (error) => error === AWAY);
 });
 
-test("errors of the library itself are returned unchanged, and concurrent calls do not mix their errors", async () => {
+test("the library's own response to a query that the database refused is returned; concurrent calls do not mix errors", async () => {
   const witness = captureDatabaseErrors(openPool(() => BUG));
   assert.deepEqual(await witness.ask(() => answered(witness.pool), { isFailure }), { status: 500 });
 

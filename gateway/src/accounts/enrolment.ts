@@ -62,7 +62,7 @@ interface OperatorMade {
 }
 
 /**
- * Creates an operator, or makes an existing user one. A user with a confirmed address keeps the password. If the
+ * Creates an operator, or makes an existing user one. A user with a confirmed address keeps theirs. If the
  * address is unconfirmed, a stranger may have signed up with it: the user gets a new password, and all sessions and
  * tokens of the old one end.
  */

@@ -125,7 +125,9 @@ export async function followHistory(
   context.onClose(
     clock.every(PRUNE_EVERY_MS, () => {
       if (store.schema.number < CHANGES_SINCE) return;
-      pruneChangeIds(store.pool).catch((error) => log.debug({ err: error }, "could not delete old change IDs"));
+      pruneChangeIds(store.pool).catch((error) =>
+        log.debug({ err: error }, "could not delete the old IDs of changes entered again after a failover"),
+      );
     }),
   );
   store.broadcast.on(CLEAR_CACHES_TOPIC, (text) => text === undefined || store.forget?.());

@@ -217,7 +217,7 @@ function keepCreditWatched(
   { parts: { alerts, payments }, notifying: { notifications } }: Pick<Needs, "parts" | "notifying">,
 ): void {
   const { clock, log, onClose } = context;
-  repeat(context, "could not check low-balance alerts", () => alerts.look());
+  repeat(context, "could not check which accounts need a low-balance alert", () => alerts.look());
   repeat(context, "could not look for events to notify of", async () => {
     if (notifications.isThere()) await notifications.events.find();
   });

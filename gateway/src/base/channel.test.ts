@@ -51,7 +51,7 @@ test("a channel reads complete messages from chunks of any size", async () => {
   assert.deepEqual(heard, Array.from({ length: 20 }, (_, i) => [i, i]).flat());
 });
 
-test("a channel returns to each question its own answer (text or bytes), or the error of the handler", async () => {
+test("a channel between processes returns each request's own reply (text or bytes), or the handler's error", async () => {
   const [one, other] = pair();
   other.answer(ASKED, async ({ text }) => {
     if (text === "fail") throw new Error("no such thing");
@@ -68,7 +68,7 @@ test("a channel returns to each question its own answer (text or bytes), or the 
   assert.equal(failed.reason.message, "no such thing");
 });
 
-test("a channel rejects pending and later questions when the other process has exited", async () => {
+test("a channel between processes rejects pending and later requests when the other process has exited", async () => {
   const [one, other] = pair();
   other.answer(ASKED, () => new Promise(() => {}));
   const waiting = one.ask(ASKED, "a");

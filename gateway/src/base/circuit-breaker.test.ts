@@ -132,7 +132,7 @@ describe("circuit breaker", () => {
   });
 });
 
-describe("circuit breaker of an unused dependency", () => {
+describe("circuit breaker of an idle dependency", () => {
   /**
    * A breaker that is not used. The last probe was at 0.5 s and was answered. `user.waits`: whether a caller waits for
    * the dependency.
@@ -174,7 +174,7 @@ describe("circuit breaker of an unused dependency", () => {
     assert.equal(breaker.isAway, true);
   });
 
-  test("probes twice a second while a caller waits, and for two seconds after a rejection", async () => {
+  test("probes twice a second while a caller waits, and for two seconds after a caller queried the status", async () => {
     const { user, breaker, probes, answered } = await atRest();
     await answered(10_000);
     const before = probes.length;
@@ -190,7 +190,7 @@ describe("circuit breaker of an unused dependency", () => {
     assert.equal(probes.length - before, 13);
   });
 
-  test("sends no extra probes for callers that got an answer, and keeps its interval even with many callers", async () => {
+  test("keeps probing every two seconds however often callers use the dependency, if none of them waits for an answer", async () => {
     const { breaker, probes, answered } = await atRest();
     await answered(10_000);
     const before = probes.length;

@@ -8,7 +8,7 @@ import { systemRandom } from "./random.ts";
 const newId = newIds(systemClock, systemRandom());
 
 describe("IDs", () => {
-  test("are UUIDv7, and sort by their time both as UUID text and as suffix", () => {
+  test("are UUIDv7, and sort by creation time both as UUID text and as the suffix of a public ID", () => {
     let now = 1_700_000_000_000;
     const ids = newIds({ ...systemClock, now: () => now }, systemRandom());
     const made = Array.from({ length: 50 }, () => {

@@ -15,7 +15,7 @@ function openQuestions() {
   return { ask, asked };
 }
 
-test("callers with equal questions share one answer until the question is sent; later callers send it again", async () => {
+test("callers with the same key share one query and its result until the query is sent; later callers send a new one", async () => {
   const { ask, asked } = openQuestions();
   const [first, second, other] = [ask("a"), ask("a"), ask("b")];
   assert.equal(asked.length, 2);
@@ -28,7 +28,7 @@ test("callers with equal questions share one answer until the question is sent; 
   assert.deepEqual(await Promise.all([first, second, other, third]), [0, 0, 1, 2]);
 });
 
-test("a question that ends does not affect callers that share the next one", async () => {
+test("a query that ends does not affect callers that share the next one", async () => {
   const { ask, asked } = openQuestions();
   const first = ask("a");
   asked[0]?.send();
@@ -39,7 +39,7 @@ test("a question that ends does not affect callers that share the next one", asy
   assert.equal(asked.length, 2);
 });
 
-test("a question that fails rejects all its callers, and the next caller sends it again", async () => {
+test("a query that fails rejects for all callers that share it, and the next caller sends a new one", async () => {
   const { ask, asked } = openQuestions();
   const shared = [ask("a"), ask("a")];
   asked[0]?.answer.reject(new Error("away"));
@@ -48,7 +48,7 @@ test("a question that fails rejects all its callers, and the next caller sends i
   assert.equal(asked.length, 2);
 });
 
-test("a question that is sent immediately is not shared", () => {
+test("a query that is sent immediately is not shared with later callers", () => {
   const share = shareUntilSent<number>();
   let asked = 0;
   const ask = () =>

@@ -104,7 +104,7 @@ class Gateway {
   }
 }
 
-describe("a gateway that shares a database", () => {
+describe("a gateway that compares its settings with those recorded in the database", () => {
   let database: TestDatabase;
   let gateways: Gateway[];
   beforeEach(async () => {
@@ -175,7 +175,7 @@ describe("a gateway that shares a database", () => {
       "a missing NATS_URL",
       {
         ...{ first: { ...ENV, ...NATS }, second: ENV, setting: "plane" },
-        says: /^NATS_URL differs: this gateway has the gateway's embedded plane, and the deployment NATS, account A/,
+        says: /^NATS_URL differs: this gateway has an embedded dispatch plane, and the deployment NATS, account A/,
       },
     ],
     [
@@ -226,7 +226,7 @@ describe("a gateway that shares a database", () => {
     });
   }
 
-  test("serves with the previous value until the change is finished, and not afterwards", async () => {
+  test("serves with the previous value of a shared setting until the change is finished, and is not ready afterwards", async () => {
     const old = await serving(ENV);
     await change("mail", { ...ENV, ...MAIL });
     await old.serving();
@@ -249,7 +249,7 @@ describe("a gateway that shares a database", () => {
     assert.deepEqual((await open(ENV).refusal()).settings, ["pepper"]);
   });
 
-  test("records its changed settings, but does not become ready with another pepper, if it runs its own PostgreSQL", async () => {
+  test("with a private PostgreSQL, records changed settings, but does not become ready with another pepper", async () => {
     const alone = { ...ENV, DATABASE_URL: undefined };
     await serving(alone);
     await serving({ ...alone, ...MAIL, ...payments("test"), RECEIPT_SEED: OTHER_SEED });
@@ -266,12 +266,12 @@ describe("a gateway that shares a database", () => {
     gateways.pop();
   });
 
-  test("compares all other settings if it has no plane", async () => {
+  test("becomes ready without a dispatch plane (PLANE=off), even if the deployment uses NATS", async () => {
     await serving({ ...ENV, ...NATS });
     await serving({ ...ENV, PLANE: "off" });
   });
 
-  describe("with a limits server", needsServer, () => {
+  describe("whose deployment uses a limits server (Valkey)", needsServer, () => {
     let [server, other]: TestServer[] = [];
     before(async () => {
       [server, other] = [await startValkeyServer(binary as string), await startValkeyServer(binary as string)];
@@ -295,7 +295,7 @@ describe("a gateway that shares a database", () => {
       );
     });
 
-    test("does not become ready if VALKEY_URL is empty or names another deployment's server", async () => {
+    test("does not become ready if VALKEY_URL names an empty server or another deployment's server", async () => {
       await serving(on(server));
       assert.deepEqual((await open(on(other)).refusal()).settings, ["limits"]);
       await sendValkeyCommand(other?.url ?? "", "SET", "tollgate:deployment", "of another deployment");
@@ -311,14 +311,14 @@ describe("a gateway that shares a database", () => {
       await serving(on(server));
     });
 
-    test("accepts a server that lost all data if no other gateway sees a different one", async () => {
+    test("accepts a limits server that lost all data if no other gateway is connected to a different one", async () => {
       await serving(on(server));
       await sendValkeyCommand(server?.url ?? "", "FLUSHALL");
       await database.pool.query("update shared_setting set confirmed_at = now() - interval '1 minute'");
       await serving(on(server));
     });
 
-    test("serves while the server is unreachable, and compares when it is back", async () => {
+    test("serves while that server is unreachable, and reports no difference", async () => {
       await serving(ENV);
       const away = await serving({ ...ENV, VALKEY_URL: "/nobody/listens/here" });
       assert.equal((await readSharedSettings(database.pool)).limits?.value, "memory");

@@ -241,7 +241,7 @@ async function modelsToElect(config: Config, asked: string[] | undefined): Promi
   const unknown = (asked ?? []).filter((model) => !active.has(model));
   if (unknown.length === 0) return asked ?? [...active.keys()];
   throw new UsageError(
-    `--models: ${unknown.join(", ")} cannot be called; choose from ${[...active.keys()].join(", ")}`,
+    `--models: the catalogue has no active model ${unknown.join(", ")}; choose from ${[...active.keys()].join(", ")}`,
   );
 }
 
@@ -259,7 +259,7 @@ function makeDataDir(dataDir: string): void {
           ? "a file with this name exists"
           : "see the code";
     throw new CommandError(`the data directory ${dataDir} cannot be created: ${reason} (${code})`, {
-      next: "choose another with --data DIR",
+      next: "choose another data directory with --data DIR",
       cause,
     });
   }

@@ -18,7 +18,7 @@ export async function withPlane<T>(
   use: (plane: UsedPlane) => Promise<T>,
 ): Promise<T> {
   const { nats } = config.plane;
-  if (nats === undefined) throw new Error("NATS_URL must name the plane");
+  if (nats === undefined) throw new Error("NATS_URL is not set: this command needs the plane's NATS servers");
   const gatewayId = publicIdSuffix(newId());
   const { openNatsPlane } = await import("../plane/nats/plane.ts");
   const { planeSigningKeys } = await import("../build/plane.ts");

@@ -82,7 +82,7 @@ describe("a URL with several hosts", () => {
     assert.equal((await connected(t, connection)).port, b);
   });
 
-  test("keeps the host that it chose for a client that timed out meanwhile", async (t) => {
+  test("keeps its choice of a host even if the client that started the search timed out", async (t) => {
     const connection = urlWith(`127.0.0.1:1,127.0.0.1:${portOf(second)}`) as PlacesKey;
     let looks = 0;
     databaseHostsOf(connection).suits = async () => {

@@ -29,8 +29,9 @@ interface DatabaseConfig {
 
 export const databaseSettings = declareSettings({
   title: "Database",
-  note: `In addition to \`DATABASE_POOL_MAX\`, a gateway uses four connections for the ledger and two to listen and watch, and up to eight more while
-other sessions lock accounts. A browser opens up to six requests in parallel, and opening a database connection is slow, so \`DATABASE_POOL_MIN\` is 6.`,
+  note: `In addition to \`DATABASE_POOL_MAX\`, a gateway uses four connections for the ledger, one for notifications and one for health checks, and up to
+eight more while other sessions lock accounts. A browser opens up to six requests in parallel, and opening a database connection is slow, so
+\`DATABASE_POOL_MIN\` is 6.`,
   settings: {
     DATA_DIR: text({
       default: "./data",
@@ -56,7 +57,7 @@ other sessions lock accounts. A browser opens up to six requests in parallel, an
     }),
     CLOCK_UNCERTAINTY_MAX_S: number({
       ...{ default: 5, unit: "s", min: 1, max: 60 },
-      help: "With more uncertainty than this about the database's clock, which gateways use, `/readyz` returns 503.",
+      help: "Gateways use the database's clock. While their reading of it may be wrong by more than this, `/readyz` returns 503.",
     }),
     MIGRATE: choice(["auto", "check"], {
       default: "auto",

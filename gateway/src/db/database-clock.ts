@@ -114,8 +114,8 @@ export function openDatabaseClock({
   const report = (reading: ClockReading): void => {
     const reason = clockTrouble(fix, { at: reading.heardAt, msMax });
     if (reason !== undefined)
-      sparing.error("", { reason }, "the time of day is uncertain: not ready until the database's clock is steady");
-    else if (isTroubled) log.info("the time of day is certain again");
+      sparing.error("", { reason }, "the database's clock is unreliable, so this gateway is not ready");
+    else if (isTroubled) log.info("the database's clock is reliable again");
     isTroubled = reason !== undefined;
     const offMs = offsetMs() ?? 0;
     // Allows for the round trip, all of which may have been spent in one direction.

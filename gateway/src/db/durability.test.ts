@@ -18,7 +18,7 @@ import { openTestDatabase, urlOf } from "./testing.ts";
 /** The guard's intervals in ms: between heartbeats, and before the first retry of an outage. */
 const [BEAT_MS, RETRY_MS] = [500, 250];
 
-test("a gateway refuses a server that can lose commits after a reconnection, and serves again on a safe one", async (t) => {
+test("a gateway that reconnects refuses a database server that can lose commits, and serves again on a safe one", async (t) => {
   const durable = await (await createScratchDirectory(t)).start();
   const lossy = await openTestDatabase();
   const { database: name, user, ...lossyAt } = new pg.Client(urlOf(lossy.connection));

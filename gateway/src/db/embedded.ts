@@ -75,7 +75,10 @@ export async function startPrivatePostgres(options: PrivatePostgresOptions): Pro
     await writeLocationNote(dataDir, home);
   }
   const server = await startOrFindServer(home, binaries, { log, clock, progress, connectionsMax });
-  log.info({ pid: server.pid, adopted: server.adopted, cluster: home.cluster }, "private PostgreSQL is ready");
+  log.info(
+    { pid: server.pid, adopted: server.adopted, cluster: home.cluster },
+    "the gateway's private PostgreSQL is ready",
+  );
   return await takeOver(home, server, { ...options, dataDir });
 }
 

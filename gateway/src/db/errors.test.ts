@@ -94,7 +94,7 @@ describe("PostgreSQL errors during a settlement", () => {
     });
   }
 
-  test("errors without a PostgreSQL code do not make a settlement impossible", () => {
+  test("errors without a PostgreSQL code: the settlement is retried, unless the error's cause has a final code", () => {
     for (const error of [
       new TypeError("x"),
       coded("ENOSPC"),

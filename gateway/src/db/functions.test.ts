@@ -131,7 +131,7 @@ describe("applying SQL functions", () => {
 });
 
 describe("changing a function's signature", () => {
-  test("drops the old function when its parameters change, and still serves calls with the old parameters", async (t) => {
+  test("drops the old function when its parameters change; calls with the old parameters use the new function", async (t) => {
     const directory = await files(t, { say: ONE });
     await apply(directory);
     await write(

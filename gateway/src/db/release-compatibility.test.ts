@@ -39,7 +39,7 @@ describe("migrations since the last release", () => {
     assert.equal(PROGRAM_SCHEMA, migrations.length);
   });
 
-  test("place after-phase migrations last", () => {
+  test('place migrations marked "phase: after" last', () => {
     const first = added.findIndex(({ phase }) => phase === "after");
     const late = first < 0 ? [] : added.slice(first).filter(({ phase }) => phase === "before");
     assert.deepEqual(

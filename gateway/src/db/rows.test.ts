@@ -19,7 +19,7 @@ before(async () => {
 });
 after(() => database.close());
 
-test("rows have the schema's types and the pool's values", async () => {
+test("rows have the types of the schema and the values that the database returned", async () => {
   const [item] = await queryRows(database.pool, Item, FITS);
   const kind: "a" | "b" | undefined = item?.kind;
   assert.deepEqual({ ...item, kind }, { id: ID, kind: "a", amount: 5n });
@@ -63,7 +63,7 @@ test("rows from a transaction's client are checked like those from the pool", as
   );
 });
 
-test("a query that must return a row throws an invariant error without a row", async () => {
+test("a query that must return a row throws an invariant error if it returns none", async () => {
   await assert.rejects(queryOne(database.pool, Item, `${FITS} where false`), /no row returned by: select/);
 });
 

@@ -79,7 +79,7 @@ const BOOKS = `select jsonb_build_object(
   'batches', (select jsonb_agg(to_jsonb(p) - '{withheld,paid_to}'::text[] order by id) from payout p))::text`;
 
 describe("the schema", () => {
-  test("every function of a new database has a file", async (t) => {
+  test("the SQL functions of a new database are exactly those that the function files define", async (t) => {
     const { pool, close } = await openTestDatabase();
     t.after(close);
     const made = await queryTexts(

@@ -66,7 +66,7 @@ async function connect(name: string): Promise<() => Promise<void>> {
 const recorded = async (): Promise<unknown[]> =>
   (await database.pool.query("select version, works_with from migration order by 1")).rows.map(Object.values);
 
-describe("after-phase migrations", () => {
+describe('migrations marked "phase: after"', () => {
   test("are skipped by tollgate migrate and run by tollgate migrate --finish", async (t) => {
     await run(t, FIRST);
     assert.deepEqual(await run(t, { ...FIRST, ...ADD, ...DROP }, "leave"), {
@@ -89,7 +89,7 @@ describe("after-phase migrations", () => {
     "tollgate 0.1.0 schema 2",
     "tollgate heartbeat 0.1.0 schema 2",
   ]) {
-    test(`wait while the program "${name}" is connected`, async (t) => {
+    test(`are deferred or refused while the program "${name}" is connected`, async (t) => {
       await run(t, FIRST);
       const end = await connect(name);
       const files = { ...FIRST, ...ADD, ...DROP };
@@ -106,7 +106,7 @@ describe("after-phase migrations", () => {
   }
 
   for (const name of ["tollgate broadcast", "tollgate broadcast 1", "psql", "tollgate 0.2.0 schema 3", "tollgates"]) {
-    test(`do not wait while only "${name}" is connected`, async (t) => {
+    test(`run while only "${name}" is connected`, async (t) => {
       await run(t, FIRST);
       await connect(name);
       assert.deepEqual((await run(t, { ...FIRST, ...ADD, ...DROP }, "insist")).left, []);
@@ -118,7 +118,7 @@ describe("after-phase migrations", () => {
     assert.equal(await countConnectedGateways(database.pool), 4);
   });
 
-  test("of an unfinished upgrade run before the next release's migrations, and fail while an older gateway is connected", async (t) => {
+  test("run before the next release's migrations if the upgrade was not finished, and fail while an older gateway is connected", async (t) => {
     await run(t, FIRST);
     const files = { ...FIRST, ...ADD, ...DROP, ...NEXT };
     const end = await connect("tollgate 0.1.0 schema 2");
@@ -131,7 +131,7 @@ describe("after-phase migrations", () => {
     assert.deepEqual((await run(t, files, "leave")).migrations, ["0002_add.sql", "0003_drop.sql", "0004_next.sql"]);
   });
 
-  test("of an unfinished upgrade run while its gateways serve; those of the next release wait until these gateways stop", async (t) => {
+  test("run while gateways of their own release serve; those of the next release wait until these gateways stop", async (t) => {
     await run(t, FIRST);
     await connect("tollgate 0.2.0 schema 3");
     const files = { ...FIRST, ...ADD, ...DROP, ...NEXT, "0005_drop.sql": "-- phase: after\ndrop table other;" };

@@ -204,7 +204,7 @@ describe("dispatcher", () => {
     assert.equal((await first).end, "finished");
   });
 
-  test("stops preferring other nodes to a node that replied busy once the set time has passed", async () => {
+  test("after a node replies busy, prefers other nodes to it until a set time has passed", async () => {
     const [a, b] = [await online("a"), await online("b")];
     const first = run(new TextSink());
     const { job, node: full, other } = await firstOffered(a, b);
@@ -370,7 +370,7 @@ describe("dispatcher", () => {
     assert.equal((await running).end, "quiet");
   });
 
-  test("stops the node when the output sink needs no more", async () => {
+  test("cancels the job on the node when the output sink needs no more output", async () => {
     const node = await online("a");
     const sink = new TextSink({ enoughAt: 3 });
     const offered = node.job();
@@ -501,7 +501,7 @@ describe("dispatcher", () => {
     };
     const hostOf = ({ server }: Awaited<ReturnType<typeof run>>) => server?.hostAccountId;
 
-    test("is replaced by the second node's output and counts as a miss of the first node", async () => {
+    test("is replaced by the second node's output and counted as a failure (miss) of the first node", async () => {
       const sink = new TextSink();
       const { running, first, other, second } = await afterEmpty(sink);
       assert.deepEqual(judged, [], "nobody is judged before the second opinion is there");
@@ -529,7 +529,7 @@ describe("dispatcher", () => {
       assert.equal(new Map(judged).get(first.id), "miss");
     });
 
-    test("counts no miss of the first node if the sink stops the second node before any output", async () => {
+    test("is not counted as a failure of the first node if the sink stops the second node before any output", async () => {
       const { running, first, other, second } = await afterEmpty(new TextSink({ enoughAt: 1 }));
       other.say({ kind: "accepted", job: second });
       other.delta(second, 0, " ");
@@ -585,7 +585,7 @@ describe("dispatcher", () => {
       assert.equal(first.heard.filter(({ kind }) => kind === "job").length, 1, "the same node is not asked again");
     });
 
-    test("stays unconfirmed if the second node fails before output; a failure after output ends the request", async () => {
+    test("is not confirmed if the second node fails before output; if it fails after output, the request fails", async () => {
       const ways: [string, (node: FakeNode, job: string, seq: number) => void, string][] = [
         ["fails", (node, job, seq) => node.say({ kind: "failed", job, seq, cause: "engine", message: "" }), "failed"],
         ["breaks the protocol", (node, job) => node.say({ kind: "accepted", job }), "broken"],
@@ -608,7 +608,7 @@ describe("dispatcher", () => {
       }
     });
 
-    test("counts no miss, and the second node is stopped, when the client disconnects first", async () => {
+    test("is not counted as a failure if the client disconnects during the second opinion; the second node is stopped", async () => {
       const gone = new AbortController();
       const { running, first, other, second } = await afterEmpty(new TextSink(), gone.signal);
       gone.abort();
@@ -752,7 +752,7 @@ describe("dispatcher", () => {
       assert.equal((await ahead.running).end, "finished", "arrival counts in their place");
     });
 
-    test("counts progress as a sign of life before the first token, by the gateway's clock and by the node's", async () => {
+    test("counts progress reports before the first token as a sign of life, by the gateway's clock and by the node's", async () => {
       const { node, job, timed, done, running } = await begun();
       for (let s = 1; s <= 5; s++) {
         clock.advance(1000);

@@ -146,7 +146,7 @@ test("an account that has its equal share of slots leaves as many slots free as 
   assert.equal(leaves(15, 0, 11_000), false, "nobody else asked for ten seconds");
 });
 
-test("an account's equal share is one of two slots if it is alone, and a quarter of the slots among four accounts", () => {
+test("an account's equal share is half of the slots while no other account is served, and a quarter among four", () => {
   const crowd = new RecentDemand();
   crowd.asked("b", 0);
   crowd.asked("a", 0);

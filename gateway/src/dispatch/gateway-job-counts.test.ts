@@ -120,7 +120,7 @@ describe("dispatch by the gateways' own counts of running jobs", () => {
     assert.equal(two.roster.find("n")?.outstanding, 0);
   });
 
-  test("uses as many of a node's slots as its record allows and the node reports", async () => {
+  test("uses no more of a node's slots than its node record allows, and no more than the node reports", async () => {
     const { roster, dispatcher } = open("gw1");
     nodeRecords = { young: { slotsMax: 4 }, old: {} };
     await online("young", { slots: 4096 });
@@ -138,7 +138,7 @@ describe("dispatch by the gateways' own counts of running jobs", () => {
   };
 
   describe("acceptance of offers", () => {
-    test("cancels an offer that is not accepted within 250 ms, and then asks other nodes first", async () => {
+    test("cancels an offer that is not accepted within 250 ms, and prefers other nodes for some time", async () => {
       const { roster, dispatcher } = open("gw1");
       const [a, b] = [await online("a"), await online("b")];
       const sink = new TextSink();
@@ -248,7 +248,7 @@ describe("dispatch by the gateways' own counts of running jobs", () => {
       assert.deepEqual(refused, [], "told a moment later");
     });
 
-    test("asks a node that keeps declining less and less often, and no longer sends the prompt with the offer", async () => {
+    test("after a node declines four requests, asks other nodes first, and sends it a prompt only after it accepts", async () => {
       const { roster, dispatcher } = open("gw1");
       const node = await online("a", { accepts_early: true });
       for (let nth = 1; nth <= 4; nth++) {
@@ -316,7 +316,7 @@ describe("dispatch by the gateways' own counts of running jobs", () => {
       assert.equal(nodes.filter((node) => jobs(node) > 0).length, 2);
     });
 
-    test("limits prompt progress to one minute per request across all nodes", async () => {
+    test("ends a request after one minute of progress reports without output, counted across all nodes", async () => {
       const { dispatcher } = open("gw1");
       const [a, b] = [await online("a"), await online("b")];
       const running = ask(dispatcher);
@@ -400,7 +400,7 @@ describe("dispatch by the gateways' own counts of running jobs", () => {
     assert.ok(seen.every((one) => one !== `${first.id} silent`));
   });
 
-  test("counts a stall when no other host serves the model, and counts both nodes of one host", async () => {
+  test("counts a stall against each node of a host if no other host serves the model", async () => {
     nodeRecords = { a: { hostAccountId: "one" as Uuid }, b: { hostAccountId: "one" as Uuid } };
     const { seen, running, first, second } = await silentFirst();
     second.say({ kind: "accepted", job: await second.job() });
@@ -478,7 +478,7 @@ describe("dispatch by the gateways' own counts of running jobs", () => {
   });
 
   for (const stream of [true, false])
-    test(`asks other nodes for a minute before a node whose ${stream ? "stream" : "whole answer"} is far too slow, even if the client gives up`, async () => {
+    test(`for a minute, prefers other nodes to a node whose ${stream ? "stream" : "whole answer"} is far too slow, even if the client disconnects`, async () => {
       const { roster, dispatcher } = open("gw1");
       const node = await online("n");
       const client = new AbortController();

@@ -95,7 +95,7 @@ describe("limits on the messages that nodes may send", () => {
     assert.ok(roster.find("a") !== undefined);
   });
 
-  test("apply a state that changes 20 times a second only a few times a second, and always the latest", async () => {
+  test("process only a few of the 20 state reports that a node sends per second, but always the latest", async () => {
     const node = await online("a");
     let heard = 0;
     roster.onState(() => {
@@ -154,7 +154,7 @@ describe("limits on the messages that nodes may send", () => {
     assert.equal(roster.find("a")?.slots, 219);
   });
 
-  test("ask a node for its state only a few times when its host's records change hundreds of times", async () => {
+  test("are kept when a node's record changes hundreds of times: the gateway asks for its state only a few times", async () => {
     const node = await online("a");
     clock.advance(1_000);
     let asked = 0;

@@ -107,7 +107,7 @@ describe("requests with an output format", () => {
     assert.deepEqual(nodes.flatMap(jobsAt), []);
   });
 
-  test("ignore nodes that support the format only for a model that their host did not elect", async () => {
+  test("ignore nodes that support the format only for a model that their host did not choose", async () => {
     elected = [];
     await online("a", able);
     assert.equal((await run(true)).end, "no_capacity");
@@ -128,7 +128,7 @@ describe("requests with an output format", () => {
     assert.equal(dispatcher.keepsFormat(MODEL), false);
   });
 
-  test("wait while all supporting nodes are busy, and let plain requests use the other nodes", async () => {
+  test("wait while all nodes that support the format are busy, and let plain requests use the other nodes", async () => {
     const node = await online("able", able);
     const first = run(true);
     const job = await node.job();
@@ -145,7 +145,7 @@ describe("requests with an output format", () => {
     assert.deepEqual([hasFormat(node), hasFormat(older)], [[true, true], [false]]);
   });
 
-  test("keep their place in the queue: no later request gets the supporting node", async () => {
+  test("keep their place in the queue: no later request gets the node that supports the format", async () => {
     const node = await online("able", able);
     const older = await online("older");
     // Keeps both nodes busy with plain requests.
@@ -181,7 +181,7 @@ describe("requests with an output format", () => {
     assert.deepEqual(hasFormat(node), [false, false, true]);
   });
 
-  test("fail immediately when the last supporting node leaves or stops supporting it, while plain requests continue to wait", async () => {
+  test("fail immediately when the last node that supports the format leaves or drops it, while plain requests wait", async () => {
     const older = await online("older");
     const held = run(false);
     const heldJob = await older.job();
@@ -223,7 +223,7 @@ describe("requests with an output format", () => {
     await running;
   });
 
-  test("wait for a supporting node that the plane lost a moment ago", async () => {
+  test("wait for a node that supports the format if the plane lost the node a moment ago", async () => {
     await online("older");
     const node = await online("able", able);
     plane.drop("able", "plane");
@@ -265,7 +265,7 @@ describe("requests with an output format", () => {
     }
   });
 
-  test("are offered again to the supporting node that declined, and to no other", async () => {
+  test("are offered again to the only node that supports the format after it declined, and to no other node", async () => {
     const older = await online("older");
     const node = await online("able", able);
     const formatted = run(true);

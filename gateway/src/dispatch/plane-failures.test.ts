@@ -160,7 +160,7 @@ describe("requests in flight when the dispatch plane fails", () => {
       assert.equal((await running).end, "cut");
     });
 
-    test("keeps the outage's deadline for a request whose offer gets no reply", async () => {
+    test("ends a request whose offer gets no reply at the dispatch deadline, counted from the request's start", async () => {
       const node = await online("a");
       const running = run(new TextSink());
       await node.job(1);
@@ -209,7 +209,7 @@ describe("requests in flight when the dispatch plane fails", () => {
       assert.deepEqual(states(), ["cut null", "quiet silent", "finished null"]);
     });
 
-    test("ends a request as cut off by the plane if the plane fails during the retry after a stalled node", async () => {
+    test("ends a request at its deadline and blames no node if the plane fails during the retry after a stall", async () => {
       const [a, b] = [await online("a"), await online("b")];
       const running = run(new TextSink());
       await waitOneTurn();
@@ -224,7 +224,7 @@ describe("requests in flight when the dispatch plane fails", () => {
       assert.deepEqual(states(), ["cut null"], "nobody showed that the request can be answered");
     });
 
-    test("ends a request as cut off by the plane when the plane stays unreachable for the dispatch deadline", async () => {
+    test("ends a request and blames no node if the plane is still unreachable at the dispatch deadline", async () => {
       const node = await online("a");
       const running = run(new TextSink());
       const job = await node.job();
@@ -327,7 +327,7 @@ describe("requests in flight when the dispatch plane fails", () => {
       assert.deepEqual(states(), ["cut null", "finished null"]);
     });
 
-    test("retries on reachable nodes when the node's server hangs, without using the request's one retry", async () => {
+    test("retries on a reachable node whenever a node's NATS server hangs; this does not use up the request's one retry", async () => {
       const [a, b] = [await online("a"), await online("b")];
       const running = run(new TextSink());
       await waitOneTurn();
@@ -344,7 +344,7 @@ describe("requests in flight when the dispatch plane fails", () => {
       assert.deepEqual(states(), ["cut null", "cut null", "finished null"]);
     });
 
-    test("ends a request as cut off by the plane at the deadline when every node is on a server that hangs", async () => {
+    test("ends a request at its deadline and blames no node when every node is connected to a server that hangs", async () => {
       const [a, b] = [await online("a"), await online("b")];
       const running = run(new TextSink());
       await waitOneTurn();
@@ -363,7 +363,7 @@ describe("requests in flight when the dispatch plane fails", () => {
       );
     });
 
-    test("ends a request as cut off by the plane, not by the node, when frames were lost or stop arriving", async () => {
+    test("retries, and does not blame the node, when frames were lost or stop arriving after a node's server failed", async () => {
       const node = await online("a");
       for (const [nth, happens] of [
         [1, (job: string) => node.delta(job, 5, "later")],
@@ -481,8 +481,8 @@ describe("requests in flight when the dispatch plane fails", () => {
     });
   });
 
-  describe("capacity of nodes that left", () => {
-    test("counts for one more minute, whether the node or the whole plane was lost", async () => {
+  describe("nodes that disconnected a short time ago", () => {
+    test("count as capacity for one more minute, whether the node or the whole plane was lost", async () => {
       const [a] = [await online("a", 20), await online("b", 30)];
       plane.drop("a");
       assert.equal(dispatcher.slots(MODEL), 50);
@@ -499,7 +499,7 @@ describe("requests in flight when the dispatch plane fails", () => {
       assert.equal(dispatcher.slots(MODEL), 1);
     });
 
-    test("does not count if the node is draining or no longer allowed to work", async () => {
+    test("do not count as capacity if they were draining", async () => {
       const a = await online("a", 20);
       a.report({ models: [MODEL], slots: 20, draining: true });
       await waitOneTurn();
@@ -507,7 +507,7 @@ describe("requests in flight when the dispatch plane fails", () => {
       assert.equal(dispatcher.slots(MODEL), 0);
     });
 
-    test("makes requests wait briefly for the nodes' reports once the plane is back", async () => {
+    test("make requests wait up to two seconds for their reports once the plane is back", async () => {
       const node = await online("a");
       plane.goAway();
       plane.comeBack();
@@ -532,7 +532,7 @@ describe("requests in flight when the dispatch plane fails", () => {
       assert.equal((await unlucky).end, "no_capacity");
     });
 
-    test("keeps a node's measured speed during a 30 s outage of the plane, and loses it after a minute", async () => {
+    test("are not reported as gone during a 30 s outage of the plane, and are reported as gone after a minute", async () => {
       const gone: string[] = [];
       roster.onGone((id, by) => gone.push(`${id} ${by}`));
       const node = await online("a");

@@ -93,7 +93,7 @@ describe("the database records of nodes", () => {
     assert.equal((await fleet.list(other, { limit: 100 })).length, 0);
   });
 
-  test("store a quarantine with its evidence, exclude the node, and pause it on release", async () => {
+  test("store a quarantine with its evidence; the node cannot resume, and is paused after its release", async () => {
     const { id } = await register("bad");
     await fleet.elect(host, id, ["a"]);
     const before = new Date(Date.now() - 1000);
@@ -113,7 +113,7 @@ describe("the database records of nodes", () => {
     assert.deepEqual(rows, [{ released_by: "idn_1" }]);
   });
 
-  test("have one standing and a matching quarantine after twenty concurrent quarantines and releases", async () => {
+  test("have a standing that matches their quarantine after twenty concurrent quarantines and releases", async () => {
     const { id } = await register("raced");
     await fleet.elect(host, id, ["a"]);
     await Promise.all(

@@ -124,7 +124,7 @@ describe("trust by a node's record", () => {
     assert.deepEqual(await fleet.record.lastDayOfHost((await register(await openHost())).id), NO_OBSERVED_COUNTS);
   });
 
-  test("deletes the hours of a node's record before a given time", async () => {
+  test("deletes the hourly counts of a node's record that are older than a given time", async () => {
     const { id } = await register(await openHost());
     const hour = "date_trunc('hour', now()) - make_interval(days => d)";
     await db.pool.query(`insert into node_record select $1, ${hour}, 1, 0, 0, 0, 0 from unnest(array[89, 90, 91]) d`, [
@@ -200,7 +200,7 @@ describe("trust by a node's record", () => {
       assert.equal((await register(host)).withheld, "host_quarantine");
     });
 
-    test("gets work on all nodes when the rule is turned off", async () => {
+    test("gets work on nodes registered afterwards if the rule hostSanction is turned off", async () => {
       const host = await openHost();
       await fleet.quarantine((await register(host)).id, PLATFORM);
       const rules = { probationAnswers: 20, hostSanction: false };
@@ -249,7 +249,7 @@ describe("trust by a node's record", () => {
   });
 });
 
-test("migrating to probation: nodes that have served complete it, and quarantined nodes start it again", async (t) => {
+test("the migration that adds probation counts nodes' earlier requests, but starts quarantined nodes at zero", async (t) => {
   const db = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, "0014") });
   t.after(db.close);
   const [host, busy, fresh, barred] = [newId(), newId(), newId(), newId()];
@@ -284,7 +284,7 @@ test("migrating to probation: nodes that have served complete it, and quarantine
   assert.equal(JSON.stringify((await fleet.find(host, busy))?.hardware).length > 60_000, true);
 });
 
-test("migrating to growing slots: requests served since the last quarantine count as good answers", async (t) => {
+test("the migration that lets slots grow counts requests served since the last quarantine as good answers", async (t) => {
   const db = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, "0038") });
   t.after(db.close);
   const [host, busy, fresh, released] = [newId(), newId(), newId(), newId()];

@@ -347,7 +347,7 @@ describe("closed days", () => {
     assert.deepEqual(await differing(), []);
   });
 
-  test("include labels and performance: the ledger check finds missing rows, unless requests still wait for the rollup", async () => {
+  test("include label and performance rollups: the ledger check finds deleted rows, and ignores requests not rolled up yet", async () => {
     await take({ what: "serve", ago: 3, minutes: 1, builder: 0, model: 0 });
     assert.deepEqual(await differing(), [], "waits");
     await take({ what: "roll up", ago: 0, minutes: 0, builder: 0, model: 0 });
@@ -394,7 +394,7 @@ test("migrating from the previous schema changes no figure, neither before nor a
   assert.deepEqual(await told(pool), was);
 });
 
-test("migrating from 0036 closes days without model sums again, and changes no figure", async (t) => {
+test("migrating from schema 0036 closes again each day that lacks sums per model, and changes no figure", async (t) => {
   await waitPastMidnight();
   db = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, "0036") });
   t.after(db.close);

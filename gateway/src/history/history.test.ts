@@ -213,7 +213,7 @@ describe("request history", () => {
     assert.equal((await usage.byKey(account, whole.from)).size, 2);
   });
 
-  test("creates the partition of every month in advance, and also stores records of other times", async () => {
+  test("creates partitions for this month and the next two, and stores older records in a default partition", async () => {
     // IDs for a time before the partitions are created, possibly in the next month.
     const now = new Date();
     await openHistory({ pool: db.pool }).makePartitions();

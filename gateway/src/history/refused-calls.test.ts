@@ -86,7 +86,7 @@ test("refused calls are counted separately by account, key, code and hour", asyn
   assert.deepEqual(await sums(refused, OTHER), [[THIRD, "model_not_found", 1]]);
 });
 
-test("refused calls with an invalid secret count for the owner of its reference; unknown references are ignored", async () => {
+test("refused calls with an invalid API key count for the stored key with the same public part, if there is one", async () => {
   await db.pool.query("update api_key set revoked_at = now() where id = $1", [SECOND]);
   refused.note({ reference: "aaaaaaaaaaaa" }, BAD_KEY);
   refused.note({ reference: "bbbbbbbbbbbb" }, BAD_KEY);

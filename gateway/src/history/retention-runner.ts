@@ -48,7 +48,7 @@ export function startRetention({ retention, pool, clock, log }: RetainingOptions
       for (const { month, rows, export: file } of closed) {
         log.info(
           { month, records: Number(rows), export: file },
-          "old request records deleted: the month is summed up in the ledger",
+          "the month's request records deleted; the ledger keeps their sums",
         );
       }
       for (const { month, why } of waiting) log.warn({ month, why }, "old request records cannot be deleted yet");

@@ -272,7 +272,7 @@ describe("a month is not dropped", () => {
     assert.equal((await retentionOf({ historyDays: daysFor(1) }).retain())?.closed.length, 1);
   });
 
-  test("while its earnings are held back, and only after older months", async () => {
+  test("while its earnings are held back, while an older month is still kept, or before it has ended", async () => {
     const days = daysFor(1);
     assert.deepEqual(await waits({ payoutHoldDays: days + 2 }), ["some of its earnings are still held back"]);
     const younger = `${nameOfMonth(monthsAgo(MONTHS - 1))}-01`;

@@ -206,7 +206,7 @@ describe("performance rollups", () => {
     assert.equal((await of(account))[0]?.requests, 2);
   });
 
-  test("skip slots older than every range", async () => {
+  test("count an old request only by hour and day if no range shows five-minute slots of its age", async () => {
     const account = await openAccount();
     const hold = {
       ...createTestHold(account),
@@ -370,7 +370,7 @@ describe("performance rollups", () => {
     assert.deepEqual(merged, [{ requests: 50_000 }]);
   });
 
-  test("run every minute when requests wait", async (t) => {
+  test("report every minute how many requests are not rolled up yet, and the time of the oldest", async (t) => {
     const clock = manualClock(Date.now());
     const asked: Promise<unknown>[] = [];
     const query = (text: string, values: unknown[]) => {
@@ -411,7 +411,7 @@ describe("performance rollups", () => {
     assert.equal(await rollups.run(), 0);
   });
 
-  test("add a late charge to the label's day, whether or not the lost request was counted before", async () => {
+  test("add a late charge to its label's day, whether or not the request was already counted as lost", async () => {
     for (const countedBefore of [true, false]) {
       const account = await openAccount();
       const label = "team red";

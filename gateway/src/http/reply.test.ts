@@ -197,7 +197,7 @@ test("a failed stream is closed after 10 s if its client does not read the last 
   await ended.promise;
 });
 
-test("an error is the last event of a stream that has sent its headers, and a status before that", async (t) => {
+test("an error is sent as the HTTP status, or as the stream's last event if the headers have been sent", async (t) => {
   const streamed = await request(t, systemClock, async ({ reply }) => {
     reply.openStream();
     throw fault("upstream_failed");

@@ -12,7 +12,7 @@ const LONG: EndingFacts = { ...NONE, waitExplained: false };
 const CRAWLED: EndingFacts = { ...SENT, paceExplained: false };
 const NOBODY: EndingFacts = { ...NONE, accepted: false };
 
-test("each way in which a request ends has the outcome, status, charge and host's share of the specification", () => {
+test("each way in which a request ends has the outcome, status, charge and host's share that the specification states", () => {
   const rows = [
     // Columns: case, end, facts, expected outcome, status, billed part, host's share.
     ["finished, with output", "finished", KEPT, "ok", 200, "all", "paid"],

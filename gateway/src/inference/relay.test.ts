@@ -175,8 +175,8 @@ function relayOf(traits: Traits = {}) {
   return { relay: new Relay(asked), events };
 }
 
-describe("whether a finished node returned output", () => {
-  test("treats no token as empty, and one token as an answer", () => {
+describe("counting a node's output", () => {
+  test("treats a job without a token as empty, and one with a token as answered", () => {
     const { relay } = relayOf();
     relay.begin("node_a");
     assert.equal(relay.finished(), "empty");
@@ -204,11 +204,11 @@ describe("whether a finished node returned output", () => {
 
   // Clients that disconnect, or whose node falls silent, must not pay for text that the gateway still held back.
   for (const [what, begun, held] of [
-    ["the opening delimiter", "", "<thin"],
-    ["white space before it", "", "\n "],
-    ["the closing delimiter", "<think>hm", "</thi"],
+    ["a partial opening delimiter", "", "<thin"],
+    ["white space before the opening delimiter", "", "\n "],
+    ["a partial closing delimiter", "<think>hm", "</thi"],
   ] as const) {
-    test(`does not count ${what} that was cut off as output`, () => {
+    test(`does not charge for ${what} that was held back when the request was cut off`, () => {
       const { relay, events } = relayOf({ thinks: true });
       relay.delta("answer", begun);
       relay.delta("answer", held);
@@ -266,7 +266,7 @@ describe("thinking opened by the chat template", () => {
     assert.deepEqual([relay.reasoning, events.join(""), relay.cut], ["the END of it", "no ", "stop"]);
   });
 
-  test("is recognised by its channel if the engine separates it from the answer", () => {
+  test("is the output on the reasoning channel if the engine separates thinking from the answer", () => {
     const { relay, events } = relayOf({ thinks, opened });
     relay.delta("reasoning", "hm");
     relay.delta("answer", "\nyes");

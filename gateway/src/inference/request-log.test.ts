@@ -74,7 +74,7 @@ test("the request logger logs a successful request at debug level only", () => {
   assert.deepEqual(quiet.lines, []);
 });
 
-test("the request logger logs any other ending at info level, with the status sent to the client", () => {
+test("the request logger logs each refused or failed request at info level, with the status sent to the client", () => {
   const { lines, begin } = open("info");
   begin().end(fault("invalid_api_key"));
   begin().end(invalidRequest("model", "model is required"));

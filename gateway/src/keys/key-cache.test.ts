@@ -28,7 +28,7 @@ async function openKeys(t: TestContext) {
   return { pool, clock, keys, account, heard };
 }
 
-test("the key cache remembers that a token was rejected for one minute", async (t) => {
+test("the key cache remembers for one minute that a token was rejected", async (t) => {
   const { pool, clock, keys, account } = await openKeys(t);
 
   const { id, token } = await keys.issue(account, "early");

@@ -70,7 +70,7 @@ describe("keys of the console's playground", () => {
     return issued;
   };
 
-  test("receive reasoning in the stream, and record no labels", async () => {
+  test("have reasoning in streams turned on, and the recording of request labels turned off", async () => {
     const { token } = await issue(await begin());
     const holder = await keys.authenticate(`Bearer ${token}`);
     assert.deepEqual([holder?.reasoningContent, holder?.labels], [true, false]);

@@ -60,7 +60,7 @@ const SHARED = "r.charge_pico - r.granted_pico";
 
 /** Checks each request's payment to its host. `shared`: the SQL expression of the shared part of a charge. */
 const everyShare = (shared: string): RollupCheck => ({
-  name: "every host got its share of the requests it served",
+  name: "every host got its share of the charge for each request it served",
   counts: "select count(*) from request where host_account_id is not null",
   differs: `select format('request %s: charge %s, share %s', id, charge_pico, host_pico)
               from request r where host_pico <> case when host_account_id is null then 0 else ${shareOf(shared)} end`,
@@ -117,7 +117,7 @@ const CHECKS: RollupCheck[] = [
                where coalesce(m.total, 0) <> case when c.state = 'paid' then c.amount else 0 end`,
   },
   {
-    name: "every payment has its transfer",
+    name: "every payment matches its ledger transfer",
     counts: "select count(*) from payment_move",
     differs: `select format('checkout %s, move %s: %s of %s, transfer %s of %s', m.checkout_id, m.ordinal, m.kind, m.amount,
                             t.kind, t.amount)
@@ -249,7 +249,7 @@ const CHECKS_WITHOUT_RESERVE: RollupCheck[] = [everyShare("r.charge_pico")];
 const CHECKS_OF_RESERVE: RollupCheck[] = [
   everyShare(SHARED),
   {
-    name: "every withheld share is its request's share",
+    name: "every withheld share matches its request's charge, node and host",
     counts: "select count(*) from withheld_share",
     // A host's share is withheld in one of two ways: not paid with the request, or paid and later taken back. Requests
     // whose record was dropped are not compared.
@@ -261,7 +261,7 @@ const CHECKS_OF_RESERVE: RollupCheck[] = [
                   or r.host_account_id is distinct from case when w.taken_by is null then null else w.host_account_id end`,
   },
   {
-    name: "every transfer of withheld shares matches its shares, and every release matches its share",
+    name: "every transfer of withheld shares is the sum of these shares, and every release is one of them",
     counts: "select count(*) from transfer where kind in ('withhold', 'release')",
     differs: `select format('transfer %s: %s of %s, shares %s of %s', coalesce(t.id, s.id), t.kind, t.amount, s.kind, s.amount)
                 from (select id, kind, account_id, amount from transfer where kind in ('withhold', 'release')) t
@@ -283,7 +283,7 @@ const CHECKS_OF_RESERVE: RollupCheck[] = [
                where a.granted < 0 or a.granted + coalesce(s.total, 0) > coalesce(g.total, 0)`,
   },
   {
-    name: "a request is recorded as paid from granted credit only if it ran on its owner's own node",
+    name: "the part of a charge paid from granted credit is at most the charge, and zero if another owner's node served",
     counts: "select count(*) from request where granted_pico <> 0",
     differs: `select format('request %s: %s of %s paid with granted credit', id, granted_pico, charge_pico)
                 from request

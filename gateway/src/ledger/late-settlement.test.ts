@@ -226,7 +226,7 @@ describe("leases of holds", () => {
     assert.equal(await sweep(), 1);
   });
 
-  test("after an outage, expire one lease period after the first gateway restarts, and newer holds stay", async () => {
+  test("from before an outage expire one lease period after the first sweep; those of newer holds are not extended", async () => {
     const [old, fresh] = (await away(8 * 3600, [45, 8 * 3600 + LEASE_S])) as [Uuid, Uuid];
     assert.equal(await sweep(), 0);
     const [oldLeft, freshLeft] = (await left([old, fresh])) as [number, number];
@@ -257,7 +257,7 @@ describe("leases of holds", () => {
     ["released", "select ledger_void(array[$1]::uuid[])", 0],
     ["left alone", "select $1::uuid", 1],
   ] as const) {
-    test(`are read again by a sweep after it waited for the account's lock: it ends ${expired === 0 ? "no" : "the"} hold that was ${what} meanwhile`, async () => {
+    test(`are read again by a sweep that waited for the account's lock, so a hold that was ${what} meanwhile ${expired === 0 ? "is not" : "is"} ended`, async () => {
       const [hold] = (await away(1, [0])) as [Uuid];
       await still.query("commit");
       const client = await db.pool.connect();

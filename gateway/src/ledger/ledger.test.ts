@@ -88,7 +88,7 @@ describe("the ledger", () => {
     await db.pool.query(`alter table ${table} enable trigger user`);
   };
 
-  test("after a hold, answers without a query whether an account has credit, and updates the answer after a transfer", async () => {
+  test("after a hold, returns without a query that the account has credit, and returns the new state after a transfer", async () => {
     let queries = 0;
     const pool = new Proxy(db.pool, {
       get: (target, name) => {
@@ -459,7 +459,7 @@ describe("the ledger", () => {
     assert.deepEqual((await differing()).toSorted(), [
       "all accounts together sum to zero",
       "every balance is the sum of its entries",
-      "every host got its share of the requests it served",
+      "every host got its share of the charge for each request it served",
       "the earnings rollups are the sums of their requests",
     ]);
     await tamper("update request set host_pico = host_pico + 1 where id = $1", [settled.id], "request");

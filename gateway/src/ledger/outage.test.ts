@@ -424,7 +424,7 @@ describe("settling during database failures", () => {
     await assertLedger();
   });
 
-  test("counts the age of the credit result that a slow hold returns from the start of the hold", async (t) => {
+  test("reads the credit again one second after a slow hold started, not one second after its response", async (t) => {
     const { ledger, clock, trouble, asked } = await open(t);
     const hanging = Promise.withResolvers<void>();
     trouble.hangs = hanging.promise;

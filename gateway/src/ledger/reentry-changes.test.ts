@@ -353,7 +353,7 @@ describe("re-entering changes that a failover lost", () => {
     assert.equal(old?.reason, "older than 7 days");
   });
 
-  test("enters a change that failed once another gateway has entered the row that it needs, and takes it off the list", async () => {
+  test("retries a failed change after another gateway has entered the row that it needs, and deletes it from the failure list", async () => {
     const [one, other] = [await gateway(), await gateway()];
     const account = newId();
     await one.query("insert into account (id, kind, name) values ($1, 'builder', 'x')", [account]);
@@ -466,7 +466,7 @@ const NOT_JOURNALED: Record<string, string[]> = {
   ],
 };
 
-test("every table's changes are recorded in the journal, or the list above gives the reason", async (t) => {
+test("the journal records the changes of every table, except those listed with a reason in NOT_JOURNALED", async (t) => {
   const { pool, close } = await openTestDatabase();
   t.after(close);
   const { rows } = await pool.query(`select c.relname as name,

@@ -36,13 +36,13 @@ async function entriesOf(journal: Pick<Journal, "read">): Promise<JournalEntry[]
   return all;
 }
 
-describe("the re-entry journal", () => {
+describe("the journal for re-entry after a failover", () => {
   const request = (): JournalEntry => {
     const hold = createTestHold(newId());
     return { kind: "request", hold: { ...hold, label: "a label" }, settlement: createTestSettlement(hold, newId()) };
   };
 
-  test("returns its entries in order, also to the next gateway on the directory", async (t) => {
+  test("returns its entries in order, also to the next gateway that uses the same directory", async (t) => {
     const { journal, directory } = await open(t);
     const change: JournalEntry = { kind: "change", text: '{"id": 9007199254740993, "name": "ü"}' };
     const added = [request(), change, request()];

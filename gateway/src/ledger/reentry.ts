@@ -177,6 +177,6 @@ function noteUnread(into: ReentryResult, unread: number): void {
     into.notEntered.push({
       kind: "journal",
       id: `${unread} lines`,
-      reason: "the lines are damaged, or were written by another version",
+      reason: "these journal lines are damaged, or were written by another version of the gateway",
     });
 }

@@ -180,7 +180,7 @@ describe("the reserve of withheld host shares", () => {
     assert.equal(await balance(other.host), 0n);
   });
 
-  test("moves a node's shares since a given time back to the reserve only once, and no longer counts them in the hold-back period", async () => {
+  test("takes back a node's shares since a given time once, and then counts them as withheld instead of held back", async () => {
     const served = await parties();
     await serve(served);
     const { rows } = await db.pool.query("select clock_timestamp() + interval '1 millisecond' as at");
@@ -270,7 +270,7 @@ describe("the reserve of withheld host shares", () => {
     assert.deepEqual(released, { reserve: 0n, platform: -SHARE }, "what the reserve spent, the platform pays");
   });
 
-  test("pays a verifier only the difference when a payment lost in a failover was entered again", async () => {
+  test("pays a verifier only the unpaid rest if an earlier payment was lost in a failover and entered again", async () => {
     const [verifier, lost] = [await open("host"), newId()];
     await owe(verifier, 30n, lost);
     await reserve.payChecks();
@@ -328,18 +328,20 @@ describe("the reserve of withheld host shares", () => {
     };
     const amount = (change: string): string =>
       `update withheld_share set amount_pico = amount_pico ${change} where request_id = $1`;
-    assert.deepEqual(await found(amount("+ 1"), amount("- 1")), ["every withheld share is its request's share"]);
+    assert.deepEqual(await found(amount("+ 1"), amount("- 1")), [
+      "every withheld share matches its request's charge, node and host",
+    ]);
     await reserve.release({ requestIds: [id] }, { by: "operator:o", note: "" });
     const other = `(select id from transfer where kind = 'purchase' limit 1)`;
     const own = `(select id from transfer where kind = 'release' order by at desc limit 1)`;
     const released = (by: string): string => `update withheld_share set release_id = ${by} where request_id = $1`;
     assert.deepEqual(await found(released(other), released(own)), [
-      "every transfer of withheld shares matches its shares, and every release matches its share",
+      "every transfer of withheld shares is the sum of these shares, and every release is one of them",
     ]);
     const part = (to: number): string => `update request set granted_pico = ${to} where id = $1`;
     assert.deepEqual(await found(part(-10), part(0)), [
-      "every withheld share is its request's share",
-      "a request is recorded as paid from granted credit only if it ran on its owner's own node",
+      "every withheld share matches its request's charge, node and host",
+      "the part of a charge paid from granted credit is at most the charge, and zero if another owner's node served",
     ]);
     const left = (change: string): string =>
       `update ledger_account set granted = granted ${change} where id = (select account_id from request where id = $1)`;
@@ -382,7 +384,7 @@ describe("the reserve of withheld host shares", () => {
       assert.equal(await balance(served.host), 0n);
     });
 
-    test("is spent on other hosts' nodes only after bought credit, and then pays those hosts", async () => {
+    test("is spent on other owners' nodes only after the bought credit, and those nodes' hosts get their shares", async () => {
       const owner = await identity();
       const own = await parties({ owner, bought: 0n });
       const stranger = { ...(await parties()), builder: own.builder };
@@ -408,7 +410,7 @@ describe("the reserve of withheld host shares", () => {
       assert.equal(await granted(served.builder), TEST_CHARGE);
     });
 
-    test("earns no share when the share is withheld or the request is settled late", async () => {
+    test("earns no share on its owner's own node, even if shares are withheld there or the request is settled late", async () => {
       const served = await parties({ owner: await identity(), bought: 0n });
       await move("grant", served.builder, TEST_CHARGE + TEST_CHARGE / 2n);
       await move("purchase", served.builder, 10n * TEST_CHARGE);

@@ -113,7 +113,7 @@ export class SettlingTries {
       await spool.giveUp(settlement, error instanceof Error ? error.message : String(error));
       return true;
     } catch (failure) {
-      log.error({ request, err: failure }, "could not write a settlement that was given up to given-up.jsonl");
+      log.error({ request, err: failure }, "could not record a given-up settlement in given-up.jsonl");
       return false;
     }
   }

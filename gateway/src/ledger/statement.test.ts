@@ -22,7 +22,7 @@ interface PlanNode {
 const mostRows = (node: PlanNode): number =>
   Math.max(node["Actual Rows"] * node["Actual Loops"], ...(node.Plans ?? []).map(mostRows));
 
-test("a page of a statement reads only a few times the records that it shows, however many the account has", async () => {
+test("a page of a statement reads at most three times as many rows as it shows, however many the account has", async () => {
   const account = newId();
   await db.pool.query("insert into ledger_account (id, kind) values ($1, 'builder')", [account]);
   await db.pool.query("select ledger_transfer($1, 'grant', $2, 1000000, 'a reason')", [newId(), account]);

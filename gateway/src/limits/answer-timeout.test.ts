@@ -31,7 +31,7 @@ test("the reply timeout calls back once, at its end", async () => {
   assert.equal(passed(), 1);
 });
 
-test("the reply timeout restarts once if the question is still unsent in this process", async () => {
+test("the reply timeout restarts once if part of the command is still in this process's send buffer", async () => {
   const { clock, passed } = start(() => true);
   clock.advance(timeoutMs);
   await waitOneTurn();
@@ -55,7 +55,7 @@ test("the reply timeout is extended once by the delay of a late timer", async ()
   assert.equal(passed(), 1);
 });
 
-test("the reply timeout never expires after the question was answered", async () => {
+test("the reply timeout does not expire after the reply was read", async () => {
   const { clock, stop, passed } = start();
   clock.advance(timeoutMs);
   // The timer has fired. The answer is read later in the same turn of the event loop.

@@ -90,7 +90,7 @@ describe("limits with a local fallback", { skip }, () => {
     assert.equal(none.admitted, false);
   });
 
-  test("free a request's slot on the server or in the gateway, whichever counted it, and use the server again after the outage", async () => {
+  test("free a request's slot where it was counted (server or gateway), and use the server again after the outage", async () => {
     assert.equal(await admitted(["before"]), 1);
     assert.equal(await limits.enterModel("m", "before", 1), true);
     await kill();

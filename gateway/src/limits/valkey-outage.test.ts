@@ -141,7 +141,7 @@ describe("limits during outages of Valkey", { skip }, () => {
     assert.ok((await limits.enter(KEY, "r4", two)).admitted);
   });
 
-  test("refuses requests after a timeout, then at once, while the server is frozen; later frees the slot that it counted", async () => {
+  test("refuses requests after a timeout, then at once, while Valkey is frozen; frees a refused request's slot later", async () => {
     const one = { ...DEFAULT_LIMITS, inFlight: 1 };
     server.freeze();
     const unseen = limits.enter(KEY, "unseen", one);

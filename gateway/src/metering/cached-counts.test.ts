@@ -92,7 +92,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       assert.equal(limited.count(text, NO_LIMIT, "a"), exact);
     });
 
-    it("give a conversation that grows the same count as a new one", () => {
+    it("equal the count without the cache after each message of a growing conversation", () => {
       const roles = ["system", "user", "assistant", "tool", "tool", "assistant", "user"];
       const texts = referenceTexts().map(({ text }) => text);
       const known = openPromptCounter(TOKENIZERS[name], tables);

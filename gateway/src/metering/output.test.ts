@@ -128,7 +128,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       }
     });
 
-    it("never splits a character at the end of a step within a long text", () => {
+    it("never splits a character, even where a long text is divided to be counted in steps", () => {
       for (const [before, character] of Array.from(
         { length: 40 },
         (_, i) => [120 + (i >> 1), i % 2 === 0 ? "😀" : "𒀀"] as const,
@@ -144,7 +144,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       }
     });
 
-    it("needs little work per part of an endless word close to the cap", () => {
+    it("passes exactly 3,000 tokens of an endless word that arrives one character at a time", () => {
       const output = open(3000);
       let passed = 0;
       for (let i = 0; i < 40_000 && !output.full; i++) passed += output.push("answer", "a").length;

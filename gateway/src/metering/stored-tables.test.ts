@@ -78,7 +78,7 @@ describe("tokenizer tables stored on disk", () => {
     assert.deepEqual(await readdir(folder), []);
   });
 
-  it("are not written to a folder in which files cannot be created, without an error", async (t) => {
+  it("are not stored, and cause no error, if their folder cannot be created", async (t) => {
     const { folder, path } = await aFolder(t);
     await writeFile(join(path, "kept"), "in the way");
     const sha256 = tableFileName(SMALL);

@@ -45,7 +45,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
         eos_token: fixture.eos_token,
       });
 
-    it("gives a chat the token count of the rendered original", () => {
+    it("counts as many tokens for a chat as the text that the model's original chat template renders", () => {
       fc.assert(
         fc.property(conversation, (messages) => {
           const rendered = counter.count(render(messages));

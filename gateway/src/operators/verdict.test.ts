@@ -39,7 +39,7 @@ test("a platform is degraded while a model it served has no node, dated from the
   });
 });
 
-test("a model with failing requests degrades the platform", () => {
+test("a platform is degraded while requests for one of its models fail", () => {
   const incidents = [{ model: "a", kind: "errors" as const, beganAt: AT }];
   assert.deepEqual(judgePlatform({ ...SEEN, incidents }), {
     state: "degraded",

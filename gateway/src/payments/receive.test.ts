@@ -109,7 +109,7 @@ describe("a payment event", () => {
     assert.equal(rows[0].overdrawn, true);
   });
 
-  test("debits once a refund that is reported both alone and in the total, and reverses a failed refund", async () => {
+  test("debits a refund once even if a refund event and a charge event report it, and credits it back if it fails", async () => {
     const { account, paid } = await bought();
     const refund = reversal("re_c", 700, "pending");
     await send("checkout.session.completed", buildCheckoutSession(paid));
@@ -153,7 +153,7 @@ describe("a payment event", () => {
     ["paid", "lost", "withdrawn", "opened", "lost"],
   ];
   for (const order of orders) {
-    test(`debits a lost dispute once in the order ${order.join(", ")}`, async () => {
+    test(`debits a lost dispute once if the events arrive in the order ${order.join(", ")}`, async () => {
       const { account, id, paid } = await bought();
       const dispute = (status: string) => buildDispute(paid, reversal(`du_${id}`, 2000, status));
       const news: Record<DisputeNews, () => Promise<void>> = {
@@ -188,7 +188,7 @@ describe("a payment event", () => {
   });
 });
 
-describe("a payment event whose amount, currency or account does not match the checkout", () => {
+describe("a payment event that does not match a checkout", () => {
   const cases: [string, (session: object) => object][] = [
     ["too little was paid", (session) => ({ ...session, amount_total: 1999 })],
     ["too much was paid", (session) => ({ ...session, amount_total: 2001 })],

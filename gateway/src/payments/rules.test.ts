@@ -120,7 +120,7 @@ test("a payment never returns to an earlier state, and a successful payment take
   }
 });
 
-test("the missing transfers of a payment lead to its expected balance, and no transfer is missing after they are made", () => {
+test("after the missing transfers of a payment are made, its sums are as expected and no transfer is missing", () => {
   const amount = fc.bigInt({ min: -200n, max: 200n }).map(pico);
   const made = fc.record({ purchase: amount, refund: amount, dispute: amount });
   fc.assert(

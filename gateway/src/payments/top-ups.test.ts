@@ -244,7 +244,7 @@ describe("a failed automatic top-up", () => {
     ["0341", "declined", /declined the saved card/],
     ["3155", "authentication_required", /requires the cardholder to confirm/],
   ] as const) {
-    test(`${failure}: turns top-ups off and emails the owners once, for any repeated events`, async () => {
+    test(`${failure}: turns top-ups off and emails the owners once, even if the event is delivered twice`, async () => {
       const id = await account({ last4 });
       await run();
       const off = await gateway().topUps.of(id);
@@ -329,7 +329,7 @@ describe("a reversed automatic top-up", () => {
     });
   }
 
-  test("leaves top-ups on for a bank's inquiry and for purchases made by hand", async () => {
+  test("leaves top-ups on if it is only a bank's inquiry, or if the reversed purchase was made by hand", async () => {
     const id = await account();
     await run();
     const [sale] = intents(id) as [Sale];
@@ -437,7 +437,7 @@ describe("a saved card", () => {
     await gateway().openSetup(page);
   });
 
-  test("counts both of two concurrently opened pages to save it against their limit", async () => {
+  test("two pages opened at the same time to save a card both count toward the limit of such pages", async () => {
     const accountId = await t.openBuilder();
     const page = { accountId, successUrl: "http://a.test/", cancelUrl: "http://a.test/" };
     await gateway().openSetup(page);
@@ -458,7 +458,7 @@ describe("a saved card", () => {
     assert.deepEqual(rows, [{ setups: 2 }]);
   });
 
-  test("is not stored for another customer, and its event is repeated while the provider is unreachable", async () => {
+  test("of another customer is not stored; while the provider is unreachable, the event is refused so that it is sent again", async () => {
     const stranger = {
       ...(t.demo.shop.sales.at(-1) as Sale),
       customer: "cus_other",
@@ -478,7 +478,7 @@ describe("a saved card", () => {
 });
 
 describe("the list of payments", () => {
-  test("shows purchases, top-ups, refunds and disputes with states, pages and receipts", async () => {
+  test("shows purchases, top-ups, refunds and disputes page by page, with their states and receipts", async () => {
     const id = await account();
     await run();
     clock.advance(1000);

@@ -39,10 +39,13 @@ describe("an operator's own canaries", () => {
         /tiny-3b\[1\]\.expect must be a regular expression/,
       ],
       [{ "tiny-3b": [{ ...SECRET, max_tokens: 0 }] }, /tiny-3b\[0\]\.max_tokens is invalid/],
-      [{ "tiny-3b": [{ ...SECRET, marzipan: 1 }] }, /tiny-3b\[0\] must have prompt, expect and max_tokens/],
+      [{ "tiny-3b": [{ ...SECRET, marzipan: 1 }] }, /tiny-3b\[0\] must have the fields prompt, expect and max_tokens/],
       [{ "tiny-3b": ["marzipan"] }, /tiny-3b\[0\] must have/],
-      [{ "tiny-3b": [{ near: ["marzipan", "b"], far: "c" }] }, /tiny-3b\[0\] must have prompt, expect and max_tokens/],
-      [{ "embed-m3": [SECRET] }, /embed-m3\[0\] must have near and far/],
+      [
+        { "tiny-3b": [{ near: ["marzipan", "b"], far: "c" }] },
+        /tiny-3b\[0\] must have the fields prompt, expect and max_tokens/,
+      ],
+      [{ "embed-m3": [SECRET] }, /embed-m3\[0\] must have the fields near and far/],
     ];
     for (const [file, message] of table) {
       assert.throws(

@@ -78,7 +78,7 @@ function misfits(id: string, canaries: Canary[], model: ActiveModel | undefined)
   if (model.canaries === null) return [`${id} gets no canaries: its list in the catalogue is empty`];
   const form = model.kind === "embedding" ? "near and far" : "prompt, expect and max_tokens";
   return canaries.flatMap((canary, i) =>
-    "near" in canary === (model.kind === "embedding") ? [] : [`${id}[${i}] must have ${form}`],
+    "near" in canary === (model.kind === "embedding") ? [] : [`${id}[${i}] must have the fields ${form}`],
   );
 }
 
@@ -94,7 +94,8 @@ function mistakeOf(issue: z.core.$ZodIssue): string {
   const inner = issue.code === "invalid_union" ? closest?.path[0] : rest[0];
   const field = FIELDS.find((name) => name === inner);
   if (closest !== undefined && field !== undefined) return `${place}.${field} ${plain(closest)}`;
-  return `${place} must have prompt, expect and max_tokens, or near and far, and nothing else`;
+  const fields = "prompt, expect and max_tokens (for an embedding model near and far)";
+  return `${place} must have the fields ${fields}, and no unknown fields`;
 }
 
 /** Shows our own messages in full. Of zod's messages only the kind, because the text may quote the secret file. */

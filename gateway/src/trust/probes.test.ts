@@ -268,7 +268,7 @@ describe("probes", () => {
     assert.ok(deviation > mean / 2, `${deviation} minutes more or less`);
   });
 
-  describe("a prompt that a node reads faster than its model can", () => {
+  describe("the check of the speed at which a node reads a prompt", () => {
     const asked = async (result: Partial<UnpaidJobResult>): Promise<QuarantineVerdict[]> => {
       start();
       shape = { promptTokens: 2000, outputTokensMax: 100, temperature: 0, stream: true };
@@ -277,7 +277,7 @@ describe("probes", () => {
       return suspected;
     };
 
-    test("counts as a failure, with the measurements as evidence", async () => {
+    test("suspects a node that is faster than its model can be, with the measurements as evidence", async () => {
       const [first] = await asked({ promptTokens: 2256, ttftMs: 1.5 });
       assert.deepEqual(first, {
         reason: "speed",
@@ -291,14 +291,14 @@ describe("probes", () => {
       });
     });
 
-    test("is not reported for plausible speeds, short prompts or failed attempts", async () => {
+    test("suspects no node because of a plausible speed, a short prompt or a failed attempt", async () => {
       assert.deepEqual(await asked({ promptTokens: 2256, ttftMs: 2.1 }), []);
       assert.deepEqual(await asked({ promptTokens: 1000, ttftMs: 0 }), []);
       assert.deepEqual(await asked({ promptTokens: 2256, ttftMs: null }), []);
       assert.deepEqual(await asked({ promptTokens: 2256, ttftMs: 1, end: "failed" }), []);
     });
 
-    test("is not reported if the node may have the prompt in its cache", async () => {
+    test("suspects no node that may have the prompt in its cache", async () => {
       // Published canaries and small talk are sent to many nodes, so nodes may have them cached.
       start();
       answer = async (job) => ({
@@ -332,7 +332,7 @@ describe("probes", () => {
       assert.equal(jobs.length, asked);
     });
 
-    test("accepts whole vectors as the answer for an embedding model", async () => {
+    test("counts vectors without text as an answer of an embedding model", async () => {
       model.kind = "embedding";
       answer = async () => ({ text: "", vectors: [Float32Array.of(1, 0)] });
       assert.equal(await probes.ask("a", "m"), "answered");

@@ -260,7 +260,7 @@ describe("trust in nodes", () => {
     });
   });
 
-  test("counts failures of the last day when a node joins, and quarantines the node at the next failure", async () => {
+  test("counts up to four failures of the last day when a node joins, and quarantines the node at the fifth failure", async () => {
     lastDay = { answers: 2, failures: 9 };
     const node = await join();
     await answer(node, 1, "it is 12");
@@ -276,7 +276,7 @@ describe("trust in nodes", () => {
     assert.equal(barred[0]?.[1].reason, "failures");
   });
 
-  test("counts nothing against a node when the plane cuts its jobs", async () => {
+  test("counts nothing against a node when its jobs end because the dispatch plane fails", async () => {
     const node = await join();
     await answer(node, 1, "it is 12");
     const before = trust.reliability("a");
@@ -483,7 +483,7 @@ describe("trust in nodes", () => {
     });
   });
 
-  test("ignores refusals of prompts near the model's limit, and limits the refusals of one builder", async () => {
+  test("ignores refused prompts near the context limit, and counts at most three refused prompts of one builder", async () => {
     const node = await join();
     await answer(node, 1, "it is 12");
     let nth = 2;

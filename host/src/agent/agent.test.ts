@@ -85,7 +85,7 @@ test("a node returns every embedding of a job as a vector, even 150 of them", as
   await harness.agent.stop();
 });
 
-test("a node joins a large job from the frames in which it arrives", async () => {
+test("a node reassembles a large job from the frames in which it arrives", async () => {
   const harness = new AgentHarness();
   await harness.online();
   const messages = [

@@ -193,7 +193,7 @@ export class Agent {
     if (models.length < before.models.length)
       this.#options.log.warn({ models, slots }, "the engine serves fewer models than before");
     else if (models.length > before.models.length)
-      this.#options.log.info({ models, slots }, "the engine serves more models again");
+      this.#options.log.info({ models, slots }, "the engine serves more models than before");
     else if (slotsMax !== undefined && slots < before.slots)
       this.#options.log.warn(
         { slots, slotsMax },

@@ -35,7 +35,7 @@ function harness() {
   return { state, agent: new AgentHarness({ models: MODELS, engine }) };
 }
 
-test("a node announces the models that passed the format check, and passes the format to the engine", async () => {
+test("a node announces the models that passed the check for structured output, and passes the format to the engine", async () => {
   const { state, agent } = harness();
   await agent.online();
   await agent.plane.until(() => agent.states().at(-1)?.json_schema !== undefined);
@@ -65,7 +65,7 @@ test("a node announces the schema keywords that all its engines enforce, or none
   }
 });
 
-test("a node repeats a model's format check when its engine returns, and announces the model once it passes", async () => {
+test("a node repeats a model's check for structured output when its engine returns, and announces the model if it passes", async () => {
   const { state, agent } = harness();
   await agent.online();
   await agent.plane.until(() => agent.states().at(-1)?.json_schema !== undefined);
@@ -79,7 +79,7 @@ test("a node repeats a model's format check when its engine returns, and announc
   await agent.agent.stop();
 });
 
-test("a node retries unanswered format checks with growing pauses, and skips engines without output formats", async () => {
+test("a node retries unanswered checks for structured output with growing pauses, and skips engines that lack it", async () => {
   const clock = new ManualClock();
   const log = pino({ level: "silent" });
   let answers = false;

@@ -264,7 +264,7 @@ test("long text is split so that deltas and frames keep within their limits", as
   );
 });
 
-test("deltas of one turn that exceed a frame's limit are sent in several frames", async () => {
+test("deltas of one event-loop turn that exceed a frame's limit are sent in several frames", async () => {
   const { writer, clock, frames, deltas } = harness();
   const a = writer(A);
   for (let i = 0; i < 2 * DELTAS_PER_FRAME_MAX + 1; i++) a.delta("answer", "x");

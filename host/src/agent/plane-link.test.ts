@@ -176,7 +176,7 @@ test("the agent retries when renewing its credentials fails", async () => {
   await harness.agent.stop();
 });
 
-test("the agent stops immediately on request while the plane is unreachable", async () => {
+test("the agent stops immediately on request while the dispatch plane is unreachable", async () => {
   const harness = new AgentHarness();
   harness.plane.refusals.push(new Error("connection refused"));
   harness.agent.start();

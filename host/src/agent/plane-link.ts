@@ -255,7 +255,9 @@ export class PlaneLink {
   #wakeIn(delayMs: number, task: () => Promise<void>): void {
     this.#cancelTimer?.();
     this.#cancelTimer = this.#options.clock.after(Math.max(0, delayMs), () => {
-      task().catch((error: unknown) => this.#options.log.error({ err: error }, "could not switch connections"));
+      task().catch((error: unknown) =>
+        this.#options.log.error({ err: error }, "could not switch to a new connection to the dispatch plane"),
+      );
     });
   }
 

@@ -138,7 +138,7 @@ test("earnings lists withheld shares with their request and reason", async (t) =
   assert.deepEqual(gateway.calls.slice(-1), ["GET /withheld?limit=20"]);
 });
 
-test("earnings --json returns everything", async (t) => {
+test("earnings --json returns the balance and every request, also those beyond the first page", async (t) => {
   const { run, terminal, gateway } = await makeLoggedInHarness(t);
   const rows = Array.from({ length: 101 }, (_, i) => row(i));
   serve(gateway, rows);

@@ -167,7 +167,7 @@ async function show({ gateway }: LoginSession, context: CommandContext, { query,
     ...alignProperties([
       ["today", formatDollars(today_micro)],
       ["earned", `${formatDollars(balance.earned_micro)}${part(balance.own_micro, "from your own requests")}`],
-      ["paid out", `${formatDollars(balance.paid_out_micro)}${part(balance.set_off_micro, "also deducted for debts")}`],
+      ["paid out", `${formatDollars(balance.paid_out_micro)}${part(balance.set_off_micro, "more deducted for debts")}`],
       ["pending", `${formatDollars(balance.pending_micro)}${part(balance.held_back_micro, "held back for now")}`],
       ...(hasWithheld ? [["withheld", formatDollars(balance.withheld_micro ?? "0")] as [string, string]] : []),
     ]),

@@ -75,7 +75,7 @@ const mistakes: [name: string, args: string[], flag: RegExp][] = [
   ["an unexpected word", [...good, "now"], /now/],
 ];
 for (const [name, args, flag] of mistakes) {
-  test(`names the flag in one line: ${name}`, () => {
+  test(`the error for ${name} names the flag in one line`, () => {
     assert.throws(
       () => parse(args, {}),
       (error) => {
@@ -140,7 +140,7 @@ test("the demo model replaces a missing engine only with --demo-fallback, and on
   });
 });
 
-test("the error for a login without node or election names the next command", () => {
+test("without a node and chosen models, the error names the missing flags and the command tollgate-host elect", () => {
   assert.throws(
     () => parse([], {}, { ...login, node: undefined, serving: undefined }),
     (error) => {

@@ -60,7 +60,7 @@ export const ENGINE_FLAGS: Record<string, Flag> = {
   "engine-url": { value: "URL", help: "with --engine openai: the address of the OpenAI-compatible engine" },
   map: { value: "A=B,C=D", help: "serve the catalogue's model A with the engine's model B" },
   model: { value: "FILE", help: "run this GGUF file in this process; no other engine is needed" },
-  as: { value: "MODEL", help: "with --model: the catalogue's model in this file (default: taken from the file name)" },
+  as: { value: "MODEL", help: "with --model: the catalogue ID of its model (default: taken from the file name)" },
   slots: { value: "N", help: `how many requests to run at once, 1 to ${SLOTS_MAX}` },
 };
 
@@ -68,7 +68,7 @@ export const UP_FLAGS: Record<string, Flag> = {
   gateway: { value: "URL", help: "use another gateway, such as http://127.0.0.1:8080, without the stored login" },
   token: { value: "TOKEN", help: "host token (or the environment variable TOLLGATE_HOST_TOKEN)" },
   node: { value: "ID", help: "ID of the node to serve as" },
-  name: { value: "NAME", help: "serve as the node with this name; a new one is registered" },
+  name: { value: "NAME", help: "serve as the node with this name, which is registered if it does not exist" },
   models: { value: "A,B", help: "models to elect (choose); default: those elected before, or what the engine serves" },
   ...ENGINE_FLAGS,
   "demo-fallback": { help: "use the demo model for models that no engine on this machine has; for tests" },

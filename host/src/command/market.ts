@@ -19,7 +19,7 @@ export const market: Command = {
     "busy: slots in use, all slots of connected nodes, and waiting requests.",
     "slot/h: an estimate of what one slot earns per hour without idle time: its measured tokens per second, in and out, × the price × the host's share.",
     "node/h: the same estimate for all slots of the node together.",
-    "mean/h: average earnings of nodes that elected (chose) the model, per connected hour, over the last 24 hours. Shown when three or more hosts serve the model, or only you.",
+    "mean/h: average earnings of nodes that elected (chose) the model, per connected hour, over the last 24 hours. Shown when three or more hosts serve the model, or if you are its only host.",
     "Estimates are not guaranteed, because demand changes.",
   ],
   example: "",
@@ -61,6 +61,6 @@ function marketLines({ data, slots, share_percent }: Market): string[] {
   return [
     ...alignRows([names, ...rows], ["left", "right", "left", "left", "right", "right", "right"]),
     "",
-    `* marks elected models. slot/h${slots === null ? "" : ` and node/h (${formatCounted(slots, "slot")})`}: estimated earnings of an hour without idle time, ${share_percent} % of the price; --help explains them.`,
+    `* marks the models that you chose. slot/h${slots === null ? "" : ` and node/h (${formatCounted(slots, "slot")})`}: estimated earnings of an hour without idle time, at ${share_percent} % of the price. --help explains the columns.`,
   ];
 }

@@ -53,7 +53,7 @@ function machine(found: FoundEngine[], absences: EngineAbsence[] = [], env: Engi
   return { ...made, terminal, lookedAt };
 }
 
-test("engines are looked up at their addresses from the election, or at OLLAMA_HOST with a notice", async () => {
+test("engines are looked up at the addresses stored by tollgate-host elect, or at OLLAMA_HOST with a notice", async () => {
   const addresses = { ollama: OLLAMA };
   const quiet = machine([holding("llama3.2:3b")]);
   const { sources } = await openLocalEngine({ ...wanted, addresses }, quiet);
@@ -139,7 +139,7 @@ test("tollgate-host up stops if an engine is missing, with a line per searched a
   assert.match(unsettled.next ?? "", /^start an engine .*--engine-url URL; --engine demo/);
 });
 
-test("tollgate-host up lists the models of an engine that does not have the elected models", async () => {
+test("tollgate-host up lists the models of an engine that has none of the elected (chosen) models", async () => {
   const addresses = { ollama: OLLAMA };
   const empty = await failing(machine([holding()]), { addresses });
   assert.deepEqual([empty.message, empty.details[0]], [MISSING, "ollama at 127.0.0.1:7777 lists no model"]);

@@ -33,4 +33,4 @@ const command = (move: Move, what: string): Command => ({
 });
 
 export const pause = command("pause", "stop sending new requests to the node");
-export const resume = command("resume", "send requests to the node again");
+export const resume = command("resume", "resume sending new requests to the node");

@@ -16,7 +16,7 @@ const service = {
 const SYSTEMD = "/run/systemd/system";
 const done = { code: 0, output: "", errors: "" };
 
-test("service print works on every platform and shows the path for the unit file", async (t) => {
+test("tollgate-host service print works on every platform and shows the path for the unit file", async (t) => {
   const { run, terminal } = await commandHarness(t, { context: { machine: fakeMachine({ platform: "darwin" }) } });
   assert.equal(await run(service.print), 0);
   assert.match(
@@ -48,7 +48,7 @@ test("paths in the unit are quoted according to systemd's rules", () => {
   assert.match(unit, /^Environment="XDG_CONFIG_HOME=\/c \$d"$/m);
 });
 
-test("service install writes and starts the unit, and uninstall removes it", async (t) => {
+test("tollgate-host service install writes and starts the unit, and uninstall removes it", async (t) => {
   const home = await temporaryDirectory(t);
   const path = join(home, ".config/systemd/user/tollgate-host.service");
   const machine = fakeMachine({ home, programs: { systemctl: done, loginctl: "Linger=no\n" } });
@@ -73,7 +73,7 @@ test("service install writes and starts the unit, and uninstall removes it", asy
   assert.deepEqual(JSON.parse(terminal.lines.at(-1) ?? ""), { path, removed: false });
 });
 
-test("service install explains why it cannot install and what to do", async (t) => {
+test("tollgate-host service install explains why it cannot install and what to do", async (t) => {
   const none = await makeLoggedInHarness(t);
   assert.deepEqual((await none.fails(service.install)).message, "this machine does not run systemd");
   assert.deepEqual((await none.fails(service.uninstall)).exitCode, 1);
@@ -90,7 +90,7 @@ test("service install explains why it cannot install and what to do", async (t) 
   assert.match((await fails(service.install)).message, /daemon-reload: Failed to connect to bus/);
 });
 
-test("installing a system service requires a login of the user it runs as", async (t) => {
+test("service install --system fails if its user does not exist or has not logged in to a gateway", async (t) => {
   const options = { isRoot: true, paths: [SYSTEMD] };
   const passwd = "ada:x:1000:1000::/home/ada:/bin/sh\n";
   const known = fakeMachine({ ...options, programs: { getent: passwd } });
@@ -102,7 +102,7 @@ test("installing a system service requires a login of the user it runs as", asyn
   assert.deepEqual((await other.fails(service.install, "--system", "--user", "bob")).message, "there is no user bob");
 });
 
-test("service names the arguments that are invalid", async (t) => {
+test("tollgate-host service exits with code 2 if its arguments are invalid", async (t) => {
   const { fails } = await commandHarness(t);
   for (const args of [["now"], ["--user", "ada"], ["--system", "--user", "a b"]])
     assert.equal((await fails(service.print, ...args)).exitCode, 2, args.join(" "));

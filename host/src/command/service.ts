@@ -29,7 +29,7 @@ const command = (help: string, action: Action): Command => ({
 export const serviceCommands: Record<string, Command> = {
   "service install": command("write the systemd unit, enable and start it", install),
   "service uninstall": command("stop the systemd unit and remove it", uninstall),
-  "service print": command("show the systemd unit and change nothing; works everywhere", print),
+  "service print": command("print the systemd unit without installing it; works on every platform", print),
 };
 
 type Action = (place: Place, context: CommandContext, json: boolean) => Promise<void>;

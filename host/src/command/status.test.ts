@@ -49,7 +49,7 @@ test("status shows a quarantine's reason, evidence and next step, and escapes co
   ]);
 });
 
-test("status shows evidence and next step of a quarantine that failed jobs caused", async (t) => {
+test("status shows a quarantine caused by failed jobs, with its evidence and the next step", async (t) => {
   const { run, terminal, gateway } = await makeLoggedInHarness(t);
   const quarantine = {
     reason: "failures",
@@ -84,7 +84,7 @@ test("status shows the progress of a new node's probation", async (t) => {
   assert.equal(terminal.lines.at(-1), "probation  7 of 20 good answers; until then one request at a time");
 });
 
-test("status shows that a node gets no requests because of another node's quarantine, also in the list", async (t) => {
+test("status and status --all show that a node gets no requests because of another node's quarantine", async (t) => {
   const { run, terminal, gateway } = await makeLoggedInHarness(t);
   const withheld = "host_quarantine";
   gateway.answers[`GET /nodes/${STUB_NODE_ID}/stats`] = {

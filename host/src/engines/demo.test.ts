@@ -137,7 +137,7 @@ const embed = (input: string[]): Promise<Float32Array[]> => {
   return Array.fromAsync(engine.embed(job, new RecordingSink(), never));
 };
 
-test("embeddings: returns the same unit vectors of width 1,024 each time, in order", async () => {
+test("embeddings: returns unit vectors of width 1,024 in the order of the inputs, the same for the same text", async () => {
   const [cat, dog, again] = await embed(["The cat sat on the mat.", "A dog barks.", "The cat sat on the mat."]);
   assert.ok(cat && dog && again);
   assert.equal(cat.length, 1024);

@@ -175,7 +175,7 @@ for (const known of CASES) {
       assert.equal(sink.text("answer"), "Hello there");
     });
 
-    test("ends the answer at a stop string that the engine ignores, and stops the engine", async (t) => {
+    test("ends the answer at a stop string that the engine ignores, and closes the connection to the engine", async (t) => {
       const { stub, engine } = await harness(t, known);
       stub.answer = ["One, tw", "o, thr", "ee, four", " more"];
       stub.pauseAfter = 3;

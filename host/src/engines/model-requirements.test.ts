@@ -19,7 +19,7 @@ test("each slot needs memory for one context", () => {
   assert.equal(oneMore, 32_768 * 196_608);
 });
 
-test("an unknown model never fits", () => {
+test("an unknown model never fits into memory, and has no known size or context limit", () => {
   assert.equal(modelFitsMemory("large-70b", 1e15), false);
   assert.equal(modelBytesNeeded("large-70b"), undefined);
   assert.equal(contextTokensOf("large-70b"), undefined);

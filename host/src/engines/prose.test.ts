@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { generateShortProse, makeUnitVector } from "./prose.ts";
 
-test("the same key always gives the same prose", () => {
+test("generates the same prose for the same seed text, and different prose for another seed text", () => {
   assert.equal([...generateShortProse("a")].join(""), [...generateShortProse("a")].join(""));
   assert.notEqual([...generateShortProse("a")].join(""), [...generateShortProse("b")].join(""));
 });

@@ -19,7 +19,7 @@ const state = (more: Partial<SlotLimits>): SlotLimits => ({
   ...more,
 });
 
-test("a long gap between tokens halves the prompts that are read at once, and a longer gap removes slots", () => {
+test("a long gap between tokens halves the limit of prompts read in parallel, and a longer gap reduces the slots", () => {
   const table: [what: string, gap: { ms: number; reading: number; running?: number }, before: object, after: object][] =
     [
       ["a narrow gap", { ms: 499, reading: 8 }, {}, { readers: 8, slots: 64, readersSince: 0 }],

@@ -51,7 +51,7 @@ test("parses only the first of several events that differ only in their text", (
 const ofSecond = (content: string, created: number | string): string =>
   `{"choices":[{"finish_reason":null,"index":0,"delta":{"content":${JSON.stringify(content)}}}],"created":${created},"id":"x"}`;
 
-test("parses only the first of several events that also differ in the Unix timestamp created, wherever it appears", () => {
+test('parses only the first of several events that differ only in text and the Unix time "created", wherever that is', () => {
   let parsed = 0;
   const reader = new StreamEventReader((data) => {
     parsed++;
@@ -70,7 +70,7 @@ test("parses only the first of several events that also differ in the Unix times
   }
 });
 
-test("returns the same as full parsing if the value of created is not a Unix timestamp in seconds", () => {
+test('returns the same as full parsing if the field "created" is not a Unix timestamp in seconds', () => {
   const odd = [
     "0700000001",
     "170000000",
@@ -90,7 +90,7 @@ test("returns the same as full parsing if the value of created is not a Unix tim
   ]);
 });
 
-test("returns the same as full parsing if anything except the text and created differs from the previous event", () => {
+test('returns the same as full parsing if an event differs in more than its text and the field "created"', () => {
   assertSame(generic.dialect, [
     chunk({ role: "assistant", content: "" }),
     chunk({ content: "a" }),

@@ -24,7 +24,7 @@ export function AuthorizePage() {
 function EnterCode() {
   const navigate = useNavigate();
   return (
-    <AuthCard title="Log in a script" about="Enter the code that tollgate login shows.">
+    <AuthCard title="Give a script access" about="Enter the code that tollgate login shows.">
       <Form onSubmit={(fields) => void navigate({ to: "/authorize", search: { code: readTextField(fields, "code") } })}>
         <TextField name="code" label="Code" autoComplete="off" maxLength={16} required autoFocus />
         <Button look="primary" type="submit">
@@ -59,7 +59,7 @@ const ACCESS = {
 function Offer({ login, answer }: { login: ScriptLogin; answer: ReturnType<typeof useAnswerLogin> }) {
   const { identity } = useMe();
   return (
-    <AuthCard title="Log in a script?" about="Confirm only if you just ran tollgate login and it shows this code.">
+    <AuthCard title="Give a script access?" about="Confirm only if you just ran tollgate login and it shows this code.">
       <div className="flex flex-col gap-5">
         <p className="text-center font-mono text-2xl font-semibold tracking-widest">{login.code}</p>
         <Facts>
@@ -95,7 +95,7 @@ const Answered = ({ status }: { status: "confirmed" | "refused" }) =>
       </Link>
     </AuthCard>
   ) : (
-    <AuthCard title="The login was refused" about="The script has no access.">
+    <AuthCard title="The login was refused" about="The script cannot access your account.">
       <ToConsole />
     </AuthCard>
   );

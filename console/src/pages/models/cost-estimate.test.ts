@@ -11,7 +11,7 @@ test("computes the exact cost of a request, a day and a month", () => {
   assert.deepEqual(cost && [cost.request, cost.day, cost.month].map(exactDollars), ["$0.000018", "$0.018", "$0.54"]);
 });
 
-test("computes embeddings from their input alone, and returns nothing without a price", () => {
+test("estimates the cost of embeddings from their input alone, and returns nothing for a model without a price", () => {
   const cost = estimateCost({ price_in_micro_1m: 10_000, price_out_micro_1m: null }, work);
   assert.equal(cost && exactDollars(cost.request), "$0.000005");
   assert.equal(estimateCost({ price_in_micro_1m: null, price_out_micro_1m: null }, work), undefined);

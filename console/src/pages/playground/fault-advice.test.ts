@@ -21,6 +21,6 @@ test("says when to retry after a rate limit", () => {
   assert.deepEqual(of("rate_limit_tokens").again, true);
 });
 
-test("shows other errors unchanged", () => {
+test("shows only the API's message of an error for which there is no advice", () => {
   assert.deepEqual(of("upstream_stall"), { text: "As the API says it." });
 });

@@ -75,7 +75,9 @@ function givenUp(kind: Account["kind"], amount: bigint): string {
   const what = kind === "builder" ? "credit" : "earnings";
   if (amount <= 0n) return `You lose no ${what}: this account has none left.`;
   const how =
-    kind === "builder" ? "Use it first, or ask the operator for a refund." : "Wait for the next payout to get them.";
+    kind === "builder"
+      ? "Use your credit first, or ask the operator for a refund."
+      : "To receive your earnings, wait for the next payout.";
   return `You give up ${exactDollars(amount)} of ${what}. ${how}`;
 }
 

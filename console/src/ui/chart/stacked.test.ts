@@ -57,7 +57,7 @@ test("labels bars with amounts that add up and have equal decimals", () => {
   );
 });
 
-test("names the same parts in the previous period, and combines the rest as Others", () => {
+test("shows the current period's parts in the previous period, and combines all other parts as Others", () => {
   const { rows, earlier } = stackAmounts({
     ...plain,
     amounts: [{ bucket: "2026-11-16", part: "a", pico: DOLLAR }],

@@ -73,7 +73,7 @@ test("labels UTC days, counted back from today", () => {
   assert.deepEqual(marks(timeTicks(month.slice(-7), 8)).length, 7);
 });
 
-test("labels samples that are seconds apart at even distances", () => {
+test("labels as many samples as fit (five of 40) if they are less than a second apart", () => {
   const samples = Array.from({ length: 40 }, (_, i) => 1_794_000_001_000 + i * 777);
   assert.equal(marks(timeTicks(samples, 5)).length, 5);
 });
@@ -96,7 +96,7 @@ test("shows a single amount with significant digits, and a change with its sign"
   assert.deepEqual([0.0471, -0.12, 12.3].map(changeText), ["+4.7 %", "−12 %", "+1,230 %"]);
 });
 
-test("names the time zone of hours and days", () => {
+test("labels a time axis with its time zone, for hours and for days", () => {
   const day = Date.parse("2026-11-15");
   assert.equal(zoneText([day, day + 86_400_000]), "Days in UTC");
   assert.match(zoneText([day, day + 3_600_000]), /^Times in ./);

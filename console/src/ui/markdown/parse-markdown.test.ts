@@ -60,7 +60,7 @@ test("keeps code unchanged and names its language", () => {
   assert.equal(read("a\n\n    indented"), "a / indented", "indentation alone is not code");
 });
 
-test("parses lists with their numbers, contents and ends", () => {
+test("parses lists: their numbers, their items, and where they end", () => {
   assert.equal(
     read("- one\n- two\n  - two a\n\n  more of two\n- three\n\nafter"),
     "list -(one + two / list -(two a) / more of two + three) / after",

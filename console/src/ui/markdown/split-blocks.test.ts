@@ -27,7 +27,7 @@ const WRITTEN = [
 const MORE = ["```", "```\n", "~~~", "| a | b |", "|-|-|", "|", "=", "`", "[x](", "https://a.b/c", ")", "<br>", "\t"];
 const growing = fc.array(fc.constantFrom(...WRITTEN, ...MORE), { maxLength: 40 });
 
-test("splits a text that grows into the same blocks as the complete text, which parse to the same result", () => {
+test("splits a growing text like the same text given at once, and its blocks parse to the same result", () => {
   fc.assert(
     fc.property(growing, (parts) => {
       const grown = blockSplitter(starts);

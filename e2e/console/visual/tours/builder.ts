@@ -14,7 +14,7 @@ export const BUILDER_PAGES: TourStop[] = [
   { path: "/settings", heading: "Settings", there: "Active sessions" },
   { path: "/accounts", heading: "Accounts", there: "Your accounts" },
   { path: "/notifications", heading: "Notifications", there: "Automatic top-up was turned off" },
-  { path: "/authorize", heading: "Log in a script", there: "Continue" },
+  { path: "/authorize", heading: "Give a script access", there: "Continue" },
   { path: "/team", heading: "Team", there: "Recent changes" },
   { path: "/models", heading: "Models and prices", there: "tiny-3b" },
   { path: "/credits", heading: "Credits", there: /^−\$0\.00/ },

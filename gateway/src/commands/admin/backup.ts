@@ -22,7 +22,7 @@ export const backup: AdminCommand = {
   help: "back up a gateway's files outside the database: secrets, catalogue, spools",
   flags: {
     to: { value: "DIR", required: true, help: "the folder to create; it will contain secrets" },
-    plane: { value: "DIR", help: "also save this folder of tollgate admin plane init" },
+    plane: { value: "DIR", help: "also save this folder, which tollgate admin plane init created" },
   },
   more: [
     "Run this command on a gateway's machine, with the gateway's environment variables. Back up the database first.",
@@ -144,7 +144,7 @@ function notTaken({ databaseUrl, plane, payments, mail, tls, oidcProviders }: Co
     [
       "the database",
       databaseUrl === undefined
-        ? "private PostgreSQL in DATA_DIR: stop the gateway and copy the folder"
+        ? "stop the gateway, and copy the folder of its private PostgreSQL in DATA_DIR"
         : "pg_dump, or a base backup with its WAL",
       true,
     ],

@@ -26,12 +26,12 @@ export const deploymentCommands: Record<string, AdminCommand> = {
   ...sharedSettingCommands,
   "deployment fork": {
     help: "turn this copy of a database into a separate deployment, for a drill",
-    flags: { yes: { help: "confirm that this copy can never join the original's NATS plane again" } },
+    flags: { yes: { help: "accept that this copy can then never join the original's NATS plane" } },
     example: "--yes",
     run: fork,
   },
   "deployment adopt": {
-    help: "take over the NATS plane of a database that is lost",
+    help: "attach this database to a NATS plane whose former database is lost",
     example: "",
     run: adopt,
   },
@@ -74,7 +74,7 @@ interface ShownPlane {
 }
 
 const WORDS: Record<ShownPlane["state"], (plane: ShownPlane) => string> = {
-  embedded: () => "the gateway's embedded plane (NATS_URL is not set)",
+  embedded: () => "the gateway's embedded dispatch plane (NATS_URL is not set)",
   own: ({ url }) => `${url}, which belongs to this deployment`,
   other: ({ url, deployment }) => `${url}, which BELONGS TO ANOTHER DEPLOYMENT, ${deployment}`,
   unclaimed: ({ url }) => `${url}, which belongs to no deployment yet: the first gateway claims it for its deployment`,
@@ -118,8 +118,8 @@ async function assertUnused(record: DeploymentRecord): Promise<void> {
   const { gateways, requests } = await record.inUse();
   if (gateways > 0) throw new CommandError(`${gateways} gateways use this database`, { next: "stop them first" });
   if (requests > 0) {
-    throw new CommandError(`${requests} requests are in flight on this database`, {
-      next: "stop its gateways, or wait until the requests' leases end",
+    throw new CommandError(`${requests} requests still have holds in this database`, {
+      next: "stop the gateways that use it, or wait until the leases of these requests end",
     });
   }
 }
@@ -138,7 +138,7 @@ async function adopt(run: AdminRun): Promise<number> {
     const owner = await ownership.owner();
     const found = await askRunningGateways({ plane, gatewayId, clock: run.clock }, await record.mark());
     if (found === "other")
-      throw new CommandError("gateways on this plane use another database", { next: "stop them first" });
+      throw new CommandError("gateways on this NATS plane use another database", { next: "stop them first" });
     const act = { operator: SHELL_OPERATOR, action: "deployment.adopt", subject: id, details: { from: owner ?? null } };
     if (owner !== id) await openAudit(run).record(act, () => ownership.take(id));
     return owner;

@@ -25,7 +25,7 @@ export const operatorCommands: Record<string, AdminCommand> = {
       name: { value: "NAME", help: "display name of a new user (default: Operator)" },
     },
     more: [
-      "A new user needs a password. A user with a confirmed email address keeps the password.",
+      "A new user needs a password. A user with a confirmed email address keeps the current one: omit --password.",
       "A user with an unconfirmed address needs a new password, which ends the user's sessions and removes the second factor.",
     ],
     example: "--email you@example.com --password -",

@@ -13,7 +13,9 @@ import { createKey, keyFromSeed } from "../../plane/credentials/nkeys.ts";
 export const planeNewKey: Command = {
   help: "create a key for PLANE_SIGNING_SEED, which signs credentials on NATS servers",
   flags: JSON_FLAG,
-  more: ["The key is shown once. A gateway that starts with it makes the NATS servers accept its signatures."],
+  more: [
+    "The key is shown once. A gateway that starts with the key registers it with the NATS servers, which then accept credentials that it signs.",
+  ],
   example: "",
   async run({ json }, { terminal }) {
     const { seed, publicKey } = createKey("account", systemRandom());

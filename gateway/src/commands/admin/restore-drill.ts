@@ -112,7 +112,7 @@ async function run({ flags, json }: CommandInput, { terminal, env }: BaseCommand
       if (json) terminal.print(JSON.stringify({ passed: isGood, results }, null, 2));
       else
         terminal.print(
-          `${formatTable(COLUMNS, results, terminal)}\n\n${isGood ? "Gateways can run on this copy." : "GATEWAYS CANNOT RUN ON THIS COPY."}`,
+          `${formatTable(COLUMNS, results, terminal)}\n\n${isGood ? "Gateways can run on this copy of the database." : "GATEWAYS CANNOT RUN ON THIS COPY OF THE DATABASE."}`,
         );
       return isGood ? 0 : 1;
     } finally {
@@ -150,7 +150,7 @@ async function assertCopy({
   const livePool = openPool({ connectionString: live }, { log: createErrorLog("silent"), sizeMax: 1 });
   try {
     if (await openDeploymentRecord({ pool: livePool, newId }).hasMark(mark)) {
-      throw new CommandError("--database is the live database (DATABASE_URL)", {
+      throw new CommandError("--database must not be the live database (DATABASE_URL)", {
         next: "make a copy of the database, and give its URL as --database",
       });
     }
@@ -187,7 +187,7 @@ async function allOf(drill: Drill, { place, token, step }: DrillOptions): Promis
     await books(drill, "the restored ledger"),
   ];
   if (drill.backup !== undefined) {
-    step("settling the spools and checking the ledger again");
+    step("settling the charges in the spools, then checking the ledger again");
     results.push(await spools(drill, place), await books(drill, "the ledger after settling the spools"));
   }
   step("checking keys and receipts");
@@ -266,7 +266,7 @@ async function pepper({ pool, secrets }: Drill): Promise<Result> {
     return result(
       "the pepper",
       true,
-      "the pepper could not be checked, because the database has no keys; give an API key on standard input (--key -)",
+      "this database does not record peppers; to check the pepper, give an API key on standard input (--key -)",
     );
   const known = [secrets.pepper, secrets.pepperOld, secrets.pepperNext].filter((one) => one !== undefined);
   let fits = 0;

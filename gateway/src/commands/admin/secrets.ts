@@ -171,7 +171,7 @@ function keptSecret({ args, config }: AdminRun): StoredSecretName {
   const variable = VARIABLES[which](config);
   if (variable !== undefined) {
     throw new CommandError(`${variable} is set, so this secret is not in the data directory`, {
-      next: `replace it where ${variable} is set (docs/operators/secrets.md)`,
+      next: `replace the secret where ${variable} is set (docs/operators/secrets.md)`,
     });
   }
   return which;
@@ -199,7 +199,7 @@ async function forget(run: AdminRun): Promise<number> {
     const parts = [`${keys.unseen} API keys`, `${hostTokens.unseen} host tokens`, `${secondFactors} second factors`];
     if (keys.unseen + hostTokens.unseen + secondFactors > 0) {
       throw new CommandError(`${parts.join(", ")} still need the old pepper and would stop working`, {
-        next: "wait until these keys were used again, or add --force",
+        next: "wait until each has been used once more, or add --force and let them stop working",
       });
     }
   }

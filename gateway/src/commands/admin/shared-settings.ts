@@ -164,7 +164,7 @@ function ownIn(own: GatewaySettings, name: SharedSettingName, { config }: AdminR
     name === "limits" && config.valkeyUrl !== undefined
       ? "check VALKEY_URL, and that the server runs"
       : `set ${SHARED_SETTING_VARIABLES[name]} in this command's environment`;
-  throw new CommandError(`this command does not have the new value of ${SHARED_SETTING_VARIABLES[name]}`, { next });
+  throw new CommandError(`cannot determine the new value of ${SHARED_SETTING_VARIABLES[name]}`, { next });
 }
 
 async function finish(run: AdminRun): Promise<number> {
@@ -182,7 +182,7 @@ async function finish(run: AdminRun): Promise<number> {
       changeSharedSetting(run.pool, name, { from, to: { value: from.value, previous: null } }),
     );
   }
-  return told(run, names, "Gateways with the old value no longer serve.");
+  return told(run, names, "The change is finished. Gateways that still have the old value stop serving.");
 }
 
 async function storedIn({ pool }: AdminRun): Promise<StoredSettings> {

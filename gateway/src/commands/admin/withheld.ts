@@ -25,8 +25,8 @@ export const withheldCommands: Record<string, AdminCommand> = {
   "withheld release": {
     help: "pay a withheld share to its host",
     flags: {
-      request: { value: "REQUEST", help: "release the share of this request (req_…)" },
-      node: { value: "NODE", help: "release all shares of this node (node_…)" },
+      request: { value: "REQUEST", help: "release the withheld share of this request (req_…)" },
+      node: { value: "NODE", help: "release all withheld shares of this node (node_…)" },
       note: { value: "TEXT", required: true, help: "why, in 1 to 200 characters; the host sees it" },
     },
     example: '--request req_01jc9v6w2e8t3k5m7q9r1s4x6z --note "the failure was ours"',

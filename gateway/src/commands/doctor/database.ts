@@ -87,7 +87,7 @@ export function* databaseStateChecks(state: DatabaseState, { needed }: { needed:
     yield fail(
       "database",
       "it is a standby, and takes no writes",
-      "set DATABASE_URL to the primary, or list all hosts",
+      "set DATABASE_URL to the primary, or list all PostgreSQL servers in it",
     );
   else if (readOnly)
     yield fail("database", "it is read-only", "set default_transaction_read_only = off for the database and its role");
@@ -159,6 +159,7 @@ async function* historyChecks(pool: pg.Pool, { spoolDir }: Config): AsyncGenerat
   // Null on a standby, which an earlier check has already reported.
   if (timeline === null || epoch === null || position === null) return;
   const judged = judgeHistory(seen, { system, timeline, epoch, position, accepted: reason === "accepted" });
-  if (judged.kind !== "refused") yield ok("history", "the database continues the one that this gateway used before");
+  if (judged.kind !== "refused")
+    yield ok("history", "the database has the history that this gateway saw before, or continues it");
   else yield fail("history", judged.why, "correct DATABASE_URL, or after a restore: tollgate admin history accept");
 }

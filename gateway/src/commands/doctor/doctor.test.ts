@@ -108,7 +108,7 @@ describe("a check of tollgate doctor", () => {
     );
   });
 
-  test("reports synchronous replication when no standby confirms commits", () => {
+  test("reports whether a standby confirms commits (synchronous replication)", () => {
     assertCheck(
       standbyCheck({ syncNames: "", syncStandbys: 0 }),
       "warn standby",
@@ -147,7 +147,7 @@ describe("a check of tollgate doctor", () => {
     );
   });
 
-  test("reports a limits server that may evict counters", () => {
+  test("reports a Valkey server that may evict the counters of rate limits", () => {
     assertCheck(evictionPolicyCheck("noeviction"), "ok eviction", /noeviction/);
     assertCheck(
       evictionPolicyCheck("allkeys-lru"),
@@ -293,7 +293,7 @@ describe("tollgate doctor", () => {
   });
 
   const binary = findValkeyServer();
-  test("names a limits server that evicts counters, which serve also logs", {
+  test("reports a limits server (Valkey) that evicts counters; `tollgate serve` logs the same problem", {
     skip: binary === undefined && "no server",
   }, async (t) => {
     const server = await startValkeyServer(binary as string, ["--maxmemory-policy", "allkeys-lru"]);

@@ -33,8 +33,8 @@ export const login: Command = {
     ...JSON_FLAG,
   },
   more: [
-    "The session lasts 30 days and reads only, unless --write is given. It has your roles in your accounts, and operators cannot have one.",
-    "The console lists it under Settings, where you can end it. tollgate logout ends it too.",
+    "The session lasts 30 days and is read-only, unless --write is given. It has your roles in your accounts. Operators cannot get a session.",
+    "The console lists the session under Settings, where you can end it. tollgate logout ends it too.",
   ],
   example: "--gateway https://gateway.example",
   run,

@@ -72,7 +72,7 @@ describe("a gateway's settings", () => {
     );
   });
 
-  test("differ with a message that names the variable, both values and the command, without secrets", () => {
+  test("that differ are reported with the variable, both values and the command that changes them, without secrets", () => {
     const { what, remedy } = differenceOf("payments", { value: "live", previous: null }, plainSetting("test"));
     assert.equal(what, "STRIPE_SECRET_KEY differs: this gateway has test keys, and the deployment live keys");
     assert.match(remedy, /tollgate admin deployment set payments$/);

@@ -61,7 +61,7 @@ export function displayedValue(name: SharedSettingName, value: string): string {
   const [kind = "", id = ""] = value.split(" ");
   const words: Record<SharedSettingName, () => string> = {
     pepper: () => "a pepper (only its check value is stored)",
-    plane: () => (kind === "nats" ? `NATS, account ${id}` : "the gateway's embedded plane"),
+    plane: () => (kind === "nats" ? `NATS, account ${id}` : "an embedded dispatch plane"),
     limits: () => (kind === "valkey" ? `limits server ${id}` : "rate limits in each gateway's memory"),
     receipts: () => `key ${value}`,
     mail: () => (value === "none" ? "no email" : "a mail server"),

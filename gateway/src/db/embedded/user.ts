@@ -28,7 +28,7 @@ export function ownUid(): number {
 
 export function unsupportedPlatformMessage(): string {
   const platform = `${process.platform}-${process.arch}`;
-  return `The private PostgreSQL does not run on ${platform}: set DATABASE_URL to a PostgreSQL server.`;
+  return `The gateway's private PostgreSQL is not available for ${platform}: set DATABASE_URL to a PostgreSQL server.`;
 }
 
 interface PasswdEntry {

@@ -21,7 +21,7 @@ import { acceptHistory } from "./losses.ts";
 const EARLIER = "00000000-0000-7000-8000-000000000001";
 const newId = newIds(systemClock, seededRandom(1));
 
-describe("following the database's history", () => {
+describe("following the database's history (cluster, timeline and position)", () => {
   let db: TestDatabase;
   let directory: string;
   before(async () => {
@@ -79,7 +79,7 @@ describe("following the database's history", () => {
     await assert.rejects(lineage.suits(db.pool), WrongHistoryError);
   });
 
-  test("writes a new database's history to disk only on request", async () => {
+  test("stores a new database's history on disk in remember(), not in begin()", async () => {
     const memory = historyFile(directory);
     const lineage = new Lineage({ memory, newId, clock: systemClock, log: createLog("silent") });
     await lineage.begin(db.pool);
@@ -89,7 +89,7 @@ describe("following the database's history", () => {
     assert.equal((await memory.read())?.position, 5);
   });
 
-  test("writes the file atomically when two processes write at the same time", async () => {
+  test("leaves a complete history file with the last position when several writes run at the same time", async () => {
     const memory = historyFile(directory);
     const { seen } = await open();
     const history = { ...(seen ?? assert.fail("nothing was seen")), entered: EARLIER };
@@ -148,7 +148,7 @@ describe("following the database's history", () => {
     await eventually("it is remembered as done", async () => (await remembered()).entered === next.seen?.epoch);
   });
 
-  test("follows a failover only with the heartbeat: other connections to the new timeline are refused and reported", async () => {
+  test("reports a newer timeline once, refuses the old primary, and accepts the new timeline with the next heartbeat", async () => {
     const lineage = await open();
     let reported = 0;
     lineage.onNewer = () => {
@@ -171,7 +171,7 @@ describe("following the database's history", () => {
     assert.equal(lineage.seen?.timeline, 2);
   });
 
-  test("compares a slow response with the history known when its query was sent", async () => {
+  test("compares a slow response with the position known when its query was sent, not with a newer one", async () => {
     const lineage = await open();
     const slow = {
       query: async (...given: unknown[]) => {
@@ -185,7 +185,7 @@ describe("following the database's history", () => {
     assert.equal(lineage.seen?.position, 5);
   });
 
-  test("reports a damaged file of the known history", async () => {
+  test("reports a damaged history.json, the file with the history that the gateway last saw", async () => {
     await open();
     await writeFile(join(directory, HISTORY_FILE), "{");
     await assert.rejects(open(), /history\.json is damaged and cannot be read/);

@@ -176,7 +176,7 @@ export class Lineage {
     client.query(MOVE, [found.epoch, found.position]).catch((error) => {
       this.#options.log.debug(
         { err: error },
-        "could not record this gateway's latest position in the database's history",
+        "could not advance the position in the database's history (table ledger_history)",
       );
     });
   }

@@ -48,7 +48,7 @@ describe("judging a connection by the database history that it reports", () => {
   });
 });
 
-test("countLostPositions returns how many positions a database's history is behind the known history", () => {
+test("countLostPositions returns how many heartbeat positions a database is behind the last one that the gateway saw", () => {
   assert.equal(countLostPositions(seen, 100), 0);
   assert.equal(countLostPositions(seen, 120), 0);
   assert.equal(countLostPositions(seen, 94), 6);

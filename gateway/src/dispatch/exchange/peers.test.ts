@@ -102,7 +102,7 @@ describe("exchange between gateways", () => {
     assert.deepEqual([a.dispatcher.slots(MODEL), b.dispatcher.slots(MODEL)], [0, 0], "and it is not told in circles");
   });
 
-  test("sends measured speeds to all gateways, and all records to a new gateway", async () => {
+  test("sends measured speeds to the other gateways, and earlier ones to a gateway that starts later", async () => {
     const [a, b] = [open("a"), open("b")];
     const node = await join("n1");
     for (const ms of [10, 20, 30]) measured(a, "n1", ms);
@@ -147,7 +147,7 @@ describe("exchange between gateways", () => {
     assert.equal(b.heard.length, 4);
   });
 
-  test("asks the other gateways for records of a node that joins; they answer only the gateway that asked", async () => {
+  test("asks the other gateways for their observations of a node that joins; they answer only the gateway that asked", async () => {
     const [a, b] = [open("a"), open("b", ["n1", "n2"])];
     a.roster.close();
     await join("n1");

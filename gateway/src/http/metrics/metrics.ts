@@ -269,7 +269,7 @@ function tellOfBooks(page: MetricsPage, { ledger, settlementsWaiting, verdict, n
     "Time that a ledger operation waited for its batch to start.",
     ofBatches("waitS"),
   );
-  page.histogram("tollgate_batch_seconds", "Duration of a batch.", ofBatches("tripS"));
+  page.histogram("tollgate_batch_seconds", "Duration of a batch of ledger operations.", ofBatches("tripS"));
 
   // Without a check there is no reading, because a zero would raise an alert.
   const ofVerdict = (value: (of: { at: Date; balanced: boolean }) => number) => (): MetricReading[] => {

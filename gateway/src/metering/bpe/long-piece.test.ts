@@ -69,7 +69,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("have the right count even if they contain no place for a checkpoint", () => {
+    it("have the right count even if later text makes a checkpoint (a position to continue counting) invalid", () => {
       let tookBack = 0;
       fc.assert(
         fc.property(longText, fc.integer({ min: 2, max: 24 }), (text, windowBytes) => {

@@ -38,7 +38,7 @@ describe("node credentials", () => {
     }
   });
 
-  test("are dated after the latest revocation, and otherwise by the clock", () => {
+  test("carry the current second as issue date, or the second after the latest revocation if that is later", () => {
     assert.equal(chooseIssueSecond(NOW_MS, undefined), 1_900_000_000);
     assert.equal(chooseIssueSecond(NOW_MS, 1_800_000_000), 1_900_000_000);
     assert.equal(chooseIssueSecond(NOW_MS, 1_900_000_000), 1_900_000_001);

@@ -85,7 +85,8 @@ export function answerInquiries(options: AnsweringOptions): () => void {
     look(options, mark)
       .then(
         (found) => {
-          if (found === "other") log.warn({ gateway: from }, "gateway with another database tried to join this plane");
+          if (found === "other")
+            log.warn({ gateway: from }, "gateway with another database tried to join this NATS plane");
           answer(found);
         },
         (error) => {

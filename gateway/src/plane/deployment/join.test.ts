@@ -20,7 +20,7 @@ import { type DeploymentRecord, openDeploymentRecord } from "./record.ts";
 const log = createLog("silent");
 const newId = newIds(systemClock, systemRandom());
 
-describe("joining a plane", () => {
+describe("joining a dispatch plane", () => {
   let [original, copy]: TestDatabase[] = [];
   let records: { original: DeploymentRecord; copy: DeploymentRecord };
   let plane: MemoryPlane;
@@ -105,7 +105,7 @@ describe("joining a plane", () => {
     assert.equal(theirs.owner, forked.id);
   });
 
-  test("accepts a gateway whose database receives the shared mark late, for example a promoted standby", async () => {
+  test("accepts a gateway even if another gateway finds the row that it wrote only after retries, as on a standby", async () => {
     await join({ ...records.original, hasMark: late(records.original) });
     assert.ok(await join(records.original));
   });
@@ -125,7 +125,7 @@ describe("joining a plane", () => {
     assert.equal(await joining, id);
   });
 
-  test("checks a plane that is unreachable at the start when it becomes reachable", async () => {
+  test("checks the gateway as soon as the plane is reachable, if the plane was unreachable at the start", async () => {
     await join(records.original);
     const health = plane.health as { -readonly [Key in keyof Dependency]: Dependency[Key] };
     health.isAway = true;
@@ -136,7 +136,7 @@ describe("joining a plane", () => {
     await until("it is refused then", () => refusals[0] instanceof WrongPlaneError);
   });
 
-  test("records which gateways use a database, and deletes old marks", async () => {
+  test("writes a row that gateways find only if they use the same database, and deletes old rows of this kind", async () => {
     assert.deepEqual(await records.original.inUse(), { gateways: 0, requests: 0 });
     await original?.pool.query("insert into deployment_mark (id, made_at) values ($1, now() - interval '2 hours')", [
       newId(),

@@ -91,8 +91,9 @@ async function check(options: JoinOptions, deployment: string): Promise<void> {
   if (found === "other") {
     throw new WrongPlaneError(
       `this database is a copy of deployment ${deployment}, and the gateways on the NATS plane use the other copy`,
-      "to join those gateways, set DATABASE_URL to their database. To replace their database with this one, stop them first. For a " +
-        "restore drill, give this database a new ID (tollgate admin deployment fork) and NATS servers of its own",
+      "if this gateway should join the gateways on the plane, set DATABASE_URL to their database. To replace their " +
+        "database with this one, stop them first. For a restore drill, give this database a new ID " +
+        "(tollgate admin deployment fork) and NATS servers of its own",
     );
   }
   if (found === "unknown")

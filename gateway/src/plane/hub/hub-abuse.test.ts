@@ -72,7 +72,9 @@ describe("before CONNECT", () => {
     assert.doesNotMatch(strangers[1]?.heard ?? "", /-ERR/);
   });
 
-  test("closes unauthenticated connections of the same address first", { skip: oneLoopback }, async (t) => {
+  test("at the limit per address, closes that address's oldest unauthenticated connection, not another address's", {
+    skip: oneLoopback,
+  }, async (t) => {
     const hub = await openTestHub(t, { clock: manualClock(), limits: { unauthenticatedPerAddressMax: 2 } });
     const elsewhere = rawPeer(t, hub, { from: "127.0.0.2" });
     await elsewhere.hears("INFO");
@@ -368,7 +370,7 @@ describe("a client that has authenticated", () => {
     assert.equal(await comes(), true);
   });
 
-  test("frees its slot as soon as it closes its side, even if it was disconnected during a flood", async (t) => {
+  test("stops counting against the connection limit when it closes its side, even if it was cut off during a flood", async (t) => {
     const limits = { operationsPerSecondMax: 1000, pingOperations: 0, burstMs: 10, connectionsMax: 1 };
     const hub = await openTestHub(t, { clock: manualClock(), limits });
     const peer = rawPeer(t, hub);

@@ -82,7 +82,7 @@ describe("node credentials", () => {
     await connectClient(t, await hub.mint("n1"));
   });
 
-  test("require a valid seed of the account and a valid lifetime at the start", async (t) => {
+  test("need a valid account seed and a valid lifetime, otherwise the hub refuses to start", async (t) => {
     const user = createKey("user", systemRandom());
     await assert.rejects(openTestHub(t, { clock, accountSeed: user.seed }), InvalidKeyError);
     await assert.rejects(openTestHub(t, { clock, accountSeed: "nonsense" }), InvalidKeyError);

@@ -79,7 +79,7 @@ describe("the parser of the NATS protocol", () => {
     );
   });
 
-  test("returns the same operations byte by byte", () => {
+  test("parses operations from input that arrives one byte at a time", () => {
     const { seen, parser } = record();
     for (const byte of Buffer.from(`${CONNECT}PUB a 5\r\nhe\r\no\r\nPING\r\n`)) parser.push(Buffer.of(byte));
     assert.deepEqual(seen, [["connect", "{}"], ["publish", "a", "he\r\no"], ["ping"]]);

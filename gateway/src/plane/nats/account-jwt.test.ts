@@ -61,7 +61,7 @@ describe("account JWT", () => {
     assert.deepEqual([first.iat, second.iat], [NOW_S, NOW_S + 1]);
   });
 
-  test("keeps other tags in addition to the plane's owner, even when a key is revoked", () => {
+  test("keeps its other tags when the tag that names the deployment changes and when a key is revoked", () => {
     assert.equal(deploymentOf(claims), undefined);
     const tagged = { ...claims, nats: { ...claims.nats, tags: ["mine", "deployment:one"] } };
     assert.equal(deploymentOf(tagged), "one");

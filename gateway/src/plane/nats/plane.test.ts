@@ -226,7 +226,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       await eventually("it sees it go", () => roster.nodes().length === 0);
     });
 
-    test("dates renewed credentials after a revocation by another gateway", async (t) => {
+    test("accepts credentials renewed after another gateway revoked the node, and refuses the earlier ones", async (t) => {
       const [one, two] = [await openTestPlane(t, server), await openTestPlane(t, server)];
       const old = await two.mint("n1");
       const client = await connectClient(t, old);

@@ -9,7 +9,7 @@ const ask = (pulse: ServerPings, times: number, ...answering: string[]): void =>
   }
 };
 
-test("the server pulse reports a server as hanging after three unanswered pings, and no other server", () => {
+test("ServerPings reports a server as hanging after three unanswered pings, and no other server", () => {
   const pulse = new ServerPings();
   ask(pulse, 2, "a", "b");
   ask(pulse, 2, "a");
@@ -20,7 +20,7 @@ test("the server pulse reports a server as hanging after three unanswered pings,
   assert.ok(pulse.answers("b"));
 });
 
-test("the server pulse requires answers from all servers if a node's server is unknown", () => {
+test("ServerPings requires answers from all servers if it is unknown which server a node uses", () => {
   const pulse = new ServerPings();
   ask(pulse, 1, "a", "b");
   assert.ok(pulse.answers(undefined));
@@ -28,7 +28,7 @@ test("the server pulse requires answers from all servers if a node's server is u
   assert.equal(pulse.answers(undefined), false);
 });
 
-test("the server pulse drops a server that left permanently, and never reports one that has not answered yet", () => {
+test("ServerPings forgets a server after 40 unanswered pings, and does not report a server that has never answered", () => {
   const pulse = new ServerPings();
   ask(pulse, 1, "a", "b");
   ask(pulse, 40, "a");
@@ -40,7 +40,7 @@ test("the server pulse drops a server that left permanently, and never reports o
   assert.ok(pulse.answers(undefined));
 });
 
-test("the server pulse does not accept an answer to an earlier ping as proof that a server responds now", () => {
+test("ServerPings does not accept an answer to an earlier ping as proof that a server responds now", () => {
   const pulse = new ServerPings();
   const earlier = pulse.asked();
   const ping = pulse.newPing();

@@ -125,5 +125,5 @@ function monthsFrom(startMs: number, endMs: number): string[] {
 
 /** Throws, because a handler never refuses to read the person's own account. */
 function unexpected(code: string): never {
-  throw new Error(`an export was refused: ${code}`);
+  throw new Error(`a handler refused to read data for the account export: ${code}`);
 }

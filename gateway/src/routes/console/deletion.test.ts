@@ -300,7 +300,7 @@ describe("deleting an account", () => {
     assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 403]);
   });
 
-  test("is refused to a script's session", async () => {
+  test("returns 403 to a script that the person authorized, because deletion requires a browser", async () => {
     const who = await person("builder");
     const script = new Browser(platform);
     const { token, code } = (

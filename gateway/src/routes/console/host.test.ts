@@ -118,7 +118,7 @@ describe("status 200", () => {
     assert.equal((body.stats as { withheld: string }).withheld, "host_quarantine");
   });
 
-  test("electing models makes a node ready, pausing makes it paused, and resuming makes it ready again", async () => {
+  test("choosing models makes a node ready, pausing makes it paused, and resuming makes it ready again", async () => {
     const node = await newNode("shed");
     const move = async (method: "PUT" | "POST", path: string, body?: object) => {
       const answer = await owner.browser.send(method, `${at(node)}/${path}`, body && { body });

@@ -114,7 +114,7 @@ describe("status 200", () => {
     assert.deepEqual(renamed.body.spend_this_month, { requests: 2, charge_micro: "9830.400002" });
   });
 
-  test("keeps labels and reasoning_content off by default; both can be enabled at creation or later", async () => {
+  test("keeps a key's options labels and reasoning_content off by default; both can be enabled at creation or later", async () => {
     const shown = ({ labels, reasoning_content }: Record<string, unknown>) => [labels, reasoning_content];
     const made = await owner.browser.send("POST", URL, { body: { name: "made", labels: true } });
     assert.deepEqual([made.status, shown(made.body)], [201, [true, false]]);
@@ -137,7 +137,7 @@ describe("status 200", () => {
     assert.deepEqual(key?.limits, { requests_per_minute: 600, tokens_per_minute: 0, in_flight: 2 });
   });
 
-  test("keeps a setting whose field is absent, removes a setting that is null, and applies the lowest limit", async () => {
+  test("keeps a setting that the body omits, removes one that is null, and applies the lower of owner's and operator's limit", async () => {
     const { id } = await made(owner);
     const set = async (body: object) => (await owner.browser.send("PATCH", `${URL}/${id}`, { body })).body as KeyObject;
     const expires = Math.floor(Date.now() / 1000) + 3600;

@@ -67,7 +67,7 @@ describe("live numbers", () => {
     assert.equal(page.text, 'event: in_flight\ndata: {"count":3}\n\n');
   });
 
-  test("are read once for all pages of an account, and no longer once its last page closed", async () => {
+  test("are read once for all open pages of an account, and are not read after its last page has closed", async () => {
     const { clock, open, reads } = start();
     const pages = Array.from({ length: 5 }, () => new Page());
     for (const page of pages) open("a", page);
@@ -138,7 +138,7 @@ describe("live numbers", () => {
     assert.equal(reads(), before, "nobody looks any more");
   });
 
-  test("end the stream of a person who lost the permission at the next keep-alive", async () => {
+  test("end, at the next keep-alive, the stream of a person who has lost the permission", async () => {
     const { clock, shown, open, reads } = start();
     const page = new Page();
     let allowed = true;

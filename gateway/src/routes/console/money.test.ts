@@ -113,14 +113,14 @@ describe("status 200", () => {
     assert.equal((within.body.data as Bucket[]).length, 2, "a span that begins within an hour has the whole hour");
   });
 
-  test("counts requests refused by a limit without a model", async () => {
+  test("counts a request that a limit refused under an empty model name in usage by model", async () => {
     const person = await signInTestPerson(platform, [{ kind: "builder" }]);
     await insertRefusedRequest(platform, { accountId: person.accountIds[0] as Uuid });
     const [bucket] = (await usage({ by: "model", split: "key" }, person)).body.data as Bucket[];
     assert.deepEqual([bucket?.model, bucket?.requests, bucket?.charge_micro], ["", 1, "0.000000"]);
   });
 
-  test("names the keys in usage by key", async () => {
+  test("returns each key's name in usage that is grouped or split by key, and in no other usage", async () => {
     const person = await signInTestPerson(platform, [{ kind: "builder" }]);
     const [account] = person.accountIds as [Uuid];
     const made = await person.browser.send("POST", "/console/api/keys", { body: { name: "nightly" } });

@@ -132,7 +132,7 @@ describe("a payout method", () => {
     assert.equal(method.label, "US bank … 6789");
   });
 
-  test("is changed by owners and billing contacts only, and both get an email without the number", async () => {
+  test("is changed only by owners and billing contacts, who all get an email without the full account number", async () => {
     const host = await signInTestPerson(platform, [{ kind: "host" }]);
     const roles = { billing: 200, member: 403, viewer: 403 };
     for (const [role, status] of Object.entries(roles)) {

@@ -57,7 +57,7 @@ describe("performance figures of the playground", () => {
     return body as unknown as { total: Row; data: Row[]; series: Row[] };
   };
 
-  test("combine the playground keys of all sessions into common percentiles", async () => {
+  test("combine the requests of all playground sessions into one row", async () => {
     const { total, data } = await ask("by=key");
     assert.equal(total.requests, 4);
     assert.deepEqual(
@@ -96,7 +96,7 @@ describe("performance figures of the playground", () => {
     }
   });
 
-  test("have the only filter value accepted besides key IDs", async () => {
+  test("return 400 if the filter key is neither a key ID nor the word playground", async () => {
     const { status, body } = await person.browser.send("GET", `${URL}?key=none`);
     assert.equal(status, 400);
     const { param, message } = body.error as { param: string; message: string };

@@ -66,7 +66,7 @@ test("a builder sees calls refused with 400, 401 and 404, without their content"
   assert.doesNotMatch(JSON.stringify(rows), new RegExp(SECRET));
 });
 
-test("another builder does not see these refused calls", async () => {
+test("a builder does not see another builder's refused calls", async () => {
   const other = await signInTestPerson(platform, [{ kind: "builder" }]);
   assert.deepEqual((await other.browser.send("GET", "/console/api/refusals")).body.data, []);
 });

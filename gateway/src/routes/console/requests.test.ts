@@ -179,7 +179,7 @@ describe("status 200", () => {
     }
   });
 
-  test("filters by the playground's keys of all sessions of this account", async () => {
+  test("the filter key=playground returns requests with the playground keys of all sessions in this account", async () => {
     const [person, other] = [
       await signInTestPerson(platform, [{ kind: "builder" }]),
       await signInTestPerson(platform, [{ kind: "builder" }]),
@@ -417,7 +417,7 @@ test("counts over time include partial hours at both ends of the span, which end
 });
 
 describe("status 400", () => {
-  test("limits how many requests are searched for filters that no rollup supports", async () => {
+  test("refuses a filter that no rollup supports if it would search too many requests", async () => {
     const { history } = platform.parts;
     const { total, counts } = history;
     const from = new Date(start).toISOString();

@@ -11,10 +11,10 @@ before(async () => {
 });
 after(() => stage.close());
 
-describe("claims that the ID token lacks", () => {
+describe("claims of OpenID's UserInfo", () => {
   const NONE = { email: undefined, email_verified: undefined, name: undefined };
 
-  test("are taken from UserInfo", async () => {
+  test("replace claims that the ID token lacks", async () => {
     for (const claims of [
       NONE,
       { ...NONE, email: null, name: "" },
@@ -28,7 +28,7 @@ describe("claims that the ID token lacks", () => {
     }
   });
 
-  test("are ignored in UserInfo if the ID token has them", async () => {
+  test("are ignored if the ID token has the same claims", async () => {
     const [browser, who] = [new Browser(stage.platform), newOpenIdPerson()];
     const userInfo = { email: "other@example.test", email_verified: false, name: "Other" };
     assert.equal(
@@ -47,12 +47,12 @@ describe("claims that the ID token lacks", () => {
 
   const REFUSED: { why: string; mischief: ProviderFaults; told: [string, string | RegExp] }[] = [
     {
-      why: "UserInfo tells of another subject",
+      why: "UserInfo is about another subject",
       mischief: { claims: NONE, userInfo: { sub: "subject-of-somebody-else" } },
       told: ["failed", "UserInfo and the ID token have different subjects"],
     },
     {
-      why: "it does so where a name alone was missing",
+      why: "UserInfo, read only for the name, is about another subject",
       mischief: { claims: { name: undefined }, userInfo: { sub: "subject-of-somebody-else" } },
       told: ["failed", "UserInfo and the ID token have different subjects"],
     },
@@ -62,37 +62,37 @@ describe("claims that the ID token lacks", () => {
       told: ["failed", /\/userinfo returned an invalid response: sub: /],
     },
     {
-      why: "UserInfo has no e-mail address either",
+      why: "neither the ID token nor UserInfo has an email address",
       mischief: { claims: NONE, userInfo: NONE },
       told: ["email_missing", "neither the ID token nor UserInfo has an email"],
     },
     {
-      why: "what stands there is no e-mail address",
+      why: "the email claim of UserInfo is not an email address",
       mischief: { claims: NONE, userInfo: { email: "ada at example" } },
       told: ["email_missing", "the `email` claim is not a valid email address"],
     },
     {
-      why: "UserInfo does not vouch either",
+      why: "neither the ID token nor UserInfo states that the address is verified",
       mischief: { claims: NONE, userInfo: { email_verified: undefined } },
       told: ["email_not_verified", "neither the ID token nor UserInfo has email_verified"],
     },
     {
-      why: "UserInfo vouches for another address than the ID token's",
+      why: "UserInfo verifies another address than the ID token's",
       mischief: { claims: { email_verified: undefined }, userInfo: { email: "other@example.test" } },
       told: ["email_not_verified", "neither the ID token nor UserInfo has email_verified"],
     },
     {
-      why: "the ID token says no, and UserInfo yes",
+      why: "only the ID token states that the address is not verified",
       mischief: { claims: { ...NONE, email_verified: false } },
       told: ["email_not_verified", "email_verified is false"],
     },
     {
-      why: "UserInfo is away",
+      why: "UserInfo returns 503",
       mischief: { claims: NONE, status: { userInfo: 503 } },
       told: ["provider_unavailable", /\/userinfo answered 503 server_error$/],
     },
     {
-      why: "UserInfo refuses us",
+      why: "UserInfo returns 403",
       mischief: { claims: NONE, status: { userInfo: 403 } },
       told: ["failed", /\/userinfo answered 403 server_error$/],
     },
@@ -109,7 +109,7 @@ describe("claims that the ID token lacks", () => {
     });
   }
 
-  test("do not prevent a sign-in if only the name is missing", async () => {
+  test("are not required if the ID token lacks only the name", async () => {
     const [browser, who] = [new Browser(stage.platform), newOpenIdPerson()];
     const mischief = { claims: { name: undefined }, status: { userInfo: 503 } };
     assert.equal(await stage.signIn(browser, who, { mischief }), "/console/");

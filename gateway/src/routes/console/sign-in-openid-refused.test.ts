@@ -168,7 +168,7 @@ describe("an OpenID sign-in is refused", () => {
     }
   });
 
-  test("with 403 from another site", async () => {
+  test("with 403 if the request comes from another site", async () => {
     const headers = { "sec-fetch-site": "cross-site" };
     const answer = await new Browser(stage.platform).send("POST", `${AUTH_BASE_PATH}/sign-in/openid`, {
       body: { provider: "test" },

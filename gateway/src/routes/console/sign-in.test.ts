@@ -107,7 +107,7 @@ describe("status 200", () => {
     assert.deepEqual(body, { password: true, password_reset: false, email_verification: false, providers: [] });
   });
 
-  test("works the same over a real socket", async () => {
+  test("signs in over a real socket, and the session cookie is accepted there", async () => {
     const { email } = await platform.person([{ kind: "builder" }]);
     const base = `http://127.0.0.1:${await listen(platform.app, { host: "127.0.0.1", port: 0 }, { host: "HOST", port: "PORT" })}`;
     const signIn = await fetch(`${base}${SIGN_IN}`, {

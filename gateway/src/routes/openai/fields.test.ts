@@ -427,7 +427,7 @@ const DIALECT =
   );
 const VALUES = [true, 7, "x", "", [{}], {}, Array(33_000).fill(1), [{ content: Array(33_000).fill(1) }]];
 
-describe("limits of fields, and ignored fields", () => {
+describe("the request parsers", () => {
   test("accept a value that equals its limit", () => {
     for (const [least, most] of [
       [{ temperature: 0 }, { temperature: 2 }],
@@ -506,7 +506,7 @@ describe("limits of fields, and ignored fields", () => {
     }
   });
 
-  test("use metadata.label, or else user, as the request's label if it is one line of at most 64 characters", () => {
+  test("use metadata.label, or else user, as the request's label if the value is one line of at most 64 characters", () => {
     const long = "x".repeat(64);
     for (const [sent, label, field] of [
       [{ user: "me" }, "me", "user"],

@@ -21,7 +21,7 @@ const URLS = [
 ];
 
 describe("status 200", () => {
-  test("serves each committed API document", async () => {
+  test("serves each API document as JSON, equal to the one built from the code", async () => {
     for (const { url, api } of DOCUMENTS) {
       const answer = await app.inject({ url });
       assert.equal(answer.statusCode, 200);

@@ -10,7 +10,7 @@ const KINDS: Record<Incident["kind"], string> = {
   internal: "a part of the platform failed",
   stopped: "the platform was not running",
   unavailable: "no node could serve this model",
-  errors: "too many requests failed",
+  errors: "many requests failed",
 };
 
 /** A short description, such as "tiny-3b: no node could serve it". */

@@ -220,7 +220,7 @@ test("the status page has a text alternative for its bar graphs", async () => {
     /aria-label="Availability of tiny-3b: below 100 % on 1 of 1 days, lowest on 2026-11-15 \(99\.86 %\)\."/,
   );
   assert.match(page, /2026-11-15 10:00 UTC.*2026-11-15 11:05 UTC.*1 h 5 min/);
-  assert.match(page, /Ongoing incidents.*tiny-3b: too many requests failed.*to <strong>now/s);
+  assert.match(page, /Ongoing incidents.*tiny-3b: many requests failed.*to <strong>now/s);
   assert.match(page, /Degraded: some requests cannot be served\./);
   assert.equal(page.match(/<rect class="/g)?.length, 6 * 90);
   assert.doesNotMatch(page, /style="|onclick|<script>/);

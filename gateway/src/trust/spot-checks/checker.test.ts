@@ -76,7 +76,7 @@ describe("spot checks", () => {
     assert.equal(rig.paid.length, 1);
   });
 
-  test("sum the earnings of verifiers, once for each recorded check", async () => {
+  test("add a verifier's pay to the amount due to its host once for each recorded check", async () => {
     const [node, verifier, other] = rig.nodes as [RosterNode, RosterNode, RosterNode];
     const [at, id] = [new Date(rig.clock.now()), rig.newId()];
     const check = {
@@ -248,7 +248,7 @@ describe("spot checks", () => {
     assert.equal((await countNodeChecks(db.pool, nodeId)).checked, 2);
   });
 
-  test("sum checks by node and model, without traps and samples", async () => {
+  test("are counted by node and model; traps (shuffled answers) and calibration samples do not count", async () => {
     const [node, other] = rig.nodes as [RosterNode, RosterNode];
     await openCheckStore(db.pool).recordSample({
       ...{ id: rig.newId(), requestId: rig.newId(), at: new Date(rig.clock.now()) },

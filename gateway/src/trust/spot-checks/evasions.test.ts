@@ -23,7 +23,7 @@ describe("spot checks of hosts who know how the checks work", () => {
       for (const node of rig.nodes) rig.answers.set(node.id, () => "Yes.");
       for (let i = 0; i < 180; i++) await rig.check(rig.nodes[i % 4] as RosterNode, "Yes.");
     };
-    test("leads to the quarantine of a node that alone gives such answers, even if no node gave any before", async () => {
+    test("leads to a quarantine if other nodes give longer answers, even if no answer was ever that short before", async () => {
       await rig.calibrate();
       const [cheat, other] = rig.nodes as [RosterNode, RosterNode];
       for (const each of [cheat, other])
@@ -96,7 +96,7 @@ describe("spot checks of hosts who know how the checks work", () => {
       for (let i = 0; i < 180; i++) await rig.check(rig.nodes[i % 4] as RosterNode, HONEST_ANSWER, LONG);
     };
 
-    test("is judged by the scores of other lengths, so that a node that gives only short answers is quarantined", async () => {
+    test("is compared with the scores of other lengths, so that a node that gives only short answers is quarantined", async () => {
       await calibrateLong();
       const [cheat] = rig.nodes as [RosterNode];
       for (let i = 0; i < 16 && rig.barred.length === 0; i++) await rig.check(cheat, JUNK_ANSWER);
@@ -127,7 +127,7 @@ describe("spot checks of hosts who know how the checks work", () => {
       assert.deepEqual([rig.barred.length, rig.barred[0]?.[0]], [1, cheat.id]);
     });
 
-    test("is judged by the scores of its own length once other hosts give answers of that length too", async () => {
+    test("is compared only with scores of answers of that length once other hosts give such answers too", async () => {
       for (let i = 0; i < 480; i++)
         await rig.check(rig.nodes[i % 4] as RosterNode, HONEST_ANSWER, i % 8 < 4 ? LONG : {});
       assert.deepEqual(rig.barred, []);
@@ -138,7 +138,7 @@ describe("spot checks of hosts who know how the checks work", () => {
   });
 
   describe("a verifier", () => {
-    test("is drawn by host, so that a host with many nodes gets no more checks than others", async () => {
+    test("is chosen among hosts, not nodes, so that a host with many nodes verifies no more answers than others", async () => {
       const [node, large] = rig.nodes as [RosterNode, RosterNode];
       for (let i = 0; i < 30; i++) {
         const more = await rig.openNode();
@@ -191,7 +191,7 @@ describe("spot checks of hosts who know how the checks work", () => {
     assert.equal(new Set(rig.barred.map(([id]) => id)).size, 20);
   });
 
-  test("quarantine a node whose junk answers score like the few odd answers in the sample", async () => {
+  test("quarantine a node whose junk answers score like the few outliers in the sample of honest nodes' scores", async () => {
     for (const node of rig.nodes) node.nodeRecord = { ...node.nodeRecord, answers: { [MODEL]: 1_000 } };
     for (let i = 0; i < 240; i++) {
       const isOdd = i % 80 === 79;

@@ -25,7 +25,7 @@ describe("the score of an answer", () => {
 describe("the calibration class of an answer", () => {
   const of = (sampling: Parameters<typeof scoreClassOf>[0]["sampling"], formatted = false, outputTokens = 100) =>
     scoreClassOf({ sampling, formatted, outputTokens, outputTokensMax: 200 }, "text");
-  test("separates temperatures, formats and lengths", () => {
+  test("depends on the temperature, the format and the length", () => {
     assert.equal(of({ temperature: 0 }), "greedy-long");
     assert.equal(of({ temperature: 1, top_p: 0.05 }), "greedy-long");
     assert.equal(of({ temperature: 0.5 }), "cool-long");
@@ -36,7 +36,7 @@ describe("the calibration class of an answer", () => {
     assert.equal(of({}), "open-long");
     assert.equal(of({ temperature: 1 }, true), "format-long");
   });
-  test("separates sampling parameters that change token probabilities", () => {
+  test("depends on sampling parameters that change token probabilities", () => {
     assert.equal(of({ temperature: 1.8 }), "bent-long");
     assert.equal(of({ frequency_penalty: 1 }), "bent-long");
   });
@@ -88,7 +88,7 @@ describe("calibration by the scores of honest answers", () => {
     const isUsual = (calibration: Calibration, mean: number): boolean =>
       (calibration.judge(SHORT, reading("x", mean))?.[0] as number) > 0.3;
 
-    test("judges them among answers of any length while few hosts give such answers", () => {
+    test("judges a short answer by answers of any length until most hosts have given enough short ones", () => {
       const calibration = new Calibration();
       for (let i = 0; i < 400; i++) calibration.add(SHORT, reading(`cheat ${i % 4}`, -9));
       assert.ok(isUsual(calibration, -9), "there is nothing else");
@@ -97,14 +97,14 @@ describe("calibration by the scores of honest answers", () => {
       for (let i = 0; i < 24; i++) calibration.add(SHORT, reading(`host ${i % 8}`, -1));
       assert.equal(isUsual(calibration, -9), false);
     });
-    test("judges them among answers of their length once most hosts give such answers", () => {
+    test("judges a short answer by other short answers once most hosts have given enough of them", () => {
       const calibration = filled();
       for (let i = 0; i < 160; i++) calibration.add(SHORT, reading(`host ${i % 8}`, -3));
       assert.ok(isUsual(calibration, -3));
       for (let i = 0; i < 60; i++) calibration.add(SHORT, reading("cheat", -9));
       assert.equal(isUsual(calibration, -9), false);
     });
-    test("uses no sample of one length while the other length has no sample", () => {
+    test("judges a short answer by answers of any length until short and long answers both have enough scores", () => {
       const calibration = new Calibration();
       for (let i = 0; i < 160; i++) calibration.add(SHORT, reading(`host ${i % 8}`, -1));
       assert.ok(isUsual(calibration, -1));
@@ -113,7 +113,7 @@ describe("calibration by the scores of honest answers", () => {
     });
   });
 
-  test("forgets the scores of an identity", () => {
+  test("drops the scores of one identity on request, and keeps the others", () => {
     const calibration = filled();
     calibration.forget("host 0");
     assert.equal(calibration.size(BENCH), 350);

@@ -177,7 +177,7 @@ export function openCheckStore(pool: pg.Pool): CheckStore {
         before = await read(pool, check);
       }
       throw new Error(
-        `spot check ${check.id} was not recorded: another gateway updated the node's test first, ${TRIES_MAX} times in a row`,
+        `spot check ${check.id} was not recorded: other gateways updated the node's spot-check state first ${TRIES_MAX} times`,
       );
     },
     async owe(payments) {

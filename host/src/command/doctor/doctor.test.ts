@@ -53,7 +53,7 @@ test("doctor reports every passed check, in the order of dependency", async (t) 
     /^ok {4}plane {6}nats:\/\/plane:4222 answers in [\d.]+ ms$/,
     /^ok {4}engine {5}scripted serves tiny-3b, embed-m3, \d+ at once$/,
     /^ok {4}speed {6}tiny-3b: first token after .*, about [\d,.]+ tokens\/s$/,
-    /^ok {4}speed {6}embed-m3: a vector of 1024 numbers after .*$/,
+    /^ok {4}speed {6}embed-m3: a vector of 1024 numbers took .*$/,
     /^ok {4}structured tiny-3b: supports JSON schemas$/,
     /^ok {4}memory {5}16\.0 GiB for models \(no graphics processor\), 8\.0 GiB of memory free$/,
     /^ok {4}disk {7}100 GiB free$/,
@@ -165,7 +165,7 @@ test("doctor reports a missing chat template when the engine counts too few toke
   );
 });
 
-test("doctor looks for an engine at the address stored by elect, and reports that the engine is missing there", async (t) => {
+test("doctor looks for the engine at the address that the elect command stored, and reports that it is missing", async (t) => {
   const addresses = { ollama: "http://127.0.0.1:7777" };
   const gone = {
     cause: "unreachable" as const,

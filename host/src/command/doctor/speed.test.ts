@@ -42,7 +42,7 @@ test("measures time to first token and tokens per second, counted with the engin
 });
 
 test("measures embeddings as vectors per second", async () => {
-  assert.equal((await measured({}, "embedding")).detail, "embed-m3: a vector of 1024 numbers after 40 ms");
+  assert.equal((await measured({}, "embedding")).detail, "embed-m3: a vector of 1024 numbers took 40 ms");
 });
 
 test("warns about slow engines, and reports a failure for engines that fail or do not answer", async () => {

@@ -75,5 +75,5 @@ async function embeddingSpeed(engine: Engine, model: string, clock: Clock, signa
   let width: number | undefined;
   for await (const vector of engine.embed(job, { progress() {} }, signal)) width = vector.length;
   if (width === undefined) return fail("speed", `${model}: the engine returned no vector`, ENGINE_TROUBLE);
-  return ok("speed", `${model}: a vector of ${width} numbers after ${formatMilliseconds(clock.monotonic() - started)}`);
+  return ok("speed", `${model}: a vector of ${width} numbers took ${formatMilliseconds(clock.monotonic() - started)}`);
 }

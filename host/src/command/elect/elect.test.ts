@@ -36,7 +36,7 @@ async function ollamaWith(t: TestContext, names: string[], chatTokens = template
 const withOllama = async (t: TestContext, names: string[], options: HarnessOptions = {}) =>
   makeLoggedInHarness(t, { engines: await ollamaWith(t, names), ...options });
 
-test("elect proposes models that the engine has and that fit the memory, then elects and stores them", async (t) => {
+test("tollgate-host elect proposes models that the engine has and that fit the memory, then elects and stores them", async (t) => {
   const machine = fakeMachine({ memoryBytes: 8 * BYTES_PER_GIB });
   const { run, terminal, gateway, logins } = await withOllama(t, ["llama3.2:3b", "qwq:32b", "mistral:7b"], {
     context: { machine },
@@ -55,7 +55,7 @@ test("elect proposes models that the engine has and that fit the memory, then el
   );
 });
 
-test("elect stores the address of each elected engine, and looks there for the engine the next time", async (t) => {
+test("tollgate-host elect stores the address of each elected engine, and looks there for the engine the next time", async (t) => {
   const engines = await ollamaWith(t, ["llama3.2:3b"]);
   const other: FoundEngine = {
     ...(engines[0] as FoundEngine),
@@ -79,14 +79,16 @@ test("elect stores the address of each elected engine, and looks there for the e
   assert.deepEqual(lookedAt, ["http://127.0.0.1:7777", ollama]);
 });
 
-test("elect asks for confirmation once, and accepts other models as the answer", async (t) => {
+test("tollgate-host elect asks for confirmation once, and accepts other models as the answer", async (t) => {
   const { run, terminal, gateway } = await withOllama(t, ["llama3.2:3b", "bge-m3"], { answers: ["embed-m3"] });
   assert.equal(await run(elect), 0);
-  assert.deepEqual(terminal.questions, [{ question: "Choose models to elect [tiny-3b,embed-m3]: ", hidden: false }]);
+  assert.deepEqual(terminal.questions, [
+    { question: "Choose the models that the node serves [tiny-3b,embed-m3]: ", hidden: false },
+  ]);
   assert.deepEqual(gateway.bodies, [{ models: ["embed-m3"] }]);
 });
 
-test("elect chooses the proposed models if the user only presses Enter, and requires --yes or --models without a terminal", async (t) => {
+test("tollgate-host elect takes the proposed models on Enter, and requires --yes or --models without a terminal", async (t) => {
   const asked = await withOllama(t, ["llama3.2:3b"], { answers: [""] });
   assert.equal(await asked.run(elect), 0);
   assert.deepEqual(asked.gateway.bodies, [{ models: ["tiny-3b"] }]);
@@ -95,7 +97,7 @@ test("elect chooses the proposed models if the user only presses Enter, and requ
   assert.deepEqual(alone.gateway.bodies, []);
 });
 
-test("elect --map finds the engine that has the mapped model, and stores the engine's address", async (t) => {
+test("tollgate-host elect --map finds the engine that has the mapped model, and stores the engine's address", async (t) => {
   const { run, gateway, logins, fails } = await withOllama(t, ["my-llama", "bge-m3"]);
   assert.equal(await run(elect, "--map", "tiny-3b=my-llama", "--yes", "--json"), 0);
   assert.deepEqual(gateway.bodies, [{ models: ["tiny-3b", "embed-m3"] }]);
@@ -105,7 +107,7 @@ test("elect --map finds the engine that has the mapped model, and stores the eng
   assert.match(missing.message, /no engine on this machine has other \(ollama at .*my-llama, bge-m3\)/);
 });
 
-test("elect --json lists all candidates and whether an engine has them", async (t) => {
+test("tollgate-host elect --json lists all candidates and whether an engine has them", async (t) => {
   const { run, terminal } = await withOllama(t, ["llama3.2:3b"]);
   assert.equal(await run(elect, "--yes", "--json"), 0);
   const report = terminal.json<{ models: string[]; node: string; candidates: { model: string; held: boolean }[] }>();
@@ -120,7 +122,7 @@ test("elect --json lists all candidates and whether an engine has them", async (
   );
 });
 
-test("elect accepts every model for demo and scripted engines, even if memory is short", async (t) => {
+test("tollgate-host elect accepts every model for demo and scripted engines, even if memory is short", async (t) => {
   const machine = fakeMachine({ memoryBytes: BYTES_PER_GIB });
   const { run, gateway, logins } = await makeLoggedInHarness(t, { context: { machine } });
   assert.equal(await run(elect, "--engine", "scripted", "--yes"), 0);
@@ -128,14 +130,14 @@ test("elect accepts every model for demo and scripted engines, even if memory is
   assert.equal((await logins.read())?.serving?.engine, "scripted");
 });
 
-test("elect for another node does not change this machine's settings", async (t) => {
+test("tollgate-host elect for another node does not change this machine's settings", async (t) => {
   const { run, gateway, logins } = await makeLoggedInHarness(t);
   gateway.answers["PUT /nodes/node_2/elections"] = { id: "node_2", name: "other", state: "ready" };
   assert.equal(await run(elect, "--engine", "scripted", "--models", "tiny-3b", "--node", "node_2"), 0);
   assert.equal((await logins.read())?.serving, undefined);
 });
 
-test("elect refuses unavailable models with a reason and elects nothing", async (t) => {
+test("tollgate-host elect refuses unavailable models, invalid engine flags and a retired node, and gives the reason", async (t) => {
   const none = await makeLoggedInHarness(t);
   const empty = await none.fails(elect, "--yes");
   assert.match(empty.message, /no engine on this machine has/);
@@ -163,7 +165,7 @@ test("elect refuses unavailable models with a reason and elects nothing", async 
   assert.match((await nobody.fails(elect)).next ?? "", /login/);
 });
 
-test("elect refuses an engine whose tokenizer belongs to another model", async (t) => {
+test("tollgate-host elect refuses an engine whose tokenizer belongs to another model", async (t) => {
   const engineUrl = await stubServer(t, (request, response) => {
     if (request.path === "/v1/models")
       sendJson(response, { data: [{ id: "Llama-3.2-3B-Instruct", owned_by: "vllm" }] });
@@ -180,7 +182,7 @@ test("elect refuses an engine whose tokenizer belongs to another model", async (
   assert.deepEqual(gateway.bodies, []);
 });
 
-test("elect refuses a model without its chat template, because billed and processed tokens would differ", async (t) => {
+test("tollgate-host elect refuses a model without its chat template, as billed and processed tokens would differ", async (t) => {
   const bare = (name: string): number => (name === "qwq:32b" ? 44 : 14);
   const machine = fakeMachine({ memoryBytes: 64 * BYTES_PER_GIB });
   const both = await ollamaWith(t, ["llama3.2:3b", "qwq:32b"], bare);
@@ -201,7 +203,7 @@ test("elect refuses a model without its chat template, because billed and proces
   assert.match(report.next ?? "", /ollama create/);
 });
 
-test("elect also checks the chat template of a model that the user chose instead of the proposed ones", async (t) => {
+test("tollgate-host elect also checks the chat template of a model that the user chose instead of the proposed ones", async (t) => {
   const machine = fakeMachine({ memoryBytes: 8 * BYTES_PER_GIB });
   const engines = await ollamaWith(t, ["llama3.2:3b", "qwq:32b"], (name) => (name === "qwq:32b" ? 13 : 54));
   const { fails, terminal } = await makeLoggedInHarness(t, { engines, answers: ["reason-32b"], context: { machine } });
@@ -209,13 +211,13 @@ test("elect also checks the chat template of a model that the user chose instead
   assert.match(terminal.text, /^reason-32b .* no: needs about/m);
 });
 
-test("elect warns about the demo model", async (t) => {
+test("tollgate-host elect warns about the demo model", async (t) => {
   const { run, terminal } = await makeLoggedInHarness(t);
   assert.equal(await run(elect, "--engine", "demo", "--models", "tiny-3b"), 0);
   assert.match(terminal.remarks[0] ?? "", /for tests only/);
 });
 
-test("elect explains why an engine is not ready, and what to do", async (t) => {
+test("tollgate-host elect explains why an engine is not ready, and what to do", async (t) => {
   const { fails } = await makeLoggedInHarness(t);
   const report = await fails(elect, "--engine", "openai", "--engine-url", await unusedAddress(), "--yes");
   assert.match(report.message, /^nothing answers at .* \(ECONNREFUSED\)$/);
@@ -223,7 +225,7 @@ test("elect explains why an engine is not ready, and what to do", async (t) => {
   assert.equal(report.exitCode, 1);
 });
 
-test("elect reports mistakes in engine flags as usage errors", async (t) => {
+test("tollgate-host elect exits with code 2 (usage error) if engine flags contain mistakes", async (t) => {
   const { fails } = await makeLoggedInHarness(t);
   const cases = [
     ["--engine", "openai", "--yes"],

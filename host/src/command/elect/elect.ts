@@ -156,7 +156,7 @@ async function question(proposal: string[], { terminal }: CommandContext): Promi
       "--yes or --models A,B is missing: standard input is not a terminal, so the command cannot ask",
     );
   const usual = proposal.join(",");
-  const said = await terminal.ask(`Choose models to elect [${usual}]: `);
+  const said = await terminal.ask(`Choose the models that the node serves [${usual}]: `);
   const mistakes: string[] = [];
   const models = said === "" ? proposal : parseModels(said, (mistake) => void mistakes.push(mistake));
   if (models === undefined) throw new UsageError(mistakes);

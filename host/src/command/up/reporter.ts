@@ -46,7 +46,7 @@ export function describeStanding({
   withheld,
 }: Pick<Stats, "state" | "quarantine" | "withheld">): string | undefined {
   if (state === "paused") return "paused   no new requests; tollgate-host resume accepts them again";
-  if (state === "retired") return "retired  this node gets no requests any more";
+  if (state === "retired") return "retired  this node gets no more requests";
   if (state !== "quarantined" && withheld != null) {
     return `no work  ${withheldReason(withheld)}; tollgate-host status says what to do`;
   }
@@ -86,7 +86,7 @@ export function plainReporter(logLevel: string, { terminal }: Pick<CommandContex
       standing = now;
     },
     statsMissing: (reason) => log.info({ err: reason }, "the gateway did not report the node's state"),
-    stopping: () => print("stopping waiting for requests in flight; Ctrl-C again stops at once"),
+    stopping: () => print("stopping when the requests in flight have ended; Ctrl-C again stops at once"),
     stopped: () => print("stopped"),
     close() {},
   };

@@ -63,7 +63,7 @@ test("the line reporter prints one line per change", () => {
     "online   accepting requests again",
     "offline  cut; reconnecting",
     "offline  no route; trying again",
-    "stopping waiting for requests in flight; Ctrl-C again stops at once",
+    "stopping when the requests in flight have ended; Ctrl-C again stops at once",
     "stopped",
   ]);
   assert.deepEqual(terminal.screens, []);

@@ -44,7 +44,7 @@ async function upHarness(t: TestContext, options: HarnessOptions & { login?: Par
   return { ...made, supervisor, plane };
 }
 
-test("tollgate-host up serves the registered node's elected models until it is stopped, without any flags", async (t) => {
+test("tollgate-host up, without flags, serves the models elected (chosen) for the registered node until it is stopped", async (t) => {
   const { run, supervisor, gateway, terminal, plane } = await upHarness(t);
   const ended = run(up);
   await supervisor.online;
@@ -63,7 +63,7 @@ test("tollgate-host up serves the registered node's elected models until it is s
     "engine   scripted, 3 at once",
     `node     ${STUB_NODE_ID} at ${gateway.url}, serving tiny-3b`,
     "online   waiting for requests",
-    "stopping waiting for requests in flight; Ctrl-C again stops at once",
+    "stopping when the requests in flight have ended; Ctrl-C again stops at once",
     "stopped",
   ]);
 });
@@ -108,7 +108,7 @@ test("tollgate-host up exits with code 1 if the engine is unreachable, and never
   assert.deepEqual(supervisor.told, [{ type: "failed", message }]);
 });
 
-test("tollgate-host up stops if no engine is found and lists every searched address, also with --gateway", async (t) => {
+test("tollgate-host up --gateway stops before it registers a node if no engine is found, and lists the searched addresses", async (t) => {
   const places = ["11434", "8080", "1234", "8000"].map((port) => ({
     cause: "unreachable" as const,
     url: `http://127.0.0.1:${port}`,
@@ -145,7 +145,7 @@ test("tollgate-host up waits for an engine that is loading until it is stopped",
   assert.deepEqual(supervisor.told, []);
 });
 
-test("tollgate-host up ignores the elected models with a notice when flags name an engine", async (t) => {
+test("tollgate-host up ignores the stored engine when flags name one, and prints a note", async (t) => {
   const elected = { engine: "auto" as const, addresses: { ollama: "http://127.0.0.1:7777" }, models: ["tiny-3b"] };
   const { run, supervisor, terminal } = await upHarness(t, { login: { serving: elected } });
   const ended = run(up, "--engine", "scripted", "--models", "tiny-3b");
@@ -153,7 +153,7 @@ test("tollgate-host up ignores the elected models with a notice when flags name 
   supervisor.stop();
   assert.equal(await ended, 0);
   assert.deepEqual(terminal.remarks, [
-    "note: the flags name the engine, so the elected one (ollama at http://127.0.0.1:7777) is not used this time",
+    "note: the flags name the engine, so the stored one (ollama at http://127.0.0.1:7777) is not used this time",
   ]);
 });
 

@@ -80,7 +80,7 @@ interface ServingNode {
 function asideSentence({ engine, engineUrl, addresses = {}, modelFile }: EngineSettings): string {
   const found = Object.entries(addresses).map(([kind, url]) => `${kind} at ${url}`);
   const elected = engineUrl ?? modelFile ?? (found.join(" and ") || engine);
-  return `the flags name the engine, so the elected one (${elected}) is not used this time`;
+  return `the flags name the engine, so the stored one (${elected}) is not used this time`;
 }
 
 /** Waits for an engine that is still loading, without a time limit. */

@@ -115,7 +115,7 @@ const BAD: [name: string, answer: string, body?: string][] = [
   ["with a negative chunk size", `${CHUNKED}-2\r\nhi\r\n`],
   ["with a chunk size that is not an exact integer", `${CHUNKED}20000000000000\r\nhi\r\n`],
   ["with a chunk size of zeros without end", `${CHUNKED}${"0".repeat(17_000)}`],
-  ["with a chunk longer than its size", `${CHUNKED}2\r\nhi!\r\n`, "hi"],
+  ["with a chunk that contains more bytes than its size line declares", `${CHUNKED}2\r\nhi!\r\n`, "hi"],
   ["with a bare line feed after a chunk size", `${CHUNKED}2\nhi\r\n`],
   ["with a CR without LF after a chunk size", `${CHUNKED}2\rhi\r\n`],
   ["with a line feed after a chunk", `${CHUNKED}2\r\nhi\n0\r\n\r\n`, "hi"],

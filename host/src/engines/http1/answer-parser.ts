@@ -238,7 +238,7 @@ export class AnswerParser {
         this.#place = this.#left === 0 ? "trailers" : "chunk";
         return;
       case "chunk-return":
-        if (byte !== CR) throw new MalformedAnswer("a chunk is longer than its size");
+        if (byte !== CR) throw new MalformedAnswer("a chunk contains more bytes than its size line declares");
         this.#place = "chunk-end";
         return;
       case "chunk-end":
@@ -266,7 +266,7 @@ export class AnswerParser {
   }
 
   #takeRoom(): void {
-    if (this.#room-- === 0) throw new MalformedAnswer("the lines before or after a chunk are too long");
+    if (this.#room-- === 0) throw new MalformedAnswer("a chunk's size line or the trailers are too long");
   }
 }
 

@@ -222,7 +222,7 @@ test("returns a text's tokens without added ones, such as a beginning token", as
 
 const schemaFormat = (schema: Record<string, unknown>) => ({ type: "json_schema" as const, name: "x", schema });
 
-test("enforces an answer's format while other jobs run, and after thinking that the prompt begins", async () => {
+test("enforces each job's own output format while other jobs run", async () => {
   const dog = schemaFormat({
     type: "object",
     properties: {
@@ -250,7 +250,7 @@ test("enforces an answer's format while other jobs run, and after thinking that 
   assert.match(stopped.text, /^\{\s*$/);
 });
 
-test("refuses a schema that its grammars do not support, and passes the format check while all slots are busy", async () => {
+test("refuses a schema that its grammars do not support, and passes the check for structured output while all slots are busy", async () => {
   const pattern = schemaFormat({ type: "object", properties: { a: { type: "string", pattern: "^x" } } });
   await assert.rejects(ask("x", { format: pattern }), { name: "EngineError", blame: "prompt" });
   assert.equal(await engine.keepsFormat?.("embed-m3"), false);

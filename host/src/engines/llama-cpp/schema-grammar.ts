@@ -184,7 +184,7 @@ function integer(schema: Schema): string {
   const max = Math.min(told("maximum") ?? Infinity, below === undefined ? Infinity : Math.ceil(below) - 1);
   if (min === -Infinity && max === Infinity) return "integer";
   const range = buildIntegerRangeGrammar({ min, max });
-  if (range === undefined) throw unsupported("a range without an integer of at most 15 digits");
+  if (range === undefined) throw unsupported("an integer range that contains no number of at most 15 digits");
   return `( ${range} )`;
 }
 

@@ -6,7 +6,7 @@ import { serializeSampling } from "./serialize-sampling.ts";
 /** A context with only the parts that the code accesses. */
 const contextOf = (inner: object): LlamaContext => ({ _ctx: inner }) as unknown as LlamaContext;
 
-test("sequences sample one after another in order, even if one of them fails", async () => {
+test("token sampling runs for one sequence at a time, in the order of the calls, even if one call fails", async () => {
   const open: { name: string; end: PromiseWithResolvers<string> }[] = [];
   const inner = {
     tag: "inner",

@@ -161,7 +161,7 @@ const How = ({ share, slots, ofNode }: { share: number; slots: number | null; of
       </Term>
       <Term name="Average per hour">
         Average earnings of a node from this model per connected hour, over the last 24 hours. Shown if at least three
-        hosts serve the model, or only you.
+        hosts serve the model, or if you are its only host.
       </Term>
       <Term name="Estimate per slot-hour">
         Speed × price × {share} % for one slot that is never idle

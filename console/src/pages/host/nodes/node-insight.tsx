@@ -67,7 +67,7 @@ const CHARTS: CourseChart[] = [
   },
   {
     title: "Time to first token",
-    note: "Completed requests, including the wait for a node.",
+    note: "Measured for completed requests. Includes the wait for a node.",
     kind: "lines",
     format: spanTick,
     unit: "ms",

@@ -75,7 +75,7 @@ export function PayoutMethodCard() {
         busy={remove.isPending}
         error={remove.error}
       >
-        <p>You cannot be paid until you enter another one. Your earnings stay.</p>
+        <p>You cannot be paid until you enter another payout method. You keep your earnings.</p>
       </ConfirmDialog>
     </Card>
   );

@@ -7,7 +7,7 @@ const CAUSES: Record<Incident["cause"], string> = {
   plane: "the dispatch plane was unreachable",
   stopped: "no gateway was running",
   no_capacity: "no node was connected",
-  errors: "too many requests failed",
+  errors: "many requests failed",
 };
 const PAST_SHOWN = 3;
 

@@ -83,7 +83,7 @@ function missing(models: string[], { state, models: of }: Pick<Triage, "state" |
     state,
     title: `Degraded: ${models.length} of ${of} models ${models.length === 1 ? "has" : "have"} no capacity`,
     meaning: `Requests for ${models.join(", ")} get 503. Other models are served.`,
-    cause: "The nodes that served them disconnected, were paused or are in quarantine.",
+    cause: "The nodes that served these models disconnected, were paused or are in quarantine.",
     next: "Look at the page “All nodes”, and contact the hosts of these nodes.",
     runbook: `${RUNBOOK}#tollgatenocapacity`,
   };

@@ -229,7 +229,7 @@ describe("status 400", () => {
     assert.equal(await money(), was);
   });
 
-  test("refuses a grant above the ledger's maximum with its rule, and records the attempt in the audit log", async () => {
+  test("refuses a grant that exceeds the maximum balance, names the limit, and records the attempt in the audit log", async () => {
     const rich = await signInTestPerson(platform, [{ kind: "builder" }]);
     const [accountId] = rich.accountIds as [Uuid];
     const id = publicId("acc", accountId);

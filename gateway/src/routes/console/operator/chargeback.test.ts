@@ -192,7 +192,7 @@ describe("credit bought by card, spent on the buyer's own node, and charged back
     assert.equal(await balance(host), 0n);
   });
 
-  test("a dispute that the platform wins later returns the credit to the builder account", async () => {
+  test("winning the dispute after the set-off returns the credit to the builder account", async () => {
     const { person, builder, host } = await both();
     const sale = await buy(person);
     await spend(builder, host, 10);
@@ -202,7 +202,7 @@ describe("credit bought by card, spent on the buyer's own node, and charged back
     assert.deepEqual([await balance(builder), await balance(host)], [dollars(70), 0n]);
   });
 
-  test("a dispute that the platform loses later deducts nothing beyond the set-off", async () => {
+  test("losing the dispute after the set-off deducts nothing more; later earnings pay the rest of the debt", async () => {
     const { person, builder, host } = await both();
     const sale = await buy(person);
     await spend(builder, host, 10);

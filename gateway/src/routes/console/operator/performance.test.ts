@@ -65,7 +65,7 @@ before(async () => {
 after(() => platform.close());
 
 describe("the platform's performance", () => {
-  test("lists a database failover that lost data once, with the losses that all gateways found", async () => {
+  test("lists a database failover with lost data as one entry, with the losses that all gateways found", async () => {
     assert.equal((await get("performance?range=24h")).history_losses, undefined);
     const found = [new Date(slot.getTime()), new Date(slot.getTime() + 5_000)];
     await platform.pool.query(
@@ -81,7 +81,7 @@ describe("the platform's performance", () => {
     assert.deepEqual(history_losses, [{ at: slot.getTime() / 1000, lost_s: 6, entered: 257, missing: 1 }]);
   });
 
-  test("does not count client disconnects as errors or refusals as requests, and counts a node's slots once", async () => {
+  test("counts no client disconnect as an error, no refusal as a request, and a node that is sampled twice only once", async () => {
     const { total, series, slot_s } = await get("performance?range=24h");
     assert.deepEqual([slot_s, series.length], [3600, 24]);
     const at = series.find((one: { at: number }) => one.at === slot.getTime() / 1000);
@@ -136,7 +136,7 @@ describe("the platform's performance", () => {
 });
 
 describe("one account", () => {
-  test("a builder account has requests, errors and spend by model, and a statement", async () => {
+  test("a builder account's requests, errors and spend by model are shown, and its statement is available", async () => {
     const id = publicId("acc", builder);
     const { total, series, models, kind } = await get(`accounts/${id}/activity?range=24h`);
     assert.deepEqual([kind, series.length, models.length], ["builder", 24, 1]);
@@ -155,7 +155,7 @@ describe("one account", () => {
     assert.equal(oldest?.balance_micro, oldest?.amount_micro);
   });
 
-  test("a host account has served requests, earnings, payouts and the amount owed, and no statement", async () => {
+  test("a host account's requests, earnings, payouts and amount owed are shown, and a statement is refused", async () => {
     const id = publicId("acc", host);
     const { total, kind } = await get(`accounts/${id}/activity?range=24h`);
     assert.deepEqual([kind, total.requests, total.failed, total.amount_micro], ["host", 11, 3, "1.274000"]);

@@ -100,8 +100,8 @@ test("the list of pending decisions contains quarantines with evidence, open pay
   );
 });
 
-describe("a request of any account", () => {
-  test("is found by its answer's ID, with builder, host and ledger lines that add up to zero; the audit log has the search", async () => {
+describe("looking up a request of any account", () => {
+  test("finds it by its answer's ID, with builder, host and ledger lines that add up to zero; the audit log records this", async () => {
     const builder = await signInTestPerson(platform, [{ kind: "builder" }]);
     const [accountId, hostId] = [builder.accountIds[0] as Uuid, host.accountIds[0] as Uuid];
     const node = await platform.parts.fleet.register(hostId, { name: "garage", hardware: {}, agent: "" });
@@ -135,7 +135,7 @@ describe("a request of any account", () => {
     );
   });
 
-  test("returns an error if it does not exist; the audit log has the search", async () => {
+  test("returns 404 if it does not exist, and records the lookup in the audit log", async () => {
     const id = publicId("req", platform.newId());
     assert.equal((await get(`requests/${id}`)).status, 404);
     const log = (await get(`audit?action=request.read&subject=${id}`)).body.data as { outcome: string }[];
@@ -145,7 +145,7 @@ describe("a request of any account", () => {
     );
   });
 
-  test("shows the withheld share if its node failed", async () => {
+  test("shows the withheld share if the request's node failed", async () => {
     const builder = await signInTestPerson(platform, [{ kind: "builder" }]);
     const [accountId, hostId] = [builder.accountIds[0] as Uuid, host.accountIds[0] as Uuid];
     const node = await platform.parts.fleet.register(hostId, { name: "failed", hardware: {}, agent: "" });
