@@ -4,7 +4,7 @@ import type { DatabaseStore } from "../assemble/ports.ts";
 import type { Config } from "../config.ts";
 import { DEPLOYMENT_TOPIC } from "../db/broadcast.ts";
 import { compareSharedSettings, type GatewaySettings } from "../db/deployment/compare.ts";
-import { type GatewaySetting, plainSetting } from "../db/deployment/rules.ts";
+import { type GatewaySetting, plainSetting, VALKEY_WITHOUT_ID } from "../db/deployment/rules.ts";
 import { hashSecretForComparison, matchesSecretHash } from "../db/deployment/secret-hash.ts";
 import {
   SHARED_SETTINGS_MIGRATION,
@@ -18,9 +18,6 @@ import { keyFromSeed } from "../plane/credentials/nkeys.ts";
 import type { ServerSecrets } from "../server-secrets.ts";
 import type { BuildContext } from "./context.ts";
 import { type ReportMissing, untilSettingsMatch } from "./wait-for-dependencies.ts";
-
-/** Stands for the ID of a limits server that has no ID and is not the recorded server. */
-const ANOTHER = "another limits server, which has no ID yet";
 
 interface OwnOptions {
   config: Config;
@@ -84,19 +81,21 @@ function paymentsOf({ payments }: Config): string {
  */
 function limitsOn(server: ValkeyServer, newId: (() => string) | undefined) {
   let seen: string | undefined;
-  const claim = async (stored: StoredSetting | undefined): Promise<string | undefined> => {
+  /** Resolves to null if the server has no ID and is not the recorded one. */
+  const claim = async (stored: StoredSetting | undefined): Promise<string | null | undefined> => {
     const [, recorded] = stored?.value.split("valkey ") ?? [];
-    if (seen === undefined && recorded !== undefined && stored?.isConfirmed === true) return ANOTHER;
+    if (seen === undefined && recorded !== undefined && stored?.isConfirmed === true) return null;
     if (newId !== undefined) return await server.claimId(seen ?? recorded ?? newId());
     // A server without an ID may be the recorded one after data loss, unless the record says that limits are counted in
     // memory.
-    return recorded === undefined ? ANOTHER : undefined;
+    return recorded === undefined ? null : undefined;
   };
   return async (stored: StoredSetting | undefined): Promise<GatewaySetting | undefined> => {
     try {
       const id = (await server.readId()) ?? (await claim(stored));
       if (id === undefined) return undefined;
-      if (id !== ANOTHER) seen = id;
+      if (id === null) return plainSetting(VALKEY_WITHOUT_ID);
+      seen = id;
       return plainSetting(`valkey ${id}`);
     } catch {
       // Not logged here, because the connection of the limits reports the outage.

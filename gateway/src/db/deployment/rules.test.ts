@@ -1,7 +1,7 @@
 /** Compares a gateway's settings with the recorded ones, and replaces a pepper while gateways run. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { differenceOf, type GatewaySetting, judgeSetting, plainSetting } from "./rules.ts";
+import { differenceOf, type GatewaySetting, judgeSetting, plainSetting, VALKEY_WITHOUT_ID } from "./rules.ts";
 import { hashSecretForComparison, matchesSecretHash } from "./secret-hash.ts";
 
 const PEPPERS = { first: "the first pepper, of 32 characters", second: "the second pepper, of 32 characters" };
@@ -76,6 +76,11 @@ describe("a gateway's settings", () => {
     const { what, remedy } = differenceOf("payments", { value: "live", previous: null }, plainSetting("test"));
     assert.equal(what, "STRIPE_SECRET_KEY differs: this gateway has test keys, and the deployment live keys");
     assert.match(remedy, /tollgate admin deployment set payments$/);
+    const empty = differenceOf("limits", { value: "valkey lim_1", previous: null }, plainSetting(VALKEY_WITHOUT_ID));
+    assert.equal(
+      empty.what,
+      "VALKEY_URL differs: this gateway has another limits server, which has no ID yet, and the deployment limits server lim_1",
+    );
     const pepper = differenceOf("pepper", { value: FIRST, previous: null }, withPepper(PEPPERS.second));
     assert.match(pepper.what, /^KEY_PEPPER is not the pepper of this database/);
     assert.ok(!JSON.stringify(pepper).includes(PEPPERS.second));

@@ -56,13 +56,19 @@ export const SHARED_SETTING_VARIABLES: Record<SharedSettingName, string> = {
   payments: "STRIPE_SECRET_KEY",
 };
 
+/** The setting of a gateway whose limits server has no ID and is not the recorded server. */
+export const VALKEY_WITHOUT_ID = "valkey";
+
 /** Formats a recorded value for display, without secrets. */
 export function displayedValue(name: SharedSettingName, value: string): string {
   const [kind = "", id = ""] = value.split(" ");
   const words: Record<SharedSettingName, () => string> = {
     pepper: () => "a pepper (only its check value is stored)",
     plane: () => (kind === "nats" ? `NATS, account ${id}` : "an embedded dispatch plane"),
-    limits: () => (kind === "valkey" ? `limits server ${id}` : "rate limits in each gateway's memory"),
+    limits: () => {
+      if (value === VALKEY_WITHOUT_ID) return "another limits server, which has no ID yet";
+      return kind === "valkey" ? `limits server ${id}` : "rate limits in each gateway's memory";
+    },
     receipts: () => `key ${value}`,
     mail: () => (value === "none" ? "no email" : "a mail server"),
     payments: () => (value === "none" ? "no purchases" : `${value} keys`),
