@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { ROOT } from "@tollgate/stage/gateway-process.ts";
 import { startLoad } from "@tollgate/stage/load/load.ts";
 import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
-import { explainMissingClock } from "@tollgate/stage/servers/clock.ts";
-import { explainMissingNetwork } from "@tollgate/stage/servers/network.ts";
+import { explainMissingFakeClock } from "@tollgate/stage/servers/clock.ts";
+import { explainMissingNetwork } from "@tollgate/stage/servers/network-namespace.ts";
 import { unpackVersion } from "@tollgate/stage/versions.ts";
 import { whyPostgresUnavailable } from "../gateway/src/db/testing/versions.ts";
 import { findValkeyServer } from "../gateway/src/limits/testing.ts";
@@ -121,7 +121,7 @@ async function firstVersion({ upgrade, from }: Flags, leftOut: string[]): Promis
 
 /** Removes the faults that are not possible on this machine. */
 async function whatIsPossible(faults: Fault[], leftOut: string[]): Promise<Fault[]> {
-  const lacks = { clock: explainMissingClock(), network: await explainMissingNetwork() };
+  const lacks = { clock: explainMissingFakeClock(), network: await explainMissingNetwork() };
   return faults.filter(({ name, uses }) => {
     const why = uses && lacks[uses];
     if (why !== undefined) leftOut.push(`${name}: ${why}`);

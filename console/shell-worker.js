@@ -5,7 +5,7 @@
  */
 /* global self, caches, clients */
 
-/** Filled in by the build (tools/shell-worker.ts). */
+/** Filled in by the build (tools/write-service-worker.ts). */
 const BUILD = "__BUILD__";
 const ENTRY = "__ENTRY__";
 const FILES = ["__FILES__"];

@@ -6,18 +6,26 @@ import { fileURLToPath } from "node:url";
 import tailwind from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
-import { checkPageSize } from "./tools/check-page-size.ts";
+import { checkDownloadSize } from "./tools/check-download-size.ts";
 import { compressFiles } from "./tools/compress.ts";
 import { earlyScript } from "./tools/early-script.ts";
 import { lucideIcons } from "./tools/lucide.ts";
-import { shellWorker } from "./tools/shell-worker.ts";
+import { serviceWorkerPlugin } from "./tools/write-service-worker.ts";
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
 export default defineConfig({
   root: at("."),
   base: "/console/",
-  plugins: [lucideIcons(), react(), tailwind(), earlyScript(), shellWorker(), checkPageSize(), compressFiles()],
+  plugins: [
+    lucideIcons(),
+    react(),
+    tailwind(),
+    earlyScript(),
+    serviceWorkerPlugin(),
+    checkDownloadSize(),
+    compressFiles(),
+  ],
   resolve: {
     // Radix locks scrolling with a <style> element created at run time, which the Content-Security-Policy forbids.
     alias: { "react-remove-scroll": at("src/ui/scroll-lock.tsx") },

@@ -5,12 +5,18 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { DEFAULT_CREDIT_PICO, HIGH_KEY_LIMITS, makeKey, openBuilder, openHost } from "@tollgate/stage/accounts.ts";
+import {
+  DEFAULT_CREDIT_PICO,
+  HIGH_KEY_LIMITS,
+  makeKey,
+  openBuilderAccount,
+  openHostAccount,
+} from "@tollgate/stage/accounts.ts";
 import { TEST_KEY_PEPPER } from "@tollgate/stage/database.ts";
 import { newDataDir, removeDataDir } from "@tollgate/stage/dev-platform.ts";
 import { type GatewayProcess, startGatewayProcess } from "@tollgate/stage/gateway-process.ts";
+import { findFreePort, type Process } from "@tollgate/stage/killable-process.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
-import { findFreePort, type Process } from "@tollgate/stage/process.ts";
 import { makeScriptPrompt, sendUserMessage, waitForFirstOutput } from "@tollgate/stage/requests.ts";
 import { type Postgres, startPostgres } from "@tollgate/stage/servers/postgres.ts";
 import { HONEST_NODES_ENV } from "@tollgate/stage/shared-servers.ts";
@@ -33,8 +39,8 @@ describe("alerts during failures", { skip: skipWithoutPrometheus }, () => {
     const ports = { PORT: String(await findFreePort()), INTERNAL_PORT: String(await findFreePort()) };
     const env = { DATABASE_URL: postgres.url, KEY_PEPPER: TEST_KEY_PEPPER, ...ports, ...HONEST_NODES_ENV };
     gateway = await startGatewayProcess(dataDir, env);
-    const host = await openHost(postgres.query);
-    const account = await openBuilder(postgres.query, DEFAULT_CREDIT_PICO);
+    const host = await openHostAccount(postgres.query);
+    const account = await openBuilderAccount(postgres.query, DEFAULT_CREDIT_PICO);
     key = (await makeKey(postgres.query, account, HIGH_KEY_LIMITS)).token;
     const ready = { gateway_url: gateway.baseUrl, host_token: host.token };
     node = await startNode({ ready }, { name: "node", model: MODEL, slots: 16 });

@@ -5,13 +5,13 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { type KeyTraits, makeKey, openBuilder } from "@tollgate/stage/accounts.ts";
+import { type KeyTraits, makeKey, openBuilderAccount } from "@tollgate/stage/accounts.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import {
+  convertRequestIdToUuid,
   type RawRequest,
   type RawResponse,
-  requestUuid,
   sendRawRequest,
   splitEvents,
 } from "@tollgate/stage/raw-http.ts";
@@ -43,13 +43,13 @@ describe("responses compared with golden files", () => {
       nodes: [{ models: ["tiny-3b", FULL, "reason-32b", "embed-m3"] }],
       env: async (folder) => ({ CATALOGUE_FILE: await writeCatalogue(folder, { [FULL]: { admission_max: 1 } }) }),
     });
-    const rich = await openBuilder(stage.query, RICH);
+    const rich = await openBuilderAccount(stage.query, RICH);
     const key = async (account: string, traits?: KeyTraits): Promise<string> =>
       (await makeKey(stage.query, account, traits)).token;
     keys = {
       plain: await key(rich),
-      poor: await key(await openBuilder(stage.query, 1_500_000n)),
-      broke: await key(await openBuilder(stage.query, 0n)),
+      poor: await key(await openBuilderAccount(stage.query, 1_500_000n)),
+      broke: await key(await openBuilderAccount(stage.query, 0n)),
       requests: await key(rich, { requests: 0 }),
       tokens: await key(rich, { tokens: 0 }),
       inFlight: await key(rich, { inFlight: 0 }),
@@ -189,7 +189,7 @@ describe("responses compared with golden files", () => {
     });
 
     test("a missing, malformed, unknown or revoked key gets a 401 on every endpoint", async () => {
-      const account = await openBuilder(stage.query, RICH);
+      const account = await openBuilderAccount(stage.query, RICH);
       const revoked = await makeKey(stage.query, account, { revoked: true });
       const headers = [
         undefined,
@@ -340,7 +340,9 @@ describe("responses compared with golden files", () => {
     await assertGoldenAnswer("errors/500-internal_error", got);
     assert.ok(got.text.includes(got.headers["x-request-id"] as string));
     assert.deepEqual(
-      await stage.query("select id from request where id = $1", [requestUuid(got.headers["x-request-id"] as string)]),
+      await stage.query("select id from request where id = $1", [
+        convertRequestIdToUuid(got.headers["x-request-id"] as string),
+      ]),
       [],
     );
   });

@@ -16,10 +16,10 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { makeKey, openBuilder, openHost } from "@tollgate/stage/accounts.ts";
+import { makeKey, openBuilderAccount, openHostAccount } from "@tollgate/stage/accounts.ts";
 import { TEST_KEY_PEPPER } from "@tollgate/stage/database.ts";
 import type { Platform } from "@tollgate/stage/dev-platform.ts";
-import { findFreePort } from "@tollgate/stage/process.ts";
+import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { openTestDatabase, type TestDatabase, urlOf } from "../gateway/src/db/testing.ts";
@@ -217,8 +217,8 @@ describe("the container image", { skip }, () => {
       assert.equal((await fetch(`${gateway_url}${path}`)).status, 200, `${path} is in it`);
     }
 
-    const { token: api_key } = await makeKey(query, await openBuilder(query, 1_000_000_000_000n));
-    const { token } = await openHost(query);
+    const { token: api_key } = await makeKey(query, await openBuilderAccount(query, 1_000_000_000_000n));
+    const { token } = await openHostAccount(query);
     const flags = ["up", "--gateway", gateway_url, "--name", "boxed", "--engine", "demo", "--models", "tiny-3b"];
     const command = ["/node", "/app/host/bin/tollgate-host.mjs", ...flags];
     start({ role: "host", command, env: { TOLLGATE_HOST_TOKEN: token } });

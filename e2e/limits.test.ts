@@ -6,9 +6,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { type CreatedKey, type KeyTraits, makeKey } from "@tollgate/stage/accounts.ts";
+import { waitPastMidnight } from "@tollgate/stage/calendar-periods.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
-import { waitPastMidnight } from "@tollgate/stage/periods.ts";
 import { skipWithoutNats } from "@tollgate/stage/plane.ts";
 import { readText, sendRawRequest, splitEvents } from "@tollgate/stage/raw-http.ts";
 import { sendUserMessage } from "@tollgate/stage/requests.ts";

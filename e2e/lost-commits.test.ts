@@ -13,15 +13,15 @@ import {
   HIGH_KEY_LIMITS,
   type Host,
   makeKey,
-  openBuilder,
-  openHost,
+  openBuilderAccount,
+  openHostAccount,
 } from "@tollgate/stage/accounts.ts";
 import { TEST_KEY_PEPPER } from "@tollgate/stage/database.ts";
 import { newDataDir, removeDataDir, runTollgate } from "@tollgate/stage/dev-platform.ts";
 import { type GatewayProcess, startGatewayProcess } from "@tollgate/stage/gateway-process.ts";
+import type { Process } from "@tollgate/stage/killable-process.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
-import type { Process } from "@tollgate/stage/process.ts";
-import { requestUuid } from "@tollgate/stage/raw-http.ts";
+import { convertRequestIdToUuid } from "@tollgate/stage/raw-http.ts";
 import { makeScriptPrompt, sendUserMessage, waitForFirstOutput } from "@tollgate/stage/requests.ts";
 import { type Postgres, startPostgres } from "@tollgate/stage/servers/postgres.ts";
 import { HONEST_NODES_ENV } from "@tollgate/stage/shared-servers.ts";
@@ -46,8 +46,8 @@ describe("a failover that lost recent commits", () => {
     postgres = await startPostgres();
     env = { DATABASE_URL: postgres.url, KEY_PEPPER: TEST_KEY_PEPPER, PAYOUT_HOLD_DAYS: "0", ...HONEST_NODES_ENV };
     gateway = await startGatewayProcess(dataDir, env);
-    host = await openHost(postgres.query);
-    account = await openBuilder(postgres.query, DEFAULT_CREDIT_PICO);
+    host = await openHostAccount(postgres.query);
+    account = await openBuilderAccount(postgres.query, DEFAULT_CREDIT_PICO);
     key = (await makeKey(postgres.query, account, HIGH_KEY_LIMITS)).token;
     const ready = { gateway_url: gateway.baseUrl, host_token: host.token };
     node = await startNode({ ready }, { name: "node", model: MODEL, slots: 16 });
@@ -69,7 +69,7 @@ describe("a failover that lost recent commits", () => {
       while (left-- > 0) {
         const response = await chat({ tokens: 5 });
         assert.equal(response.status, 200, await response.text());
-        ids.push(requestUuid(response.headers.get("x-request-id") as string));
+        ids.push(convertRequestIdToUuid(response.headers.get("x-request-id") as string));
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, askOn));
@@ -140,7 +140,7 @@ describe("a failover that lost recent commits", () => {
     // The failover loses this request's hold, and the request is answered afterwards.
     const inFlight = await chat({ tokens: 200, delta_ms: 20 }, { stream: true });
     const rest = await waitForFirstOutput(inFlight);
-    const inFlightId = requestUuid(inFlight.headers.get("x-request-id") as string);
+    const inFlightId = convertRequestIdToUuid(inFlight.headers.get("x-request-id") as string);
 
     await postgres.failoverLosing();
     await eventually("the gateway is ready again", ready);

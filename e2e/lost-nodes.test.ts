@@ -9,14 +9,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
 import { HIGH_KEY_LIMITS } from "@tollgate/stage/accounts.ts";
+import type { Process } from "@tollgate/stage/killable-process.ts";
 import { assertBalanced, type RecordRow } from "@tollgate/stage/ledger-check.ts";
 import { newAgent, startNode } from "@tollgate/stage/nodes/agent.ts";
-import { nodeApi } from "@tollgate/stage/nodes/hand-made-node.ts";
+import { callNodeApi } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { type NatsPlane, openNats, skipWithoutNats } from "@tollgate/stage/plane.ts";
-import type { Process } from "@tollgate/stage/process.ts";
 import { readParts, readText } from "@tollgate/stage/raw-http.ts";
 import { findErrorCode, sendUserMessage } from "@tollgate/stage/requests.ts";
-import { explainMissingNetwork, type Network, openNetwork } from "@tollgate/stage/servers/network.ts";
+import { explainMissingNetwork, type Network, openNetwork } from "@tollgate/stage/servers/network-namespace.ts";
 import { type Builder, HONEST_NODES_ENV, type Host, type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
@@ -258,7 +258,7 @@ describe("a node whose network connection is cut", { skip: noNetwork ?? false },
     assert.ok(record && record.completion_tokens > 0 && BigInt(record.host_pico) === 0n);
     await eventually("its connection is given up", async () => {
       clock.advance(1_000);
-      const { body } = await nodeApi<{ data: { state: string }[] }>(stage, host.token, "GET", "/nodes");
+      const { body } = await callNodeApi<{ data: { state: string }[] }>(stage, host.token, "GET", "/nodes");
       return body.data[0]?.state !== "online";
     });
     const refused = await client.chat({ text: "x" });
@@ -316,7 +316,7 @@ describe("a gateway that loses its NATS server", { skip: skipWithoutNats }, () =
 
   const stats = async () =>
     (
-      await nodeApi<{ busy: number; reliability: { failures: number } }>(
+      await callNodeApi<{ busy: number; reliability: { failures: number } }>(
         stage,
         node.host.token,
         "GET",

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { copyVersion } from "@tollgate/stage/versions.ts";
+import { copySources } from "@tollgate/stage/versions.ts";
 
 export interface NextVersion {
   root: string;
@@ -16,7 +16,7 @@ export interface NextVersion {
 }
 
 export async function makeNextVersion(): Promise<NextVersion> {
-  const root = await copyVersion();
+  const root = await copySources();
   const sql = join(root, "gateway/sql");
   const last = (await readdir(join(sql, "migrations"))).filter((name) => name.endsWith(".sql")).length;
   const numbered = (more: number, what: string): string => `${String(last + more).padStart(4, "0")}_${what}.sql`;

@@ -6,9 +6,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Builder } from "@tollgate/stage/accounts.ts";
+import { waitPastMidnight } from "@tollgate/stage/calendar-periods.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
-import { nodeApi } from "@tollgate/stage/nodes/hand-made-node.ts";
-import { waitPastMidnight } from "@tollgate/stage/periods.ts";
+import { callNodeApi } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { makeScriptPrompt, sendUserMessage, waitForFirstOutput } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage, type StageNode } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -36,7 +36,7 @@ describe("the node API", () => {
   after(() => stage?.close());
 
   const call = <T>(method: string, path: string, body?: object) =>
-    nodeApi<T>(stage, node.host.token, method, path, body);
+    callNodeApi<T>(stage, node.host.token, method, path, body);
   const chat = (orders: object, more: object = {}): Promise<Response> =>
     sendUserMessage(stage, builder.key, { model: MODEL, prompt: makeScriptPrompt(orders), ...more });
   const refused = async (status: number, code: string, ...args: Parameters<typeof call>): Promise<string> => {

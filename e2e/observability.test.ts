@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
-import { makeKey, openBuilder } from "@tollgate/stage/accounts.ts";
+import { makeKey, openBuilderAccount } from "@tollgate/stage/accounts.ts";
 import { openDatabase } from "@tollgate/stage/database.ts";
 import { newDataDir, type Platform, removeDataDir, runTollgate, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { readText } from "@tollgate/stage/raw-http.ts";
@@ -116,7 +116,7 @@ describe("metrics, log lines and traces", () => {
     });
     const log = await readFile(join(dataDir, "gateway.log"), "utf8");
     internal = `127.0.0.1:${/"internalPort":(\d+)/.exec(log)?.[1]}`;
-    const account = await openBuilder(platform.query, 1_000_000_000_000n);
+    const account = await openBuilderAccount(platform.query, 1_000_000_000_000n);
     barredKey = (await makeKey(platform.query, account, { requests: 0 })).token;
   });
   after(async () => {

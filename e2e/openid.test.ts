@@ -7,12 +7,12 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
-import { findFreePort } from "@tollgate/stage/process.ts";
+import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { skipReasonWithout } from "../tools/third-party-programs.ts";
 import { ConsoleClient } from "./console-client.ts";
 import { OPENID_CLIENT, type OpenIdPeer, openDex, openOidcProvider, PASSWORD } from "./outside/openid.ts";
-import { ThirdPartyVisitor } from "./outside/visitor.ts";
+import { ThirdPartySiteBrowser } from "./outside/third-party-browser.ts";
 
 interface Refusal {
   msg: string;
@@ -62,7 +62,7 @@ after(async () => {
 /** Starts a sign-in at the console and signs in at the provider. Returns the URL to which the provider redirects. */
 async function visit(client: ConsoleClient, provider: string, login: string): Promise<URL> {
   const { url } = await client.send<{ url: string }>("POST", "auth/sign-in/openid", { provider });
-  const visitor = new ThirdPartyVisitor();
+  const visitor = new ThirdPartySiteBrowser();
   const isBack = ({ origin }: URL): boolean => origin === platform.ready.gateway_url;
   let page = await visitor.open(url, isBack);
   // Fills in the provider's sign-in page and, at some providers, the consent page.

@@ -8,9 +8,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { runAdminCommand } from "@tollgate/stage/admin.ts";
+import { runWithinOneMinuteOrDay } from "@tollgate/stage/calendar-periods.ts";
 import { runTollgate } from "@tollgate/stage/dev-platform.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
-import { runWithinOnePeriod } from "@tollgate/stage/periods.ts";
 import { sendUserMessage } from "@tollgate/stage/requests.ts";
 import { type Builder, type Host, type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -130,7 +130,7 @@ describe("operator actions on a platform", () => {
   });
 
   test("a new key works at once, and its request is in history, totals and statement, exact to the picodollar", async () => {
-    const { client, keyId, response, keys } = await runWithinOnePeriod(
+    const { client, keyId, response, keys } = await runWithinOneMinuteOrDay(
       "day",
       async () => {
         const { key, ...made } = await newBuilder();

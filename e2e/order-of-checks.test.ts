@@ -6,13 +6,13 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { type KeyTraits, makeKey, openBuilder } from "@tollgate/stage/accounts.ts";
+import { type KeyTraits, makeKey, openBuilderAccount } from "@tollgate/stage/accounts.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import {
+  convertRequestIdToUuid,
   type RawRequest,
   type RawResponse,
-  requestUuid,
   sendRawRequest,
   splitEvents,
 } from "@tollgate/stage/raw-http.ts";
@@ -181,9 +181,9 @@ describe("the order in which a request is checked", () => {
       }),
     });
     accounts = {
-      rich: await openBuilder(stage.query, CREDIT),
-      poor: await openBuilder(stage.query, 1n),
-      broke: await openBuilder(stage.query, 0n),
+      rich: await openBuilderAccount(stage.query, CREDIT),
+      poor: await openBuilderAccount(stage.query, 1n),
+      broke: await openBuilderAccount(stage.query, 0n),
     };
     const { token } = await makeKey(stage.query, accounts.rich);
     const prompt = makeScriptPrompt({ tokens: 2, delta_ms: 1_500 });
@@ -292,7 +292,7 @@ describe("the order in which a request is checked", () => {
   });
 
   test("credit that an operator grants can be spent one second later at the latest", async () => {
-    const account = await openBuilder(stage.query, 0n);
+    const account = await openBuilderAccount(stage.query, 0n);
     const { token } = await makeKey(stage.query, account);
     const body = JSON.stringify({ model: "no-such-model", messages: [{ role: "user", content: "hi" }] });
     const status = async (): Promise<number> =>
@@ -311,7 +311,9 @@ describe("the order in which a request is checked", () => {
     await stage.noHolds();
     const rows = await stage.query<{ id: string; charge_pico: string }>("select id, charge_pico from request");
     const recorded = new Set(rows.map(({ id }) => id));
-    const wrong = asked.filter(({ requestId, recorded: due }) => recorded.has(requestUuid(requestId)) !== due);
+    const wrong = asked.filter(
+      ({ requestId, recorded: due }) => recorded.has(convertRequestIdToUuid(requestId)) !== due,
+    );
     assert.deepEqual(wrong, []);
     // One more record belongs to the request that kept the model full.
     assert.equal(recorded.size, asked.filter((one) => one.recorded).length + 1);

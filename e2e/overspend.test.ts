@@ -3,13 +3,13 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { HIGH_KEY_LIMITS, makeKey } from "@tollgate/stage/accounts.ts";
+import { runWithinOneMinuteOrDay } from "@tollgate/stage/calendar-periods.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
-import { runWithinOnePeriod } from "@tollgate/stage/periods.ts";
 import { makeScriptPrompt, sendUserMessage } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import type { TestDatabase } from "../gateway/src/db/testing.ts";
 import { checkLedger } from "../gateway/src/ledger/check.ts";
-import { MODEL_SHARING_MS } from "../gateway/src/limits/limits.ts";
+import { MODEL_SHARING_WINDOW_MS } from "../gateway/src/limits/limits.ts";
 
 const MODEL = "tiny-3b";
 /**
@@ -44,7 +44,7 @@ describe("overspending by concurrent requests", () => {
   /** Sends 200 requests at once and returns the errors of those that were refused. */
   const manyAtOnce = async (key: string): Promise<Refusal[]> => {
     // Advances the clock until no other account counts as a recent user of the model: then this account gets all slots.
-    stage.clock.advance(MODEL_SHARING_MS + 1);
+    stage.clock.advance(MODEL_SHARING_WINDOW_MS + 1);
     const answers = await Promise.all(
       Array.from({ length: AT_ONCE }, async () => {
         const response = await sendUserMessage(stage, key, REQUEST);
@@ -63,7 +63,7 @@ describe("overspending by concurrent requests", () => {
 
   test("a key with a budget for 37 of 200 concurrent requests gets exactly 37 answers, and the errors name the budget", async () => {
     const { account } = await stage.builder();
-    const { id, before, refused, after } = await runWithinOnePeriod("day", async () => {
+    const { id, before, refused, after } = await runWithinOneMinuteOrDay("day", async () => {
       const { id, token } = await makeKey(stage.query, account, {
         ...HIGH_KEY_LIMITS,
         budgetDay: price * 37n + price / 2n,

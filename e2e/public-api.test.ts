@@ -10,7 +10,7 @@ import {
   readLastRecord,
   readPlatformAccount,
 } from "@tollgate/stage/ledger-check.ts";
-import { requestUuid, splitEvents } from "@tollgate/stage/raw-http.ts";
+import { convertRequestIdToUuid, splitEvents } from "@tollgate/stage/raw-http.ts";
 import { makeScriptPrompt as scripted } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import OpenAI from "openai";
@@ -185,7 +185,7 @@ describe("the public API", () => {
       }
       const [record] = await stage.query<{ key_name: string; stream: boolean; model: string }>(
         "select key_name, stream, model from request where id = $1",
-        [requestUuid(requestId)],
+        [convertRequestIdToUuid(requestId)],
       );
       assert.deepEqual(record, { key_name: "made", stream: "stream" in fields, model: "tiny-3b" });
     }

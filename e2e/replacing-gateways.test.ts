@@ -7,10 +7,10 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { request } from "node:http";
 import { after, before, describe, test } from "node:test";
-import { openBalancedStage, STEADY_LOAD_MODELS } from "@tollgate/stage/balanced-stage.ts";
 import type { GatewayProcess } from "@tollgate/stage/gateway-process.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { sendSteadyRequest as askPath, CHAT_REQUEST, startSteadyLoad } from "@tollgate/stage/load/steady.ts";
+import { openLoadBalancedStage, STEADY_LOAD_MODELS } from "@tollgate/stage/load-balanced-stage.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import { skipWithoutNats as skip } from "@tollgate/stage/plane.ts";
 import { readParts, readText } from "@tollgate/stage/raw-http.ts";
@@ -36,7 +36,7 @@ describe("restarting, killing and stopping gateways", { skip }, () => {
   let builder: Builder;
 
   before(async () => {
-    stage = await openBalancedStage();
+    stage = await openLoadBalancedStage();
     builder = await stage.builder();
     for (let i = 0; i < 2; i++) await stage.node({ models: STEADY_LOAD_MODELS });
     for (const { baseUrl } of stage.gateways) {

@@ -5,10 +5,10 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { openBalancedStage, STEADY_LOAD_MODELS } from "@tollgate/stage/balanced-stage.ts";
 import { TEST_KEY_PEPPER } from "@tollgate/stage/database.ts";
 import { runTollgate } from "@tollgate/stage/dev-platform.ts";
 import { CHAT_REQUEST, sendSteadyRequest, startSteadyLoad } from "@tollgate/stage/load/steady.ts";
+import { openLoadBalancedStage, STEADY_LOAD_MODELS } from "@tollgate/stage/load-balanced-stage.ts";
 import { skipWithoutNats as skip } from "@tollgate/stage/plane.ts";
 import type { ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -38,7 +38,7 @@ describe("replacing a platform's secrets", { skip }, () => {
 
   before(async () => {
     const env = { RECEIPT_SEED: RECEIPT_SEEDS[0], PLANE_CREDENTIAL_TTL_S: String(CREDENTIALS_S) };
-    stage = await openBalancedStage({ env });
+    stage = await openLoadBalancedStage({ env });
     told = {};
     [key, quietKey] = [(await stage.builder()).key, (await stage.builder()).key];
     const { host } = await stage.node({ models: STEADY_LOAD_MODELS });

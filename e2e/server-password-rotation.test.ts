@@ -5,10 +5,16 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { DEFAULT_CREDIT_PICO, HIGH_KEY_LIMITS, makeKey, openBuilder, openHost } from "@tollgate/stage/accounts.ts";
-import { openBalancedStage, STEADY_LOAD_MODELS } from "@tollgate/stage/balanced-stage.ts";
+import {
+  DEFAULT_CREDIT_PICO,
+  HIGH_KEY_LIMITS,
+  makeKey,
+  openBuilderAccount,
+  openHostAccount,
+} from "@tollgate/stage/accounts.ts";
 import { runTollgate } from "@tollgate/stage/dev-platform.ts";
 import { CHAT_REQUEST, sendSteadyRequest, startSteadyLoad } from "@tollgate/stage/load/steady.ts";
+import { openLoadBalancedStage, STEADY_LOAD_MODELS } from "@tollgate/stage/load-balanced-stage.ts";
 import { skipWithoutNats } from "@tollgate/stage/plane.ts";
 import { type Postgres, startPostgres } from "@tollgate/stage/servers/postgres.ts";
 import { startValkey, type Valkey } from "@tollgate/stage/servers/valkey.ts";
@@ -35,13 +41,14 @@ describe("replacing the passwords of PostgreSQL and Valkey", { skip }, () => {
     [postgres, valkey] = await Promise.all([startPostgres(), startValkey()]);
     await acl("resetpass", `>${OLD}`);
     settings = { DATABASE_URL: postgres.url, VALKEY_URL: withPassword(OLD), DATABASE_DURABILITY: "checked" };
-    stage = await openBalancedStage({ gateways: 0, env: settings });
+    stage = await openLoadBalancedStage({ gateways: 0, env: settings });
     // Starts the gateways one after the other, because the first one creates the tables.
     for (let i = 0; i < 2; i++) await stage.addGateway();
     await stage.joined();
-    key = (await makeKey(postgres.query, await openBuilder(postgres.query, DEFAULT_CREDIT_PICO), HIGH_KEY_LIMITS))
-      .token;
-    await stage.node({ models: STEADY_LOAD_MODELS, host: await openHost(postgres.query) });
+    key = (
+      await makeKey(postgres.query, await openBuilderAccount(postgres.query, DEFAULT_CREDIT_PICO), HIGH_KEY_LIMITS)
+    ).token;
+    await stage.node({ models: STEADY_LOAD_MODELS, host: await openHostAccount(postgres.query) });
     for (const { baseUrl } of stage.gateways)
       await eventually("it serves", async () => (await sendSteadyRequest(baseUrl, key, CHAT_REQUEST)).status === 200);
   });

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { runTollgate } from "@tollgate/stage/dev-platform.ts";
 import type { RecordRow } from "@tollgate/stage/ledger-check.ts";
-import { nodeApi } from "@tollgate/stage/nodes/hand-made-node.ts";
+import { callNodeApi } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { skipWithoutNats as skip } from "@tollgate/stage/plane.ts";
 import { readParts } from "@tollgate/stage/raw-http.ts";
 import { findErrorCode, readAnswerText, sendUserMessage } from "@tollgate/stage/requests.ts";
@@ -91,7 +91,7 @@ describe("two gateways that share their nodes", { skip }, () => {
   test("failures that one gateway sees also count at the other, and at a gateway that starts later", async () => {
     const failuresAt = async (gateway: Gateway): Promise<number> => {
       type Seen = { reliability: { failures: number } };
-      const { body } = await nodeApi<Seen>(gateway, node.host.token, "GET", `/nodes/${node.id}/stats`);
+      const { body } = await callNodeApi<Seen>(gateway, node.host.token, "GET", `/nodes/${node.id}/stats`);
       return body.reliability.failures;
     };
     const before = await failuresAt(b as Gateway);
@@ -134,7 +134,7 @@ describe("two gateways that share their nodes", { skip }, () => {
       await eventually("it has no node", async () => (await chat(gateway, { text: "x" })).status === 503);
     }
     await admin("release", node.id);
-    assert.equal((await nodeApi(stage, node.host.token, "POST", `/nodes/${node.id}/resume`)).status, 200);
+    assert.equal((await callNodeApi(stage, node.host.token, "POST", `/nodes/${node.id}/resume`)).status, 200);
     await bothServe();
   });
 });

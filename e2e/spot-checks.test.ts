@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { answerHonestly, HONEST_ANSWER } from "@tollgate/stage/nodes/behaviours.ts";
-import { HandMadeNode, nodeApi } from "@tollgate/stage/nodes/hand-made-node.ts";
+import { callNodeApi, HandMadeNode } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { sendUserMessage } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -70,7 +70,7 @@ describe("a node that returns wrong output", () => {
     for (const node of nodes.slice(0, -1)) assert.equal(await node.state(), "online");
 
     const path = `/nodes/${cheat.id}/checks?limit=100`;
-    const { status, body } = await nodeApi<{ data: Check[] }>(stage, cheat.host.token, "GET", path);
+    const { status, body } = await callNodeApi<{ data: Check[] }>(stage, cheat.host.token, "GET", path);
     assert.equal(status, 200);
     assert.ok(body.data.filter(({ verdict }) => verdict === "bad").length >= 3);
     assert.doesNotMatch(JSON.stringify(body), /lorem/);

@@ -10,18 +10,18 @@ import { assertBalanced, readBuilderAccount } from "@tollgate/stage/ledger-check
 import { eventually } from "@tollgate/stage/wait.ts";
 import { skipReasonWithout } from "../tools/third-party-programs.ts";
 import { ConsoleClient } from "./console-client.ts";
-import { makeStripeEvent, openStripe, type StripePeer, sendStripeEvent } from "./outside/stripe.ts";
+import { makeStripeEvent, type StripeMock, sendStripeEvent, startStripeMock } from "./outside/stripe-mock.ts";
 
 const DOLLAR = 1_000_000_000_000n;
 
 describe("purchases checked against Stripe's published API", { skip: skipReasonWithout("stripe-mock") }, () => {
   let dataDir: string;
   let platform: Platform;
-  let stripe: StripePeer;
+  let stripe: StripeMock;
   let customer: ConsoleClient;
   before(async () => {
     dataDir = await newDataDir();
-    stripe = await openStripe();
+    stripe = await startStripeMock();
     platform = await startPlatform(dataDir, ["--no-node"], stripe.env);
     customer = await new ConsoleClient(platform).signIn(platform.ready.builder);
   });

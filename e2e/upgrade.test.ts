@@ -9,13 +9,13 @@ import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { openBalancedStage, STEADY_LOAD_MODELS } from "@tollgate/stage/balanced-stage.ts";
 import { CHAT_REQUEST, sendSteadyRequest, startSteadyLoad } from "@tollgate/stage/load/steady.ts";
+import { openLoadBalancedStage, STEADY_LOAD_MODELS } from "@tollgate/stage/load-balanced-stage.ts";
 import { skipWithoutNats } from "@tollgate/stage/plane.ts";
 import type { ProcessStage } from "@tollgate/stage/stage.ts";
 import { findCommit, ROOT, unpackVersion } from "@tollgate/stage/versions.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { lastRelease } from "../gateway/src/db/testing/release.ts";
+import { lastRelease } from "../gateway/src/db/testing/release-sql.ts";
 import { makeSqlDirectory } from "../gateway/src/db/testing/sql-directory.ts";
 import { makeNextVersion, type NextVersion } from "./next-version.ts";
 
@@ -75,7 +75,7 @@ describe("upgrades under load", { skip }, () => {
     released = await unpackVersion((found as { commit: string }).commit);
     next = await makeNextVersion();
     // The database is empty at the start, because the last release creates its own schema.
-    stage = await openBalancedStage({ sql: await makeSqlDirectory({ after }), gateways: 0 });
+    stage = await openLoadBalancedStage({ sql: await makeSqlDirectory({ after }), gateways: 0 });
     for (const [name, value] of Object.entries(POSTGRES_DEFAULTS)) {
       const [row] = await stage.query<{ sql: string }>(
         "select format('alter database %I set %I to %L', current_database(), $1::text, $2::text) as sql",

@@ -5,9 +5,9 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
-import { STEADY_LOAD_MODELS } from "@tollgate/stage/balanced-stage.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { sendSteadyRequest as askPath, CHAT_REQUEST, startSteadyLoad } from "@tollgate/stage/load/steady.ts";
+import { STEADY_LOAD_MODELS } from "@tollgate/stage/load-balanced-stage.ts";
 import { makeScriptPrompt, sendUserMessage, waitForFirstOutput } from "@tollgate/stage/requests.ts";
 import { type Builder, HONEST_NODES_ENV, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";

@@ -11,15 +11,15 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { HIGH_KEY_LIMITS, makeKey } from "@tollgate/stage/accounts.ts";
+import { runWithinOneMinuteOrDay } from "@tollgate/stage/calendar-periods.ts";
 import { newDataDir, removeDataDir, runTollgate } from "@tollgate/stage/dev-platform.ts";
 import { newGateway, ROOT } from "@tollgate/stage/gateway-process.ts";
+import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
-import { runWithinOnePeriod } from "@tollgate/stage/periods.ts";
 import { skipWithoutNats } from "@tollgate/stage/plane.ts";
-import { findFreePort } from "@tollgate/stage/process.ts";
-import { requestUuid } from "@tollgate/stage/raw-http.ts";
+import { convertRequestIdToUuid } from "@tollgate/stage/raw-http.ts";
 import { makeScriptPrompt, sendUserMessage, waitForFirstOutput } from "@tollgate/stage/requests.ts";
-import { explainMissingClock, openFakeClock } from "@tollgate/stage/servers/clock.ts";
+import { explainMissingFakeClock, openFakeClock } from "@tollgate/stage/servers/clock.ts";
 import { HONEST_NODES_ENV, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { openDatabaseProxy } from "../gateway/src/db/testing/proxy.ts";
@@ -130,7 +130,7 @@ describe("a gateway with a faulty setup", { skip: skipWithoutPrometheus }, () =>
   });
 
   test("if its clock is a day ahead, grants no daily budget twice, and dates records by the database's clock", {
-    skip: explainMissingClock() ?? false,
+    skip: explainMissingFakeClock() ?? false,
   }, async (t) => {
     const clock = await openFakeClock();
     t.after(() => clock.close());
@@ -143,7 +143,7 @@ describe("a gateway with a faulty setup", { skip: skipWithoutPrometheus }, () =>
     const chat = (by: string): Promise<Response> =>
       sendUserMessage(stage, by, { model: MODEL, prompt: makeScriptPrompt({ tokens: 5 }), max_tokens: 20 });
     const first = await stage.record(await chat(key));
-    const seen = await runWithinOnePeriod("day", async () => {
+    const seen = await runWithinOneMinuteOrDay("day", async () => {
       await clock.jump(0);
       const budgetDay = BigInt(first?.hold_pico ?? 0);
       const { token } = await makeKey(stage.query, account, { ...HIGH_KEY_LIMITS, budgetDay });
@@ -232,7 +232,7 @@ describe("a gateway with a faulty setup", { skip: skipWithoutPrometheus }, () =>
       [[3, join(stage.dataDir, "spool")]],
     );
     await fires(prometheus, "TollgateSpoolLeft");
-    const ids = streams.map(({ headers }) => requestUuid(headers.get("x-request-id") as string));
+    const ids = streams.map(({ headers }) => convertRequestIdToUuid(headers.get("x-request-id") as string));
     const charged = (): Promise<object[]> =>
       stage.query("select id from request where id = any ($1) and charge_pico > 0", [ids]);
     assert.equal((await charged()).length, 0);

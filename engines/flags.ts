@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import type { BehaviourName } from "./behaviours/behaviour-names.ts";
 import { BEHAVIOUR_CHECKS } from "./behaviours/behaviours.ts";
 import type { EngineUnderTest } from "./engine.ts";
-import { demo, ggufFile } from "./servers/agent-engines.ts";
+import { demo, ggufFile } from "./servers/engines-inside-agent.ts";
 import { llamaServer } from "./servers/llama-server.ts";
 import { mlx } from "./servers/mlx.ts";
 import { ollama } from "./servers/ollama.ts";

@@ -10,8 +10,15 @@ import type { EngineUnderTest } from "./engine.ts";
 import { type Flags, parseFlags, USAGE } from "./flags.ts";
 import { ensureTinyModel, type TinyModel } from "./model/model.ts";
 import { failedOutcome, type Outcome, toFailedOutcome } from "./outcome.ts";
+import {
+  type Column,
+  hasFailed,
+  mergeResultColumns,
+  parseColumns,
+  renderTable,
+  replaceTable,
+} from "./results-table.ts";
 import { openStage, type Stage } from "./stage/stage.ts";
-import { type Column, hasFailed, parseColumns, renderTable, replaceTable, updateColumns } from "./table.ts";
 
 let flags: Flags;
 try {
@@ -31,7 +38,10 @@ for (const engine of flags.engines) columns.push(await columnOf(engine, flags.be
 console.log(`\n${renderTable(columns)}`);
 if (flags.markdown !== undefined) {
   const document = await readFile(flags.markdown, "utf8");
-  await writeFile(flags.markdown, replaceTable(document, renderTable(updateColumns(parseColumns(document), columns))));
+  await writeFile(
+    flags.markdown,
+    replaceTable(document, renderTable(mergeResultColumns(parseColumns(document), columns))),
+  );
 }
 process.exit(hasFailed(columns) ? 1 : 0);
 

@@ -5,8 +5,8 @@
  */
 
 import type { SeededRandom } from "@tollgate/stage/seeded-random.ts";
-import { COMMITTED_STATEMENT_KINDS, type Plan, type PlanItem } from "./plan.ts";
-import { plainRequest } from "./scenes.ts";
+import { CRASH_AFTER_COMMIT_SQL_KINDS, type Plan, type PlanItem } from "./plan.ts";
+import { plainRequest } from "./rare-combinations.ts";
 
 /** The number of requests sent around the moment of a fault, so that the fault can affect one of them. */
 const ASKS = 4;
@@ -54,7 +54,7 @@ function crashAtCommit(chance: SeededRandom, { endMs, gateways }: Plan): PlanIte
     atMs: chance.below(endMs),
     do: "crash at commit",
     gateway: chance.below(gateways.length),
-    of: chance.pick(["ledger_hold", "ledger_settle", ...COMMITTED_STATEMENT_KINDS]),
+    of: chance.pick(["ledger_hold", "ledger_settle", ...CRASH_AFTER_COMMIT_SQL_KINDS]),
     downMs: chance.pick([10, 5_000, 90_000]),
     powerLoss: chance.oneIn(2),
   };

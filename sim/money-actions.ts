@@ -4,7 +4,7 @@
 
 import type { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import type { Plan, PlanItem } from "./plan.ts";
-import { plainRequest } from "./scenes.ts";
+import { plainRequest } from "./rare-combinations.ts";
 
 export function addMoneyActions(chance: SeededRandom, plan: Plan): void {
   const { endMs, accounts, hosts, items } = plan;

@@ -75,7 +75,7 @@ export interface RequestPlan {
 }
 
 /** Kinds of statements after whose commit a gateway may die without receiving the answer. */
-export const COMMITTED_STATEMENT_KINDS = [
+export const CRASH_AFTER_COMMIT_SQL_KINDS = [
   "ledger_hold",
   "ledger_settle",
   "ledger_transfer",
@@ -83,7 +83,7 @@ export const COMMITTED_STATEMENT_KINDS = [
   "payout_paid",
   "commit",
 ] as const;
-type CommitKind = (typeof COMMITTED_STATEMENT_KINDS)[number];
+type CommitKind = (typeof CRASH_AFTER_COMMIT_SQL_KINDS)[number];
 
 export type PlanItem = { atMs: number } & (
   | { do: "ask"; ask: RequestPlan }

@@ -5,11 +5,11 @@
  *
  * npm run sim -- --traffic
  */
-import { drawPlan } from "./draw-plan.ts";
+import { generateRandomPlan } from "./generate-random-plan.ts";
 import type { Plan, PlanItem } from "./plan.ts";
-import { plainRequest } from "./scenes.ts";
+import { plainRequest } from "./rare-combinations.ts";
 import { simulateWorld } from "./simulate.ts";
-import type { TokenCounting } from "./tokens.ts";
+import type { TokenCounting } from "./token-counting.ts";
 
 /** The kinds of messages, by the second part of their subject. */
 const KINDS = {
@@ -63,7 +63,7 @@ export async function countPlaneTraffic(platform: TrafficScenario, tokens: Token
 }
 
 function planOf({ gateways, nodes, requestsPerSecond }: TrafficScenario): Plan {
-  const plan = drawPlan(1, { minutes: 1, faults: 0, gateways, nodes });
+  const plan = generateRandomPlan(1, { minutes: 1, faults: 0, gateways, nodes });
   for (const node of plan.nodes) Object.assign(node, { kind: "honest", slots: SLOTS, models: ["tiny-3b"] });
   plan.accounts = [{ credit: CREDIT, ...NO_LIMITS, budgetDay: null }];
   const asks = Array.from({ length: requestsPerSecond * (FROM_S + OVER_S) }, (_, nth): PlanItem => {

@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { describeFailure } from "./describe-failure.ts";
-import { drawPlan, type PlanOptions } from "./draw-plan.ts";
+import { generateRandomPlan, type PlanOptions } from "./generate-random-plan.ts";
 import type { Plan } from "./plan.ts";
 import { shrinkPlan } from "./shrink-plan.ts";
 import type { WorldOutcome } from "./simulate.ts";
@@ -90,7 +90,7 @@ async function main(): Promise<number> {
   if (flags.traffic) {
     const [{ formatTrafficTable: trafficTable }, { loadTokenCounting: loadTokens }] = [
       await import("./plane-traffic.ts"),
-      await import("./tokens.ts"),
+      await import("./token-counting.ts"),
     ];
     console.log(await trafficTable(await loadTokens()));
     return 0;
@@ -139,7 +139,7 @@ async function main(): Promise<number> {
 async function here(): Promise<(plan: Plan, options?: { keepsTrace?: boolean }) => Promise<WorldOutcome>> {
   const [{ simulateWorld: simulate }, { loadTokenCounting: loadTokens }] = [
     await import("./simulate.ts"),
-    await import("./tokens.ts"),
+    await import("./token-counting.ts"),
   ];
   const tokens = await loadTokens();
   return (plan, options) => simulate(plan, tokens, options);
@@ -218,17 +218,17 @@ function* plansOf(flags: ReturnType<typeof readFlags>, options: PlanOptions): Ge
   if (seeds !== undefined) {
     const [, from, to] = /^(\d+)-(\d+)$/.exec(seeds) ?? [];
     if (from === undefined || to === undefined) throw new WrongUse("--seeds must be two whole numbers, FROM-TO");
-    for (let one = Number(from); one <= Number(to); one++) yield drawPlan(one, options);
+    for (let one = Number(from); one <= Number(to); one++) yield generateRandomPlan(one, options);
   }
   const freshCount = wholeOf("fresh", fresh, { least: 1 }) ?? 0;
-  for (let i = 0; i < freshCount; i++) yield drawPlan(freshSeed(), options);
+  for (let i = 0; i < freshCount; i++) yield generateRandomPlan(freshSeed(), options);
   const soakMinutes = numberOf("soak", soak, { least: 0.01 });
   if (soakMinutes !== undefined) {
     const endMs = performance.now() + soakMinutes * 60_000;
-    while (performance.now() < endMs) yield drawPlan(freshSeed(), options);
+    while (performance.now() < endMs) yield generateRandomPlan(freshSeed(), options);
   }
   if (seeds === undefined && fresh === undefined && soak === undefined)
-    yield drawPlan(wholeOf("seed", seed, { least: 0 }) ?? freshSeed(), options);
+    yield generateRandomPlan(wholeOf("seed", seed, { least: 0 }) ?? freshSeed(), options);
 }
 
 async function report(

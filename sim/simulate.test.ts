@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { before, describe, test } from "node:test";
-import { drawPlan } from "./draw-plan.ts";
+import { generateRandomPlan } from "./generate-random-plan.ts";
 import type { Plan } from "./plan.ts";
-import { plainRequest } from "./scenes.ts";
+import { plainRequest } from "./rare-combinations.ts";
 import { shrinkPlan } from "./shrink-plan.ts";
 import { simulateWorld, type WorldOutcome } from "./simulate.ts";
-import { loadTokenCounting, type TokenCounting } from "./tokens.ts";
+import { loadTokenCounting, type TokenCounting } from "./token-counting.ts";
 import { forbidRealTimeAndRandomness } from "./world/real-time-guard.ts";
 
 let tokens: TokenCounting;
@@ -17,7 +17,7 @@ before(async () => {
 describe("a simulation", () => {
   for (const seed of [1, 7, 16, 32, 34, 42]) {
     test(`with seed ${seed} breaks no rule and repeats exactly`, async () => {
-      const plan = drawPlan(seed, { minutes: 1 });
+      const plan = generateRandomPlan(seed, { minutes: 1 });
       const [one, other] = [await simulateWorld(plan, tokens), await simulateWorld(plan, tokens)];
       assert.equal(one.violation, undefined);
       assert.equal(one.hash, other.hash);
@@ -26,12 +26,12 @@ describe("a simulation", () => {
   }
 
   test("differs with another seed", async () => {
-    const [one, other] = [1, 2].map((seed) => drawPlan(seed, { minutes: 0.2, faults: 0 })) as [Plan, Plan];
+    const [one, other] = [1, 2].map((seed) => generateRandomPlan(seed, { minutes: 0.2, faults: 0 })) as [Plan, Plan];
     assert.notEqual((await simulateWorld(one, tokens)).hash, (await simulateWorld(other, tokens)).hash);
   });
 
   test("settles a request late if the gateway that answered it was alone cut off from the database", async () => {
-    const plan = drawPlan(3, { minutes: 0.5, faults: 0, gateways: 2, nodes: 2 });
+    const plan = generateRandomPlan(3, { minutes: 0.5, faults: 0, gateways: 2, nodes: 2 });
     for (const node of plan.nodes) Object.assign(node, { kind: "honest", slots: 4, models: ["tiny-3b"] });
     const ask = plainRequest({ account: 0, gateway: 0, stream: true, lastsMs: 2_000 });
     plan.accounts = [
@@ -48,7 +48,7 @@ describe("a simulation", () => {
   });
 
   test("answers every request if no fault happens and every node is honest", async () => {
-    const plan = drawPlan(3, { minutes: 0.5, faults: 0, gateways: 1, nodes: 2 });
+    const plan = generateRandomPlan(3, { minutes: 0.5, faults: 0, gateways: 1, nodes: 2 });
     for (const node of plan.nodes) Object.assign(node, { kind: "honest", slots: 8 });
     for (const account of plan.accounts)
       Object.assign(account, {
@@ -123,7 +123,7 @@ describe("the guard against real time and randomness", () => {
 });
 
 test("the shrinker reduces a failing plan to the items that the failure needs", async () => {
-  const plan = drawPlan(7, { minutes: 0.5 });
+  const plan = generateRandomPlan(7, { minutes: 0.5 });
   const needed = plan.items.filter((_, i) => i % 11 === 3).slice(0, 2);
   const violation = { rule: "both are there" } as WorldOutcome["violation"];
   const run = async ({ items }: Plan): Promise<WorldOutcome> =>

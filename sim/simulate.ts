@@ -12,7 +12,7 @@ import { auditRequests } from "./audit/requests.ts";
 import type { Plan } from "./plan.ts";
 import { performItem } from "./stage/perform-item.ts";
 import { WorldParticipants } from "./stage/stage.ts";
-import type { TokenCounting } from "./tokens.ts";
+import type { TokenCounting } from "./token-counting.ts";
 import type { FaultCounts } from "./world/faults.ts";
 import { forbidRealTimeAndRandomness } from "./world/real-time-guard.ts";
 import { type Violation, World } from "./world/world.ts";

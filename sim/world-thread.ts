@@ -7,7 +7,7 @@ import type { Plan } from "./plan.ts";
 enableCompileCache();
 const ready = Promise.all([
   import("./simulate.ts"),
-  import("./tokens.ts").then(({ loadTokenCounting: loadTokens }) => loadTokens()),
+  import("./token-counting.ts").then(({ loadTokenCounting: loadTokens }) => loadTokens()),
 ]);
 let last: Promise<unknown> = ready;
 

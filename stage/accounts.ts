@@ -16,7 +16,7 @@ export interface Builder {
 }
 
 /** Opens a builder account with this credit in picodollars, and returns its ID. */
-export async function openBuilder(query: Query, credit: bigint): Promise<string> {
+export async function openBuilderAccount(query: Query, credit: bigint): Promise<string> {
   const [row] = await query<{ id: string }>(
     `with opened as (insert into account (id, kind, name) values (gen_random_uuid(), 'builder', 'more') returning id)
      insert into ledger_account (id, kind) select id, 'builder' from opened returning id`,
@@ -34,7 +34,7 @@ export interface Host {
 }
 
 /** Opens a host account with a token for its nodes. */
-export async function openHost(query: Query): Promise<Host> {
+export async function openHostAccount(query: Query): Promise<Host> {
   const reference = randomBytes(6).toString("hex");
   const token = `tht_live_${reference}_${randomBytes(22).toString("hex").slice(0, 43)}`;
   const hash = createHmac("sha256", TEST_KEY_PEPPER).update(token).digest();

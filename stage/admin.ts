@@ -6,7 +6,7 @@ import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
 import type { AdminRun } from "../gateway/src/commands/admin/admin-run.ts";
 import { parseConfig } from "../gateway/src/config.ts";
 import type { TestDatabase } from "../gateway/src/db/testing.ts";
-import type { InProcessStage } from "./in-process.ts";
+import type { InProcessStage } from "./in-process-stage.ts";
 
 type Said = Partial<Pick<AdminRun, "args" | "flags" | "json">>;
 

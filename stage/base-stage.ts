@@ -10,13 +10,13 @@ import {
   type Host,
   type KeyTraits,
   makeKey,
-  openBuilder,
-  openHost,
+  openBuilderAccount,
+  openHostAccount,
 } from "./accounts.ts";
 import type { Query } from "./database.ts";
 import { runTollgate } from "./dev-platform.ts";
 import { type RecordRow, waitUntilSettled } from "./ledger-check.ts";
-import { requestUuid } from "./raw-http.ts";
+import { convertRequestIdToUuid } from "./raw-http.ts";
 import type { SharedServers } from "./shared-servers.ts";
 
 export interface NodeTraits {
@@ -61,12 +61,12 @@ export abstract class Stage {
 
   /** Opens a builder account with this credit (default: $100) and a key without limits. */
   async builder(credit = DEFAULT_CREDIT_PICO, traits: KeyTraits = HIGH_KEY_LIMITS): Promise<Builder> {
-    const account = await openBuilder(this.query, credit);
+    const account = await openBuilderAccount(this.query, credit);
     return { account, key: (await makeKey(this.query, account, traits)).token };
   }
 
   host(): Promise<Host> {
-    return openHost(this.query);
+    return openHostAccount(this.query);
   }
 
   async balance(account: string): Promise<bigint> {
@@ -76,7 +76,7 @@ export abstract class Stage {
 
   /** Returns the record of an answered request once it is settled; undefined if the request has no record. */
   async record(response: Response): Promise<RecordRow | undefined> {
-    const id = requestUuid(response.headers.get("x-request-id") ?? "");
+    const id = convertRequestIdToUuid(response.headers.get("x-request-id") ?? "");
     await waitUntilSettled(this, id);
     const [row] = await this.query<RecordRow>("select * from request where id = $1", [id]);
     return row;

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { openTestMailbox } from "../gateway/src/accounts/testing/smtp.ts";
 import { findValkeyServer, type TestServer } from "../gateway/src/limits/testing.ts";
-import { openHost } from "./accounts.ts";
+import { openHostAccount } from "./accounts.ts";
 import { type NatsPlane, skipWithoutNats } from "./plane.ts";
 import { type InProcessStage, openStage } from "./stage.ts";
 import { eventually, failIfHung, hangSignal } from "./wait.ts";
@@ -85,7 +85,7 @@ test("a draining gateway ends the console's live streams at once, even if reques
 test("the gateway deletes node records and spot checks after 90 days", async (t) => {
   const stage = await openStage({ as: "in-process" });
   t.after(() => stage.close());
-  const { account } = await openHost(stage.query);
+  const { account } = await openHostAccount(stage.query);
   await stage.query("insert into node (id, account_id, name, state) values (gen_random_uuid(), $1, 'barn', 'ready')", [
     account,
   ]);

@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findDatabase, openDatabase, TEST_KEY_PEPPER } from "./database.ts";
-import { bareEnvironment, newProcess, type Process } from "./process.ts";
+import { bareEnvironment, newProcess, type Process } from "./killable-process.ts";
 
 /** The root directory of these sources. */
 export const ROOT = fileURLToPath(new URL("../", import.meta.url));

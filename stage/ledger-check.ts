@@ -60,7 +60,7 @@ export async function waitUntilSettled({ query }: Queryable, request?: string): 
 /**
  * Resolves when no request is in flight and all that ended are included in the statistics, which takes a few seconds.
  */
-export async function waitUntilCounted({ query }: Queryable): Promise<void> {
+export async function waitUntilRolledUp({ query }: Queryable): Promise<void> {
   const open = "select 1 from hold union all select 1 from unrolled";
   await eventually("every request is counted", async () => (await query(open)).length === 0);
 }

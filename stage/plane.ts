@@ -9,21 +9,21 @@ import { join } from "node:path";
 import { describe } from "node:test";
 import { type NatsProcess, runNatsServer, skipWithoutNats as skip } from "../gateway/src/plane/nats/testing.ts";
 import { runTollgate } from "./dev-platform.ts";
-import { findFreePort } from "./process.ts";
+import { findFreePort } from "./killable-process.ts";
 
 export const skipWithoutNats = skip;
 
-export interface OpenPlane {
+export interface RunningPlane {
   /** The environment variables for gateways. */
   env: Record<string, string>;
   close(): Promise<void>;
 }
 
-export interface NatsPlane extends OpenPlane {
+export interface NatsPlane extends RunningPlane {
   server: NatsProcess;
 }
 
-const hub = async (): Promise<OpenPlane> => ({ env: {}, close: async () => {} });
+const hub = async (): Promise<RunningPlane> => ({ env: {}, close: async () => {} });
 
 interface NatsTraits {
   scheme?: "nats" | "tls";
@@ -67,7 +67,7 @@ export async function openNats({ scheme = "nats", tls }: NatsTraits = {}): Promi
  * Defines the same suite for both planes, which run in parallel, because most of it is waiting. Without nats-server the
  * second is skipped with a message.
  */
-export function onEveryPlane(name: string, suite: (openPlane: () => Promise<OpenPlane>) => void): void {
+export function onEveryPlane(name: string, suite: (openPlane: () => Promise<RunningPlane>) => void): void {
   describe(name, { concurrency: 2 }, () => {
     describe(`${name}, on the embedded hub`, { concurrency: 1 }, () => suite(hub));
     describe(`${name}, on NATS`, { skip, concurrency: 1 }, () => suite(openNats));

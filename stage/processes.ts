@@ -9,9 +9,9 @@ import { type NodeTraits, Stage, type StageNode } from "./base-stage.ts";
 import { RECEIPT_SEED } from "./database.ts";
 import { newDataDir, removeDataDir } from "./dev-platform.ts";
 import { type GatewayProcess, startGatewayProcess } from "./gateway-process.ts";
+import type { Process } from "./killable-process.ts";
 import { startNode } from "./nodes/agent.ts";
-import { nodeApi } from "./nodes/hand-made-node.ts";
-import type { Process } from "./process.ts";
+import { callNodeApi } from "./nodes/hand-made-node.ts";
 import { openSharedServers, type SharedServerOptions, type SharedServers } from "./shared-servers.ts";
 import { eventually } from "./wait.ts";
 
@@ -123,7 +123,7 @@ export class ProcessStage extends Stage {
     const ready = { gateway_url: this.baseUrl, host_token: its.token };
     const process = await startNode({ ready }, { name: called, model: models.join(","), slots });
     this.nodes.push(process);
-    const { body } = await nodeApi<{ data: { id: string; name: string }[] }>(this, its.token, "GET", "/nodes");
+    const { body } = await callNodeApi<{ data: { id: string; name: string }[] }>(this, its.token, "GET", "/nodes");
     const id = body.data.find((node) => node.name === called)?.id as string;
     const stop = async (): Promise<void> => void (await process.end("SIGTERM"));
     return { id, host: its, process, stop };

@@ -121,7 +121,7 @@ export function splitEvents(text: string): string[] {
 }
 
 /** Converts a request ID `req_…` to the database's UUID: its 26 Crockford characters encode 128 bits. */
-export function requestUuid(requestId: string): string {
+export function convertRequestIdToUuid(requestId: string): string {
   const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
   let bits = 0n;
   for (const char of requestId.slice("req_".length)) bits = bits * 32n + BigInt(alphabet.indexOf(char));

@@ -3,7 +3,7 @@
  * It runs either in the test's own process on a clock that the test moves, or as processes that can be killed.
  * README.md explains which to use.
  */
-import { type InProcessOptions, InProcessStage } from "./in-process.ts";
+import { type InProcessOptions, InProcessStage } from "./in-process-stage.ts";
 import { type ProcessOptions, ProcessStage } from "./processes.ts";
 
 export type { Builder, Host } from "./accounts.ts";

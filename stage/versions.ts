@@ -47,7 +47,7 @@ export async function unpackVersion(commit: string): Promise<string> {
 }
 
 /** Copies these sources, so that a test can change them, and returns the path of the copy. */
-export async function copyVersion(): Promise<string> {
+export async function copySources(): Promise<string> {
   const directory = await newDirectory();
   for (const part of [...PARTS, "package.json"]) {
     await cp(join(ROOT, part), join(directory, part), {

@@ -87,7 +87,7 @@ export const buildChanged =
  * modules that Go's checksum database does not contain. A missing or different hash ends the build. The step returns
  * the reason if it fails.
  */
-export const buildPinned =
+export const createPinnedGoBuild =
   (
     { pins, module, command, binary }: { pins: string; module: string; command: string; binary: string },
     change: (sources: string) => void,

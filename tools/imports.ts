@@ -37,7 +37,7 @@ export const IMPORT_RULES: Record<string, Allowed> = {
   gateway: {
     // Within product code, only the dev command may import the demo provider (see `importViolation`).
     any: ["api", "protocol", "terminal", "demo-provider"],
-    tests: ["stage/wait.ts", "stage/process.ts", "tools/nats-servers.ts"],
+    tests: ["stage/wait.ts", "stage/killable-process.ts", "tools/nats-servers.ts"],
   },
   host: {
     any: ["protocol", "terminal"],
@@ -274,7 +274,7 @@ export function findUnusedRuleEntries(imports: Import[]): string[] {
 
 /**
  * Returns the gateway's folder that a file belongs to, or the file's own name outside of folders. Examples:
- * `gateway/src/ledger/rules.ts` → `ledger`; `gateway/src/build.ts` → `build`.
+ * `gateway/src/ledger/request-costs.ts` → `ledger`; `gateway/src/build.ts` → `build`.
  */
 function room(file: string): string {
   return (file.split("/")[2] as string).replace(/\.ts$/, "");

@@ -94,8 +94,8 @@ const ALLOWED: Record<string, string> = {
     "the pace of nodes made by hand, which reports and speaks as agents do; nothing is judged by it",
   "stage/wait.ts": "the one place that waits",
   "tools/test-clocks.test.ts": "names what is refused",
-  "stage/process.ts": "kills a process of a fault run that does not end; a test's own has the limit of a hang",
-  "stage/in-process.ts": "the clock of a stage whose clock runs, which no slow machine moves",
+  "stage/killable-process.ts": "kills a process of a fault run that does not end; a test's own has the limit of a hang",
+  "stage/in-process-stage.ts": "the clock of a stage whose clock runs, which no slow machine moves",
 };
 
 interface Finding {
@@ -117,7 +117,7 @@ export function findClockUsesIn(file: string, source: string): Finding[] {
   });
 }
 
-export function findClockTests(root: string): Finding[] {
+export function findRealClockUsesInTests(root: string): Finding[] {
   const files = globSync(TEST_CODE, { cwd: root, exclude: ["**/node_modules/**", ".cache/**", "bench/**"] });
   return files
     .filter((file) => ALLOWED[file] === undefined && !(REAL_TIME.test(file) && !file.includes(".test.")))
@@ -135,7 +135,7 @@ export function findNeedlessExceptions(root: string): string[] {
 
 if (import.meta.main) {
   const folders = process.argv.slice(2);
-  const found = findClockTests(fileURLToPath(new URL("..", import.meta.url)));
+  const found = findRealClockUsesInTests(fileURLToPath(new URL("..", import.meta.url)));
   const shown = found.filter(({ file }) => folders.length === 0 || folders.some((folder) => file.startsWith(folder)));
   for (const { file, line, what, text } of shown) console.log(`${file}:${line}: ${what}: ${text}`);
   console.log(`${shown.length} found`);

@@ -14,7 +14,7 @@ const SHOWN = 20;
 
 /** The slow files, for a clone without recorded durations. Only the order matters. */
 const SLOW = [
-  "e2e/lifecycle.test.ts",
+  "e2e/platform-lifecycle.test.ts",
   "e2e/console/visual/builder.test.ts",
   "e2e/console/visual/visitor.test.ts",
   "e2e/console/visual/host.test.ts",
@@ -30,9 +30,9 @@ const SLOW = [
   "e2e/clients/matrix.test.ts",
   "e2e/console/sign-in.test.ts",
   "e2e/deployment.test.ts",
-  "e2e/endings.test.ts",
+  "e2e/request-endings.test.ts",
   "e2e/spool.test.ts",
-  "e2e/renewal.test.ts",
+  "e2e/credential-renewal.test.ts",
   "e2e/console/credits-and-nodes.test.ts",
   "e2e/console/journeys/builder.test.ts",
   "e2e/console/journeys/host.test.ts",

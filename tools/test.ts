@@ -1,6 +1,6 @@
 /**
  * `npm test`: all unit tests and the journeys of each role, in groups, so that suites with whole platforms do not
- * compete with unit tests for the processor. `tools/tiers.ts` defines which suite belongs to which tier.
+ * compete with unit tests for the processor. `tools/test-tiers.ts` defines which suite belongs to which tier.
  *
  * node tools/test.ts — npm test
  * node tools/test.ts quick — tests that need no server, and those that depend on changed files
@@ -33,17 +33,9 @@ import {
   slowestFirst,
   writeDurations,
 } from "./test-durations.ts";
+import { NPM_TEST, ON_OLDEST_SERVERS, TEST_GROUPS, type TestGroup } from "./test-tiers.ts";
 import { buildThirdPartyPrograms } from "./third-party-programs.ts";
-import { GROUPS, type Group, NPM_TEST } from "./tiers.ts";
 
-/** Tests that also run on servers of the oldest supported versions, if these are installed. */
-const ON_OLDEST = {
-  postgres: [
-    "gateway/src/db/{migrate*,schema,functions,states,rows,pool}.test.ts",
-    "gateway/src/{ledger,history}/*.test.ts",
-  ],
-  nats: ["gateway/src/plane/plane.test.ts", "gateway/src/plane/nats/*.test.ts", "e2e/{one-fleet,renewal}.test.ts"],
-};
 const OLDEST_POSTGRES = 15;
 /**
  * Ends a test file that hangs. It is a multiple of the limit of a single wait (stage/wait.ts), because several tests of
@@ -78,7 +70,7 @@ async function runAll(names: readonly string[]): Promise<boolean> {
   await openServers();
   const groups = chosenGroups(names);
   // Programs of other projects are built while other tests run.
-  const needsPeers = (group: Group): boolean => filesOf(group).some((file) => NEEDS_PEERS.test(file));
+  const needsPeers = (group: TestGroup): boolean => filesOf(group).some((file) => NEEDS_PEERS.test(file));
   const buildingPeers = groups.some(needsPeers) ? buildThirdPartyPrograms() : Promise.resolve([]);
   let passed = true;
   for (const group of groups) {
@@ -128,13 +120,13 @@ async function openServers(): Promise<void> {
   leftOut.push(...(await buildingNewest), ...(await buildingOldest));
 }
 
-function chosenGroups(names: readonly string[]): Group[] {
-  const isName = (word: string): boolean => word === "oldest" || GROUPS[word] !== undefined;
-  if (names.some(isName)) return names.flatMap((word) => GROUPS[word] ?? []);
+function chosenGroups(names: readonly string[]): TestGroup[] {
+  const isName = (word: string): boolean => word === "oldest" || TEST_GROUPS[word] !== undefined;
+  if (names.some(isName)) return names.flatMap((word) => TEST_GROUPS[word] ?? []);
   return [{ patterns: [...names], concurrency: cores, batches: 0 }];
 }
 
-function filesOf({ patterns, exclude = [] }: Group): string[] {
+function filesOf({ patterns, exclude = [] }: TestGroup): string[] {
   return [...new Set(globSync(patterns, { exclude: ["**/node_modules/**", ...exclude] }))].sort();
 }
 
@@ -147,13 +139,13 @@ async function runOnOldest(): Promise<boolean> {
   const versions: string[] = [];
   if ((await whyPostgresUnavailable(OLDEST_POSTGRES)) === undefined) {
     Object.assign(process.env, await startTestServer(OLDEST_POSTGRES), { TEST_POSTGRES: String(OLDEST_POSTGRES) });
-    patterns.push(...ON_OLDEST.postgres);
+    patterns.push(...ON_OLDEST_SERVERS.postgres);
     versions.push(`PostgreSQL ${OLDEST_POSTGRES}`);
   }
   const [, oldest] = natsReleases();
   if (oldest !== undefined) {
     process.env["TEST_NATS"] = "oldest";
-    patterns.push(...ON_OLDEST.nats);
+    patterns.push(...ON_OLDEST_SERVERS.nats);
     versions.push(`NATS ${oldest.version}`);
   }
   if (patterns.length === 0) return true;
@@ -162,7 +154,7 @@ async function runOnOldest(): Promise<boolean> {
 }
 
 /** Runs the tests of a group. Returns whether all passed. */
-async function runGroup(group: Group): Promise<boolean> {
+async function runGroup(group: TestGroup): Promise<boolean> {
   const { patterns, concurrency, batches: batchCount } = group;
   const files = slowestFirst(filesOf(group), readDurations());
   if (files.length === 0) throw new Error(`no test file matches ${patterns.join(" ")}`);

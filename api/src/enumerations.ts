@@ -52,8 +52,8 @@ export type SpotCheckVerdict = (typeof CHECK_VERDICTS)[number];
  * How a verifying node checks an answer. With `text` and `next`, it computes how likely its own engine finds the
  * answer. With the others, it answers the same request, and the two answers are compared.
  */
-export const CHECK_METHODS = ["text", "next", "meaning", "words", "vectors"] as const;
-export type CheckMethod = (typeof CHECK_METHODS)[number];
+export const SPOT_CHECK_METHODS = ["text", "next", "meaning", "words", "vectors"] as const;
+export type SpotCheckMethod = (typeof SPOT_CHECK_METHODS)[number];
 
 /** Payments between a buyer and the payment provider. `automatic`: a purchase by automatic top-up. */
 export const PAYMENT_KINDS = ["purchase", "automatic", "refund", "dispute"] as const;

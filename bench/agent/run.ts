@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { decodeFrame, encodeFrame } from "@tollgate/protocol/codec.ts";
-import { splitJob } from "@tollgate/protocol/job-pieces.ts";
+import { splitJob } from "@tollgate/protocol/job-splitting.ts";
 import { gatewayInboxSubject, nodeSubject } from "@tollgate/protocol/nats-subjects.ts";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
@@ -18,7 +18,7 @@ import { systemRandom } from "../../gateway/src/base/random.ts";
 import { openHub } from "../../gateway/src/plane/hub/hub.ts";
 import { Engine, type EnginePace } from "../gateway/engine.ts";
 import { BenchProcess } from "../gateway/processes.ts";
-import { cpuCount, cpuSpentUs } from "../gateway/usage.ts";
+import { cpuSpentUs, readCpuTime } from "../gateway/usage.ts";
 
 const OWN_CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
 const MAIN = fileURLToPath(new URL("./agent-process.ts", import.meta.url));
@@ -158,9 +158,9 @@ interface Cost {
 async function measure({ node, child }: Subject, scenario: Scenario): Promise<Cost> {
   await engine.set(scenario.pace);
   const watched = { pid: child.pid, withChildren: false };
-  const before = { cpu: cpuCount(watched), calls: callsOf(child.pid), frames };
+  const before = { cpu: readCpuTime(watched), calls: callsOf(child.pid), frames };
   await load(node, scenario, scenario.jobs);
-  const after = { cpu: cpuCount(watched), calls: callsOf(child.pid) };
+  const after = { cpu: readCpuTime(watched), calls: callsOf(child.pid) };
   const count = scenario.per === "job" ? scenario.jobs : (await engine.counts()).events;
   return {
     us: cpuSpentUs(before.cpu, after.cpu) / count,

@@ -7,7 +7,7 @@
 import { cpus, loadavg } from "node:os";
 import { buildConsole, CHROMIUM } from "../../e2e/console/browser.ts";
 import { DEMO_USER } from "../../e2e/console/lifelike/accounts.ts";
-import { openLifelikePlatform } from "../../e2e/console/lifelike/stage.ts";
+import { openLifelikePlatform } from "../../e2e/console/lifelike/lifelike-platform.ts";
 import type { PageFigures } from "./figures.ts";
 import {
   type JourneyTimes,

@@ -5,11 +5,11 @@
 import { parseArgs } from "node:util";
 import { SCENARIO_NAMES, type ScenarioName } from "./scenarios.ts";
 import { bifrost } from "./targets/bifrost.ts";
+import { bareProxy, directEngine, nginx, portkey } from "./targets/comparison-targets.ts";
 import { litellm } from "./targets/litellm.ts";
-import { newApi, newApiPostgres } from "./targets/new-api.ts";
-import { bareProxy, directEngine, nginx, portkey } from "./targets/peers.ts";
+import { newApi, newApiPostgres } from "./targets/new-api-gateway.ts";
 import type { StartTarget } from "./targets/target.ts";
-import { tollgate, tollgateScripted } from "./targets/tollgate.ts";
+import { scriptedTollgate, tollgate } from "./targets/tollgate.ts";
 
 /** The engine without a gateway comes first, because the others are compared with it. */
 export const TARGETS = {
@@ -22,7 +22,7 @@ export const TARGETS = {
   litellm,
   bifrost,
   tollgate,
-  "tollgate-scripted": tollgateScripted,
+  "tollgate-scripted": scriptedTollgate,
 } satisfies Record<string, StartTarget>;
 type TargetName = keyof typeof TARGETS;
 const TARGET_NAMES = Object.keys(TARGETS) as TargetName[];

@@ -8,11 +8,11 @@ import { type LoadResult, runLoad, type TargetAddress } from "./load.ts";
 import { SCENARIOS, type Scenario } from "./scenarios.ts";
 import { type ProcessRole, type Target, TargetUnavailable } from "./targets/target.ts";
 import {
-  type CpuCount,
-  cpuCount,
+  type CpuTimeReading,
   cpuSpentUs,
   machineCpuUs,
   peakMemoryMib,
+  readCpuTime,
   resetPeakMemory,
   residentMemoryMib,
   type SystemCallCounts,
@@ -66,7 +66,7 @@ export interface BenchContext {
 }
 
 interface Snapshot {
-  cpu: Map<ProcessorUser, CpuCount>;
+  cpu: Map<ProcessorUser, CpuTimeReading>;
   handOvers: Map<Passing, SystemCallCounts>;
   machine: ReturnType<typeof machineCpuUs>;
   counts: EngineCounts;
@@ -87,7 +87,7 @@ export async function measure(
   ]);
   const passing = Object.entries(target.parts).filter(([who]) => who !== "postgres") as [Passing, WatchedProcess][];
   const look = async (): Promise<Snapshot> => ({
-    cpu: new Map([...watched].map(([who, part]) => [who, cpuCount(part)])),
+    cpu: new Map([...watched].map(([who, part]) => [who, readCpuTime(part)])),
     handOvers: new Map(passing.map(([who, part]) => [who, systemCallCounts(part)])),
     machine: machineCpuUs(),
     counts: await bench.engine.counts(),
@@ -119,7 +119,7 @@ export async function measure(
 function spent(before: Snapshot, after: Snapshot): ResultRow["cpuUs"] {
   const known = [...after.cpu].map(([who, count]): [ProcessorUser, number] => [
     who,
-    cpuSpentUs(before.cpu.get(who) as CpuCount, count),
+    cpuSpentUs(before.cpu.get(who) as CpuTimeReading, count),
   ]);
   const ours = known.reduce((sum, [, us]) => sum + us, 0);
   return {

@@ -18,7 +18,7 @@ import { type RunFacts, resultLine, summaryMarkdown } from "./report.ts";
 import { commitOf, writeResult } from "./results.ts";
 import { SCENARIOS, type Scenario, shortScenario } from "./scenarios.ts";
 import { type StartTarget, type Target, type TargetOptions, TargetUnavailable } from "./targets/target.ts";
-import { tollgateOfCheckout, tollgateScriptedOfCheckout } from "./targets/tollgate.ts";
+import { scriptedTollgateFromCheckout, tollgateFromCheckout } from "./targets/tollgate.ts";
 import { durableWriteMs } from "./usage.ts";
 
 const OUT = fileURLToPath(new URL("./out", import.meta.url));
@@ -117,9 +117,9 @@ async function startTargets(
  * or both.
  */
 function besides(targets: Flags["targets"], checkout: string): [string, StartTarget][] {
-  const scripted: [string, StartTarget] = ["beside-scripted", tollgateScriptedOfCheckout(checkout)];
-  if (!targets.includes("tollgate-scripted")) return [["beside", tollgateOfCheckout(checkout)]];
-  return targets.includes("tollgate") ? [["beside", tollgateOfCheckout(checkout)], scripted] : [scripted];
+  const scripted: [string, StartTarget] = ["beside-scripted", scriptedTollgateFromCheckout(checkout)];
+  if (!targets.includes("tollgate-scripted")) return [["beside", tollgateFromCheckout(checkout)]];
+  return targets.includes("tollgate") ? [["beside", tollgateFromCheckout(checkout)], scripted] : [scripted];
 }
 
 /**

@@ -31,12 +31,12 @@ export interface WatchedProcess {
  * Two measures of the same processor time: the kernel's ticks include threads that have ended; the scheduler's count is
  * exact but without those threads.
  */
-export interface CpuCount {
+export interface CpuTimeReading {
   ticksUs: number;
   exactUs: number;
 }
 
-export function cpuCount(watched: WatchedProcess): CpuCount {
+export function readCpuTime(watched: WatchedProcess): CpuTimeReading {
   const count = { ticksUs: 0, exactUs: 0 };
   for (const pid of processesOf(watched)) {
     const stat = readProc(`${pid}/stat`);
@@ -53,7 +53,7 @@ export function cpuCount(watched: WatchedProcess): CpuCount {
   return count;
 }
 
-export const cpuSpentUs = (before: CpuCount, after: CpuCount): number =>
+export const cpuSpentUs = (before: CpuTimeReading, after: CpuTimeReading): number =>
   Math.max(after.ticksUs - before.ticksUs, after.exactUs - before.exactUs);
 
 /** How often a process was woken, called read and called write. */

@@ -18,7 +18,7 @@ const SCHEMA = {
   additionalProperties: false,
 };
 
-export const checkStructured = (address: TargetAddress, extent: Extent): Promise<string> =>
+export const checkStructuredOutput = (address: TargetAddress, extent: Extent): Promise<string> =>
   check("structured output", extent, async (nth) => {
     const answer = await ask(address, "chat/completions", {
       model: address.models.chat,

@@ -18,8 +18,8 @@ import { withProfile } from "../gateway/profile.ts";
 import type { Scenario } from "../gateway/scenarios.ts";
 import type { ProcessRole, Target } from "../gateway/targets/target.ts";
 import { tollgateWithEngines } from "../gateway/targets/tollgate.ts";
-import { cpuCount, cpuSpentUs } from "../gateway/usage.ts";
-import { checkEmbeddings, checkStructured } from "./checks.ts";
+import { cpuSpentUs, readCpuTime } from "../gateway/usage.ts";
+import { checkEmbeddings, checkStructuredOutput } from "./checks.ts";
 import { type ConcurrencyLevel, gpuTable, type LoadMeasurement } from "./table.ts";
 
 const { values } = parseArgs({
@@ -118,7 +118,7 @@ async function measureAll(target: Target): Promise<void> {
     levels.push(level);
     console.log(`\n${gpuTable([level])}`);
   }
-  const structured = await checkStructured(target.address, { requests: 64, atOnce: 16 });
+  const structured = await checkStructuredOutput(target.address, { requests: 64, atOnce: 16 });
   const embeddings =
     values.embeddings === undefined ? undefined : await checkEmbeddings(target.address, { requests: 128, atOnce: 16 });
   const summary = `${gpuTable(levels)}\n\n${[structured, embeddings ?? "no embeddings"].join("\n")}\n`;
@@ -129,7 +129,7 @@ async function measureAll(target: Target): Promise<void> {
 
 async function turn(address: TargetAddress, scenario: Scenario, target: Target): Promise<LoadMeasurement> {
   const parts = Object.entries(target.parts) as [ProcessRole, NonNullable<Target["parts"][ProcessRole]>][];
-  const look = async () => new Map(parts.map(([role, part]) => [role, cpuCount(part)]));
+  const look = async () => new Map(parts.map(([role, part]) => [role, readCpuTime(part)]));
   const { result, before, after } = await runLoad({ address, direct, scenario, look });
   const spent = parts.map(([role]) => [role, cpuSpentUs(before.get(role) as never, after.get(role) as never)]);
   const { ok, errors, wallUs, firstWordMs, latencyMs }: LoadResult = result;

@@ -5,14 +5,14 @@ import { newIds, type Uuid } from "../../gateway/src/base/ids.ts";
 import { systemRandom } from "../../gateway/src/base/random.ts";
 import { NODE_RULES } from "../../gateway/src/fleet/rules.ts";
 import { openAvailability } from "../../gateway/src/history/availability.ts";
-import { openEarnings } from "../../gateway/src/history/earnings.ts";
-import { openInsights } from "../../gateway/src/history/insight.ts";
-import { openJobs } from "../../gateway/src/history/jobs.ts";
-import { openMarket } from "../../gateway/src/history/market.ts";
+import { openEarningsHistory } from "../../gateway/src/history/earnings.ts";
+import { openNodeActivityReader } from "../../gateway/src/history/insight.ts";
+import { createJobHistory } from "../../gateway/src/history/jobs.ts";
+import { createMarketReader } from "../../gateway/src/history/market.ts";
+import { openNodePresence } from "../../gateway/src/history/node-presence.ts";
 import { openPerformance, timeSlotsOf } from "../../gateway/src/history/performance.ts";
-import { openPresence } from "../../gateway/src/history/presence.ts";
+import { openAccountDirectory } from "../../gateway/src/operators/account-directory.ts";
 import { openAudit } from "../../gateway/src/operators/audit.ts";
-import { openDirectory } from "../../gateway/src/operators/directory.ts";
 import { openNodesNeedingAttention } from "../../gateway/src/operators/nodes-needing-attention.ts";
 import { openOverview } from "../../gateway/src/operators/overview.ts";
 import { openPlatformSpend } from "../../gateway/src/operators/spend.ts";
@@ -24,7 +24,7 @@ const SAMPLE_MS = 60_000;
 export function hostQueries({ cast, far }: QueryContext): HistoryQuery[] {
   const host = cast.host as Uuid;
   const node = (i: number): Uuid => cast.nodes[i] as Uuid;
-  type Lines = Parameters<ReturnType<typeof openEarnings>["lines"]>[1];
+  type Lines = Parameters<ReturnType<typeof openEarningsHistory>["lines"]>[1];
   const pages: Record<string, Lines> = {
     "first page": { limit: PAGE_ROWS },
     "1,000th page": { limit: PAGE_ROWS, before: far.earning },
@@ -34,7 +34,7 @@ export function hostQueries({ cast, far }: QueryContext): HistoryQuery[] {
     "a rare node and a span": { limit: PAGE_ROWS, nodeId: node(2), from: daysAgo(50), to: daysAgo(10) },
   };
   const sums = { "of today": { from: daysAgo(1) }, "of a node": { nodeId: node(0) }, "of all time": {} };
-  type Jobs = Parameters<ReturnType<typeof openJobs>["list"]>[1];
+  type Jobs = Parameters<ReturnType<typeof createJobHistory>["list"]>[1];
   const jobs: Record<string, Jobs> = {
     "first page": { limit: PAGE_ROWS },
     "a common model": { limit: PAGE_ROWS, model: MODELS[0] },
@@ -45,22 +45,22 @@ export function hostQueries({ cast, far }: QueryContext): HistoryQuery[] {
     ...Object.entries(pages).map(([name, page]) => ({
       name: `earnings: ${name}`,
       isNewest: name === "first page",
-      ask: async (pool: pg.Pool) => (await openEarnings({ pool }).lines(host, page)).length,
+      ask: async (pool: pg.Pool) => (await openEarningsHistory({ pool }).lines(host, page)).length,
     })),
     ...Object.entries(sums).map(([name, span]) => ({
       name: `earnings: sum ${name}`,
-      ask: async (pool: pg.Pool) => (await openEarnings({ pool }).sum(host, span)).requests,
+      ask: async (pool: pg.Pool) => (await openEarningsHistory({ pool }).sum(host, span)).requests,
     })),
     ...[31, 90].flatMap((days) =>
       (["day", "node", "model"] as const).map((by) => ({
         name: `earnings: ${days} days by ${by}`,
         ask: async (pool: pg.Pool) =>
-          (await openEarnings({ pool }).sums(host, { by, from: daysAgo(days), to: new Date() })).length,
+          (await openEarningsHistory({ pool }).sums(host, { by, from: daysAgo(days), to: new Date() })).length,
       })),
     ),
     {
       name: "earnings: own of all time",
-      ask: async (pool) => Number(await openEarnings({ pool }).own(host)),
+      ask: async (pool) => Number(await openEarningsHistory({ pool }).own(host)),
     },
     ...RANGES.flatMap((range) => [
       {
@@ -75,22 +75,22 @@ export function hostQueries({ cast, far }: QueryContext): HistoryQuery[] {
     ...Object.entries(jobs).map(([name, page]) => ({
       name: `jobs of a node: ${name}`,
       isNewest: name === "first page",
-      ask: async (pool: pg.Pool) => (await openJobs({ pool }).list(node(0), page)).length,
+      ask: async (pool: pg.Pool) => (await createJobHistory({ pool }).list(node(0), page)).length,
     })),
     {
       name: "market",
       ask: async (pool) =>
-        (await openMarket({ pool, performance: openPerformance({ pool }), now: Date.now }).models()).size,
+        (await createMarketReader({ pool, performance: openPerformance({ pool }), now: Date.now }).models()).size,
     },
   ];
 }
 
 async function insightOf(pool: pg.Pool, host: Uuid, nodes: Uuid[], range: (typeof RANGES)[number]): Promise<number> {
-  const insights = openInsights({
+  const insights = openNodeActivityReader({
     pool,
     performance: openPerformance({ pool }),
-    presence: openPresence({ pool, everyMs: SAMPLE_MS }),
-    earnings: openEarnings({ pool }),
+    presence: openNodePresence({ pool, everyMs: SAMPLE_MS }),
+    earnings: openEarningsHistory({ pool }),
   });
   const now = Date.now();
   return (await insights.of(host, nodes, timeSlotsOf(range, now), now)).series.length;
@@ -116,7 +116,7 @@ export function operatorQueries(): HistoryQuery[] {
     ...RANGES.flatMap((range) => ofPlatform(range)),
     {
       name: "accounts: first page",
-      ask: async (pool) => (await openDirectory({ pool }).search({ limit: PAGE_ROWS })).length,
+      ask: async (pool) => (await openAccountDirectory({ pool }).search({ limit: PAGE_ROWS })).length,
     },
     ...Object.entries(acts).map(([name, page]) => ({
       name: `audit: ${name}`,
@@ -161,7 +161,7 @@ function ofPlatform(range: (typeof RANGES)[number]): HistoryQuery[] {
     },
     {
       name: `platform: presence of ${range}`,
-      ask: async (pool) => (await openPresence({ pool, everyMs: SAMPLE_MS }).sums(span)).length,
+      ask: async (pool) => (await openNodePresence({ pool, everyMs: SAMPLE_MS }).sums(span)).length,
     },
     {
       name: `platform: spend by model, ${range}`,

@@ -7,7 +7,6 @@ import type pg from "pg";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
 import { startDayClosing } from "../../gateway/src/history/closing-days.ts";
-import { seedOtherTables } from "./seed-other-tables.ts";
 import {
   type HistoryPeriod,
   HOST_COUNT,
@@ -19,6 +18,7 @@ import {
   seedRequests,
 } from "./seed-requests.ts";
 import { seedHourlyRollups, seedRollups } from "./seed-rollups.ts";
+import { seedTablesExceptRequests } from "./seed-tables-except-requests.ts";
 
 export const HISTORY_DAYS = 60;
 const DAY_MS = 86_400_000;
@@ -49,7 +49,7 @@ export async function seedHistory(pool: pg.Pool, options: SeedOptions): Promise<
   const { rows, days = HISTORY_DAYS, whole = false, progress = () => undefined } = options;
   const toMs = Date.now();
   const past: HistoryPeriod = { rows, fromMs: toMs - days * DAY_MS, toMs };
-  await openAccounts(pool);
+  await insertAccounts(pool);
   await setLateness(pool, "disable");
   progress("requests and their indexes");
   await seedRequests(pool, past);
@@ -59,7 +59,7 @@ export async function seedHistory(pool: pg.Pool, options: SeedOptions): Promise<
   if (whole) {
     progress("rollups of performance and labels");
     await seedRollups(pool, past);
-    await seedOtherTables(pool, past);
+    await seedTablesExceptRequests(pool, past);
   } else await leaveUnrolled(pool);
   await setLateness(pool, "enable");
   progress("closed days");
@@ -69,7 +69,7 @@ export async function seedHistory(pool: pg.Pool, options: SeedOptions): Promise<
   return await readSeededAccounts(pool);
 }
 
-export async function openAccounts(pool: pg.Pool): Promise<void> {
+export async function insertAccounts(pool: pg.Pool): Promise<void> {
   await pool.query(`insert into price select 1, model, price_in, price_out from ${PRICE_ROWS}`);
   await pool.query(
     `with opened as (

@@ -1,5 +1,5 @@
 /** Turns recorded times into a timeline: the steps (hops) of a single chat, in order, and the duration of each. */
-import type { Hop, RecordedMoment } from "./watch.ts";
+import type { Hop, RecordedMoment } from "./record-hop-times.ts";
 
 export interface TimedChat {
   sentAtUs: number;

@@ -1,6 +1,6 @@
 /**
  * Shows how a single chat spends its time: the moments at which gateway and agent read and write, as medians over all
- * chats. `watch.ts` records them, which costs a few microseconds a chat, so nothing else is measured.
+ * chats. `record-hop-times.ts` records them, which costs a few microseconds a chat, so nothing else is measured.
  *
  * npm run bench -- hops [--seconds 4] [--beside CHECKOUT] [--pin]
  */
@@ -15,11 +15,11 @@ import { runLoad } from "../gateway/load.ts";
 import { assignProcessors } from "../gateway/processes.ts";
 import { SCENARIOS } from "../gateway/scenarios.ts";
 import type { ProcessRole, Target, TargetOptions } from "../gateway/targets/target.ts";
-import { tollgateScripted, tollgateScriptedOfCheckout } from "../gateway/targets/tollgate.ts";
+import { scriptedTollgate, scriptedTollgateFromCheckout } from "../gateway/targets/tollgate.ts";
 import { type HopTimes, hopsTable, hopTimes, type TimedChat } from "./hops.ts";
-import type { RecordedMoment } from "./watch.ts";
+import type { RecordedMoment } from "./record-hop-times.ts";
 
-const WATCH = fileURLToPath(new URL("./watch.ts", import.meta.url));
+const WATCH = fileURLToPath(new URL("./record-hop-times.ts", import.meta.url));
 const TURNS = 6;
 /** How long a watched process may take to write its records. */
 const WRITTEN_AFTER_MS = 500;
@@ -38,8 +38,8 @@ const plain = { engine, processors, outDir, profile: false };
 const direct = (await TARGETS.direct(plain)).address;
 const watched: { target: Target; chats: TimedChat[]; files: Record<ProcessRole, string> }[] = [];
 try {
-  await start("now", tollgateScripted);
-  if (values.beside !== undefined) await start("before", tollgateScriptedOfCheckout(values.beside));
+  await start("now", scriptedTollgate);
+  if (values.beside !== undefined) await start("before", scriptedTollgateFromCheckout(values.beside));
   for (let turn = -1; turn < TURNS; turn++) {
     for (const one of turn % 2 === 0 ? watched : watched.toReversed()) {
       const scenario = { ...SCENARIOS["chat-c1"], seconds: Number(values.seconds) / TURNS };

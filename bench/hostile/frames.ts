@@ -3,9 +3,9 @@
  * occupies the gateway's event loop.
  */
 import { type KnownText, sendChatRequest } from "../../e2e/fuzz/plane/clients.ts";
-import { findViolations, runCampaign } from "../../e2e/fuzz/plane/complete-run.ts";
-import { openPlanePlatform } from "../../e2e/fuzz/plane/plane-platform.ts";
-import { type LoopDelays, LoopMeter, TIME_READS_URL } from "./loop-meter.ts";
+import { openPlaneFuzzPlatform } from "../../e2e/fuzz/plane/plane-fuzz-platform.ts";
+import { findViolations, runCampaign } from "../../e2e/fuzz/plane/run-with-checks.ts";
+import { type LoopDelays, LoopMeter, NODE_READ_TIMER_URL } from "./loop-meter.ts";
 
 const QUIET_REQUESTS = 300;
 /** The targets for one read from a node and one turn of the event loop, in ms of the main thread's processor time. */
@@ -14,7 +14,7 @@ const AIM = { readMs: 50, turnMs: 250 };
 export async function measureFrames(frames: number): Promise<void> {
   const seed = Math.floor(Math.random() * 2 ** 31);
   console.log(`seed ${seed}`);
-  const fuzzed = await openPlanePlatform({ load: [TIME_READS_URL] });
+  const fuzzed = await openPlaneFuzzPlatform({ load: [NODE_READ_TIMER_URL] });
   try {
     const loop = await LoopMeter.install(fuzzed.probe);
     const seen: LoopDelays[] = [];

@@ -1,15 +1,15 @@
 /**
  * Measures the longest periods for which the gateway's event loop was busy, in processor time of its main thread,
  * because on a busy machine the gateway also waits for a processor. Two figures:
- * - the longest handling of one read from a node (time-reads.ts), which only the node's frames cause;
+ * - the longest handling of one read from a node (node-read-timer.ts), which only the node's frames cause;
  * - the longest time between two beats of a 5 ms timer. It includes everything that arrived at the same moment (dozens
  * of requests if the gateway had to wait for a processor), so its bound is wide.
  */
 import type { MemoryProbe } from "../../e2e/fuzz/memory.ts";
 
 /** The module that is loaded into the gateway to measure its reads. */
-export const TIME_READS_URL = new URL("./time-reads.ts", import.meta.url).href;
-export const TIME_READS_FLAG = `--import ${TIME_READS_URL}`;
+export const NODE_READ_TIMER_URL = new URL("./node-read-timer.ts", import.meta.url).href;
+export const NODE_READ_TIMER_FLAG = `--import ${NODE_READ_TIMER_URL}`;
 
 const METER = `(() => {
   let last = process.threadCpuUsage();

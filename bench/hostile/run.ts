@@ -14,8 +14,8 @@ import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { Worker } from "node:worker_threads";
+import type { Process } from "@tollgate/stage/killable-process.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
-import type { Process } from "@tollgate/stage/process.ts";
 import { sendUserMessage } from "@tollgate/stage/requests.ts";
 import { openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -23,11 +23,11 @@ import { INSPECTOR_OPTION, MemoryProbe } from "../../e2e/fuzz/memory.ts";
 import {
   floodPlane,
   HONEST_MODEL,
+  sendBodiesWithoutCredit,
   sendBrokenOperations,
   sendEndlessWhiteSpace,
   sendLargeBodies,
-  sendUnpaidBodies,
-  sendUnreadPings,
+  sendPingsWithoutReading,
 } from "../../e2e/hostile/attacks.ts";
 import type { Attack } from "../../e2e/hostile/honest-users.ts";
 import {
@@ -38,9 +38,9 @@ import {
   outputOfUnknownJobs,
   statesOfManyModels,
 } from "../../e2e/hostile/plane-floods.ts";
-import { cpuCount, cpuSpentUs, peakMemoryMib, resetPeakMemory, residentMemoryMib } from "../gateway/usage.ts";
+import { cpuSpentUs, peakMemoryMib, readCpuTime, resetPeakMemory, residentMemoryMib } from "../gateway/usage.ts";
 import { measureFrames } from "./frames.ts";
-import { LoopMeter, TIME_READS_FLAG } from "./loop-meter.ts";
+import { LoopMeter, NODE_READ_TIMER_FLAG } from "./loop-meter.ts";
 import type { UserFigures, UserOptions } from "./users.ts";
 
 const EVERY_MS = 40;
@@ -73,7 +73,7 @@ interface Measured extends UserFigures {
 
 async function measureAttacks(wanted: string): Promise<void> {
   const unwatched = { AUTO_QUARANTINE: "false", PROBATION_ANSWERS: "0" };
-  const inspected = { NODE_OPTIONS: `${INSPECTOR_OPTION} ${TIME_READS_FLAG}` };
+  const inspected = { NODE_OPTIONS: `${INSPECTOR_OPTION} ${NODE_READ_TIMER_FLAG}` };
   const stage = await openStage({ as: "processes", store: "private", env: { ...unwatched, ...inspected } });
   let agent: Process | undefined;
   let probe: MemoryProbe | undefined;
@@ -117,9 +117,9 @@ async function attacksOn(stage: ProcessStage): Promise<[string, Attack][]> {
     ["white space before the thinking", sendEndlessWhiteSpace(stage, attacker, "")],
     ["white space inside the thinking", sendEndlessWhiteSpace(stage, attacker, "<think>well")],
     ...FLOODS.map(([what, flood]): [string, Attack] => [`flood of ${what}`, floodPlane(stage, gateway, flood)]),
-    ["unread pings over 32 connections", sendUnreadPings(stage)],
+    ["unread pings over 32 connections", sendPingsWithoutReading(stage)],
     ["broken operations", sendBrokenOperations(stage)],
-    ["12 bodies of 10 MiB without credit", sendUnpaidBodies(stage, poor)],
+    ["12 bodies of 10 MiB without credit", sendBodiesWithoutCredit(stage, poor)],
     ["32 bodies of 8 MiB with credit", sendLargeBodies(stage, attacker)],
   ];
 }
@@ -140,7 +140,7 @@ function measureOf(
     await loop.read();
     resetPeakMemory(watched);
     const before = {
-      cpu: cpuCount(watched),
+      cpu: readCpuTime(watched),
       mib: residentMemoryMib(watched),
       log: await stage.logBytes(),
       at: performance.now(),
@@ -149,7 +149,7 @@ function measureOf(
     const seconds = (performance.now() - before.at) / 1000;
     return {
       ...(await figures()),
-      cpuMsPerS: cpuSpentUs(before.cpu, cpuCount(watched)) / 1000 / seconds,
+      cpuMsPerS: cpuSpentUs(before.cpu, readCpuTime(watched)) / 1000 / seconds,
       turnMs: (await loop.read()).turnMs,
       risenMib: peakMemoryMib(watched) - before.mib,
       logBytes: (await stage.logBytes()) - before.log,

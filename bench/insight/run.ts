@@ -21,8 +21,8 @@ import { openPool } from "../../gateway/src/db/pool.ts";
 import { openRollups } from "../../gateway/src/history/rollups.ts";
 import { processorTimeNs } from "../history/plans.ts";
 import { type SeededAccounts, seedHistory } from "../history/seed.ts";
-import { compareFigures } from "./compare.ts";
-import { measureInBrowser } from "./in-browser.ts";
+import { compareConsoleFigures } from "./compare-figures.ts";
+import { measureConsolePages } from "./measure-console-pages.ts";
 
 const ROWS = Number(process.env.BENCH_ROWS ?? 1_000_000);
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
@@ -76,7 +76,7 @@ async function compareAll(pool: pg.Pool, connection: Connection, cast: SeededAcc
     `\n${"figures".padEnd(NAME_WIDTH)}${["equal", "first ms", "least ms", "plain ms"].map((head) => head.padStart(11)).join("")}`,
   );
   let total = 0;
-  for await (const { name, figures, firstMs, leastMs, plainMs } of compareFigures({
+  for await (const { name, figures, firstMs, leastMs, plainMs } of compareConsoleFigures({
     pool,
     connect,
     account: cast.builder as Uuid,
@@ -106,7 +106,7 @@ async function makeAndCompare(dataDir: string): Promise<SeededAccounts> {
 async function visitPages(dataDir: string, cast: SeededAccounts): Promise<void> {
   if (CHROMIUM === undefined) return console.log("\nChromium is not installed: the pages are not measured.");
   buildConsole();
-  await measureInBrowser(dataDir, cast, ROUNDS);
+  await measureConsolePages(dataDir, cast, ROUNDS);
 }
 
 /** Creates the history only if the directory has no complete one: the file with the accounts is written last. */

@@ -12,12 +12,12 @@ import { fileURLToPath } from "node:url";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { PRIVATE_DATABASE_ENV } from "@tollgate/stage/database.ts";
 import { newDataDir, type Platform, removeDataDir, runTollgate, startPlatform } from "@tollgate/stage/dev-platform.ts";
-import { findFreePort } from "@tollgate/stage/process.ts";
+import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { findValkeyServer, sendValkeyCommand, startValkeyServer } from "../../gateway/src/limits/testing.ts";
 import { findNatsServer } from "../../gateway/src/plane/nats/testing.ts";
 import { Connection } from "../gateway/connection.ts";
-import { cpuCount, cpuSpentUs, type WatchedProcess } from "../gateway/usage.ts";
+import { cpuSpentUs, readCpuTime, type WatchedProcess } from "../gateway/usage.ts";
 
 const TOLLGATE_HOST = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", import.meta.url));
 const MODEL = "tiny-3b";
@@ -166,7 +166,7 @@ function processorTimes({ ready: { pids } }: Platform, host: ChildProcess, limit
   };
   const none = { ticksUs: 0, exactUs: 0 };
   return Object.fromEntries(
-    Object.entries(parts).map(([name, part]) => [`${name}, µs of processor`, cpuSpentUs(none, cpuCount(part))]),
+    Object.entries(parts).map(([name, part]) => [`${name}, µs of processor`, cpuSpentUs(none, readCpuTime(part))]),
   );
 }
 

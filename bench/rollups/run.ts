@@ -26,7 +26,7 @@ import { openPool } from "../../gateway/src/db/pool.ts";
 import { openRollups } from "../../gateway/src/history/rollups.ts";
 import { durableWriteMs } from "../gateway/usage.ts";
 import { processorTimeNs } from "../history/plans.ts";
-import { openAccounts } from "../history/seed.ts";
+import { insertAccounts } from "../history/seed.ts";
 import { settledRequestsSql } from "../history/seed-requests.ts";
 
 const FEED_EVERY_MS = 250;
@@ -52,7 +52,7 @@ const pool = openPool(postgres.connection, { log, sizeMax: 3 });
 const alone = openPool(postgres.connection, { log, sizeMax: 1 });
 try {
   await migrate(pool, { directory: SQL, log });
-  await openAccounts(pool);
+  await insertAccounts(pool);
   await makePast();
   await measure();
 } finally {

@@ -1,5 +1,6 @@
 /** The computed tables of docs/scale.md; a test compares them with the page. */
 import { ASSUMED_INPUTS, MEASURED_INPUTS } from "./constants.ts";
+import { simulateEarningsTransfers } from "./earnings-transfers.ts";
 import { BUCKET_COUNT, placeAccounts } from "./placement.ts";
 import {
   bottlenecksInOrder,
@@ -9,14 +10,13 @@ import {
   type PlatformSize,
   platformSizeAt,
 } from "./platform-size.ts";
-import { simulateSweeps } from "./sweeps.ts";
 
 /** Multiples of the number of streams that were measured on one gateway. */
 const TIMES = [1, 10, 100];
 const SEED = 1;
 const SWEPT_REQUESTS = 100_000;
 
-export function scaleTables(): { title: string; text: string }[] {
+export function renderScaleTables(): { title: string; text: string }[] {
   return [
     { title: "What one of each carries", text: table(["Part", "Requests a second"], onesOf()) },
     {
@@ -104,7 +104,7 @@ function placements(): string[][] {
 
 function sweeps(): string[][] {
   return [4, 16, 64].map((servers) => {
-    const told = simulateSweeps(servers, SWEPT_REQUESTS, SEED);
+    const told = simulateEarningsTransfers(servers, SWEPT_REQUESTS, SEED);
     return [
       whole(servers),
       whole(SWEPT_REQUESTS),

@@ -3,10 +3,10 @@
  * repeatedly, and a light node (a connection without an agent) that joins and leaves every few seconds.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { openHost } from "@tollgate/stage/accounts.ts";
+import { openHostAccount } from "@tollgate/stage/accounts.ts";
+import type { Process } from "@tollgate/stage/killable-process.ts";
 import { answerHonestly } from "@tollgate/stage/nodes/behaviours.ts";
-import { HandMadeNode, nodeApi } from "@tollgate/stage/nodes/hand-made-node.ts";
-import type { Process } from "@tollgate/stage/process.ts";
+import { callNodeApi, HandMadeNode } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { createSoakAgent, MODELS, type Platform } from "./platform.ts";
 
 const STAYS_MS = 60_000;
@@ -77,13 +77,13 @@ export class SoakFleet {
   #lightVisits(): (nth: number) => Promise<void> {
     const stage = { baseUrl: this.#platform.ready.gateway_url, balance: async () => 0n };
     const behaviour = answerHonestly(undefined, { delayMs: 50 });
-    const hosting = openHost(this.#platform.query);
+    const hosting = openHostAccount(this.#platform.query);
     let last: string | undefined;
     return async (nth) => {
       const host = await hosting;
       const name = `light-${Math.floor(nth / VISITS_PER_NODE)}`;
       const node = await HandMadeNode.join(stage, host, { name, models: MODELS.slice(0, 1), behaviour, waits: false });
-      if (last !== undefined && last !== node.id) await nodeApi(stage, host.token, "POST", `/nodes/${last}/retire`);
+      if (last !== undefined && last !== node.id) await callNodeApi(stage, host.token, "POST", `/nodes/${last}/retire`);
       last = node.id;
       await this.#pause(LIGHT_STAYS_MS);
       await node.leave();

@@ -2,11 +2,11 @@
 import { chmod, mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { HIGH_KEY_LIMITS, type Host, makeKey, openBuilder, openHost } from "@tollgate/stage/accounts.ts";
+import { HIGH_KEY_LIMITS, type Host, makeKey, openBuilderAccount, openHostAccount } from "@tollgate/stage/accounts.ts";
 import { type Query, TEST_KEY_PEPPER } from "@tollgate/stage/database.ts";
 import type { ReadyFile } from "@tollgate/stage/dev-platform.ts";
+import { findFreePort, type Process } from "@tollgate/stage/killable-process.ts";
 import { newAgent } from "@tollgate/stage/nodes/agent.ts";
-import { findFreePort, type Process } from "@tollgate/stage/process.ts";
 import pg from "pg";
 import { readIfExists } from "../../gateway/src/base/files.ts";
 import { dollars } from "../../gateway/src/base/money.ts";
@@ -68,7 +68,7 @@ export async function openPlatform(outDir: string, dataDir: string): Promise<Pla
     query,
     builders: [own, ...others],
     poor: await openPayer(query, POOR_CREDIT),
-    host: await openHost(query),
+    host: await openHostAccount(query),
     async close() {
       await pool.end();
       await gateway.stop("SIGINT");
@@ -89,7 +89,7 @@ async function ownPayer(query: Query, { api_key: token }: ReadyFile): Promise<Pa
 }
 
 async function openPayer(query: Query, credit: bigint): Promise<PayingAccount> {
-  const account = await openBuilder(query, credit);
+  const account = await openBuilderAccount(query, credit);
   const { token } = await makeKey(query, account, { ...HIGH_KEY_LIMITS, labels: true });
   return { account, token };
 }

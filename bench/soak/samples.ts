@@ -2,10 +2,10 @@
 import { lstatSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
-  cpuCount,
   machineCpuUs,
   processCount,
   proportionalMemoryMib,
+  readCpuTime,
   residentMemoryMib,
   type WatchedProcess,
 } from "../gateway/usage.ts";
@@ -74,7 +74,8 @@ export function openSampler(platform: Platform, traffic: SoakTraffic): () => Pro
     );
     const sorted = latenciesMs.toSorted((a, b) => a - b);
     const quantile = (part: number): number => sorted[Math.floor((sorted.length - 1) * part)] ?? Number.NaN;
-    const spent = (watched: WatchedProcess): number => Math.max(...Object.values({ ...NO_CPU, ...cpuCount(watched) }));
+    const spent = (watched: WatchedProcess): number =>
+      Math.max(...Object.values({ ...NO_CPU, ...readCpuTime(watched) }));
     return {
       at: (performance.now() - begunAt) / 1000,
       requests: sumOf(page, /^tollgate_requests_total\{/),

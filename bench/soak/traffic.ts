@@ -4,7 +4,7 @@
  * leaks hide in rare code paths.
  */
 import { request } from "node:http";
-import { type OutgoingRequest, sendObserved } from "@tollgate/stage/load/client.ts";
+import { type OutgoingRequest, sendAndObserve } from "@tollgate/stage/load/client.ts";
 import { describeEnd, type PlannedRequest } from "@tollgate/stage/load/observation.ts";
 import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import { Connection } from "../gateway/connection.ts";
@@ -211,7 +211,7 @@ export class SoakTraffic {
   }
 
   async #exchange(errand: PlannedRequest, sending: Omit<OutgoingRequest, "port">): Promise<string> {
-    return describeEnd(await sendObserved(errand, { ...sending, port: this.platform.port }, () => performance.now()));
+    return describeEnd(await sendAndObserve(errand, { ...sending, port: this.platform.port }, () => performance.now()));
   }
 
   #messages(content: string): { role: string; content: string }[] {

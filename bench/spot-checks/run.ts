@@ -11,14 +11,14 @@
  */
 import { setTimeout as rest } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { HIGH_KEY_LIMITS, makeKey, openBuilder } from "@tollgate/stage/accounts.ts";
+import { HIGH_KEY_LIMITS, makeKey, openBuilderAccount } from "@tollgate/stage/accounts.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { SAMPLING } from "../../gateway/src/trust/spot-checks/sampling.ts";
 import { INITIAL_TEST_STATE } from "../../gateway/src/trust/spot-checks/sequential-test.ts";
 import { Connection } from "../gateway/connection.ts";
-import { cpuCount, cpuSpentUs } from "../gateway/usage.ts";
+import { cpuSpentUs, readCpuTime } from "../gateway/usage.ts";
 
 const { values } = parseArgs({
   options: {
@@ -63,7 +63,7 @@ try {
   const watched = `insert into spot_check_test (node_id, model, at, evidence, confirmed, watch, answers, checked)
     select id, $1, now(), $2, 0, $3, $4, $5 from node`;
   await stage.query(watched, [MODEL, INITIAL_TEST_STATE.evidence, WATCHED_CHECKS, RECORD.answers, RECORD.checked]);
-  const account = await openBuilder(stage.query, CREDIT);
+  const account = await openBuilderAccount(stage.query, CREDIT);
   const [checked, not] = [
     await makeKey(stage.query, account, HIGH_KEY_LIMITS),
     await makeKey(stage.query, account, HIGH_KEY_LIMITS),
@@ -125,14 +125,14 @@ async function send(request: Buffer, lasting: number): Promise<number> {
 
 async function turn(running: ProcessStage, request: Buffer): Promise<Turn> {
   const look = () => [
-    cpuCount({ pid: running.pid, withChildren: false }),
-    cpuCount({ pid: running.pid, withChildren: true }),
+    readCpuTime({ pid: running.pid, withChildren: false }),
+    readCpuTime({ pid: running.pid, withChildren: true }),
   ];
   const checksBefore = await checksRun(running);
-  const [gatewayBefore, allBefore] = look() as [ReturnType<typeof cpuCount>, ReturnType<typeof cpuCount>];
+  const [gatewayBefore, allBefore] = look() as [ReturnType<typeof readCpuTime>, ReturnType<typeof readCpuTime>];
   const chats = await send(request, seconds);
   await rest(REST_MS);
-  const [gateway, all] = look() as [ReturnType<typeof cpuCount>, ReturnType<typeof cpuCount>];
+  const [gateway, all] = look() as [ReturnType<typeof readCpuTime>, ReturnType<typeof readCpuTime>];
   return {
     chats,
     checks: (await checksRun(running)) - checksBefore,

@@ -14,14 +14,14 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { gatewayCommand } from "../gateway/command.ts";
-import { type CpuCount, cpuCount, residentMemoryMib } from "../gateway/usage.ts";
+import { type CpuTimeReading, readCpuTime, residentMemoryMib } from "../gateway/usage.ts";
 
 const CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
 const TOLLGATE = join(CHECKOUT, "gateway/bin/tollgate.mjs");
 const GATEWAY = gatewayCommand(CHECKOUT);
 const LOOK_EVERY_MS = 5;
 const WAKES_OVER_S = 20;
-const NONE: CpuCount = { ticksUs: 0, exactUs: 0 };
+const NONE: CpuTimeReading = { ticksUs: 0, exactUs: 0 };
 
 const { values } = parseArgs({ options: { starts: { type: "string" }, "rest-s": { type: "string" } } });
 const starts = Number(values.starts ?? 3);
@@ -34,7 +34,7 @@ interface Pids {
 }
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-const secondsOf = (count: CpuCount): string => (Math.max(count.ticksUs, count.exactUs) / 1e6).toFixed(2);
+const secondsOf = (count: CpuTimeReading): string => (Math.max(count.ticksUs, count.exactUs) / 1e6).toFixed(2);
 
 /** Starts a platform, measures it once it is ready, calls `meanwhile`, and stops it. */
 async function start(what: string, data: string, meanwhile: (pids: Pids) => Promise<void> = async () => {}) {
@@ -56,13 +56,13 @@ async function start(what: string, data: string, meanwhile: (pids: Pids) => Prom
   }
   const wallS = (performance.now() - began) / 1000;
   const { gateway, postgres, nodes } = pids;
-  const agent = nodes[0] === undefined ? NONE : cpuCount({ pid: nodes[0], withChildren: true });
+  const agent = nodes[0] === undefined ? NONE : readCpuTime({ pid: nodes[0], withChildren: true });
   const row = [
     what,
     wallS.toFixed(1),
-    secondsOf(cpuCount({ pid: gateway, withChildren: false })),
+    secondsOf(readCpuTime({ pid: gateway, withChildren: false })),
     secondsOf(agent),
-    secondsOf(cpuCount({ pid: postgres, withChildren: true })),
+    secondsOf(readCpuTime({ pid: postgres, withChildren: true })),
     residentMemoryMib({ pid: gateway, withChildren: false }).toFixed(0),
   ];
   console.log(`| ${row.join(" | ")} |`);
@@ -92,9 +92,9 @@ function sleepsOf(pid: number): number {
 
 async function rest({ gateway }: Pids): Promise<void> {
   await sleep(restS * 1000);
-  const [before, cpu] = [sleepsOf(gateway), cpuCount({ pid: gateway, withChildren: false })];
+  const [before, cpu] = [sleepsOf(gateway), readCpuTime({ pid: gateway, withChildren: false })];
   await sleep(WAKES_OVER_S * 1000);
-  const spentUs = cpuCount({ pid: gateway, withChildren: false }).exactUs - cpu.exactUs;
+  const spentUs = readCpuTime({ pid: gateway, withChildren: false }).exactUs - cpu.exactUs;
   const wakes = (sleepsOf(gateway) - before) / WAKES_OVER_S;
   const memory = residentMemoryMib({ pid: gateway, withChildren: false });
   console.log(`\nThe gateway ${restS} s after: ${memory.toFixed(0)} MiB, woken ${wakes.toFixed(1)} times a second,`);

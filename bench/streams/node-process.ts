@@ -6,7 +6,7 @@
 import type { Delta, Frame } from "../../protocol/src/frames.ts";
 import { nowUs } from "../gateway/usage.ts";
 import { NodeConnection, type NodeLogin, openNodes } from "./node-connection.ts";
-import { STAMPED_JOB_EVERY, WORD_INTERVAL_MS } from "./shared-types.ts";
+import { JOBS_PER_TIMESTAMPED_JOB, WORD_INTERVAL_MS } from "./shared-types.ts";
 
 const TICK_MS = 20;
 const TICKS = WORD_INTERVAL_MS / TICK_MS;
@@ -63,7 +63,7 @@ class LightNode {
     if (frame.kind === "cancel") this.#forget(frame.job);
     if (frame.kind !== "job") return;
     const { job: id, gateway, output_tokens_max } = frame.header;
-    const isStamped = taken++ % STAMPED_JOB_EVERY === 0;
+    const isStamped = taken++ % JOBS_PER_TIMESTAMPED_JOB === 0;
     const isSmall = output_tokens_max <= SMALL_JOB_TOKENS;
     const tick = Math.floor(performance.now() / TICK_MS) % TICKS;
     this.#due[tick]?.set(id, { id, gateway, seq: 0, isSmall, isStamped });

@@ -13,7 +13,7 @@ import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { openHost } from "@tollgate/stage/accounts.ts";
+import { openHostAccount } from "@tollgate/stage/accounts.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { TEST_KEY_PEPPER } from "@tollgate/stage/database.ts";
 import pg from "pg";
@@ -23,7 +23,7 @@ import { findPrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { gatewayClient } from "../../host/src/command/gateway/client.ts";
 import { gatewayCommand } from "../gateway/command.ts";
 import { BenchProcess } from "../gateway/processes.ts";
-import { cpuCount, cpuSpentUs, machineCpuUs, residentMemoryMib, type WatchedProcess } from "../gateway/usage.ts";
+import { cpuSpentUs, machineCpuUs, readCpuTime, residentMemoryMib, type WatchedProcess } from "../gateway/usage.ts";
 import type { NodeLogin } from "./node-connection.ts";
 import type { WindowFigures } from "./shared-types.ts";
 
@@ -109,7 +109,7 @@ async function measureAll(): Promise<void> {
 
 /** Waits for a window of time to pass and prints what each process used in it. */
 async function report(count: number, parts: Record<string, WatchedProcess>, clients: BenchProcess): Promise<void> {
-  const look = () => ({ cpu: Object.values(parts).map(cpuCount), busy: machineCpuUs().busy, at: performance.now() });
+  const look = () => ({ cpu: Object.values(parts).map(readCpuTime), busy: machineCpuUs().busy, at: performance.now() });
   clients.process.send?.({ type: "begin" });
   const before = look();
   await sleep(windowMs);
@@ -175,7 +175,7 @@ async function registerNodes(ready: Ready, database: pg.Client): Promise<NodeLog
   const logins: NodeLogin[] = [];
   let token = "";
   for (let i = 0; i < nodeCount; i++) {
-    if (i % NODES_PER_HOST === 0) ({ token } = await openHost(query));
+    if (i % NODES_PER_HOST === 0) ({ token } = await openHostAccount(query));
     const client = gatewayClient({ gateway: ready.base_url, token });
     const { id } = await client.register({ name: `light-${i}`, hardware: {}, agent: "bench" });
     await client.elect(id, [MODEL]);

@@ -2,7 +2,7 @@
 
 /** The pause between two words of a stream in milliseconds: two words a second. */
 export const WORD_INTERVAL_MS = 500;
-export const STAMPED_JOB_EVERY = 16;
+export const JOBS_PER_TIMESTAMPED_JOB = 16;
 
 /** The clients' figures for one window of time. */
 export interface WindowFigures {

@@ -15,9 +15,9 @@ import { startPrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { migrate } from "../../gateway/src/db/migrate.ts";
 import { openPool } from "../../gateway/src/db/pool.ts";
 import { findNatsServer } from "../../gateway/src/plane/nats/testing.ts";
-import { measureSubscriptionCost } from "./interest.ts";
-import { measureReserveContention } from "./reserve.ts";
+import { measureReserveContention } from "./reserve-contention.ts";
 import { measureStateReports } from "./state-reports.ts";
+import { measureSubscriptionCost } from "./subscription-cost.ts";
 
 const NODE_COUNTS = [1_000, 5_000, 10_000];
 const REPORTS = [500, 1_500];

@@ -9,7 +9,7 @@ import { encodeFrame } from "@tollgate/protocol/codec.ts";
 import { nodeStateSubject } from "@tollgate/protocol/nats-subjects.ts";
 import { enrolNode } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { openStage } from "@tollgate/stage/stage.ts";
-import { cpuCount, cpuSpentUs } from "../gateway/usage.ts";
+import { cpuSpentUs, readCpuTime } from "../gateway/usage.ts";
 
 /** The number of nodes: enough that none exceeds the maximum rate of reports per node. */
 const NODES = 100;
@@ -36,10 +36,10 @@ export async function measureStateReports(rates: number[], seconds: number): Pro
     console.log("\n| reports a second | gateway, ms of processor time a second | µs a report |\n|---|---|---|");
     let atRest = 0;
     for (const rate of [0, ...rates]) {
-      const before = cpuCount(watched);
+      const before = readCpuTime(watched);
       const begunAt = performance.now();
       const sent = await report(lines, rate, seconds);
-      const perSecond = cpuSpentUs(before, cpuCount(watched)) / ((performance.now() - begunAt) / 1000);
+      const perSecond = cpuSpentUs(before, readCpuTime(watched)) / ((performance.now() - begunAt) / 1000);
       if (rate === 0) atRest = perSecond;
       const actual = sent / seconds;
       const each = rate === 0 ? "" : ((perSecond - atRest) / actual).toFixed(1);

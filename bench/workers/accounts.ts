@@ -1,7 +1,7 @@
 /**
  * Opens the accounts whose keys the load uses, and marks the nodes as trusted, so that they may serve these accounts.
  */
-import { HIGH_KEY_LIMITS, makeKey, openBuilder } from "@tollgate/stage/accounts.ts";
+import { HIGH_KEY_LIMITS, makeKey, openBuilderAccount } from "@tollgate/stage/accounts.ts";
 import type { Query } from "@tollgate/stage/database.ts";
 import type { TargetAddress } from "../gateway/load.ts";
 
@@ -27,7 +27,7 @@ export async function openAccounts(
 ): Promise<TargetAddress[]> {
   const addresses: TargetAddress[] = [];
   for (let i = 0; i < count; i++) {
-    const { token } = await makeKey(query, await openBuilder(query, CREDIT), { ...HIGH_KEY_LIMITS, ...TRAITS });
+    const { token } = await makeKey(query, await openBuilderAccount(query, CREDIT), { ...HIGH_KEY_LIMITS, ...TRAITS });
     const models = { chat: model, embedding: model };
     addresses.push({ port, models, headers: { authorization: `Bearer ${token}` } });
   }

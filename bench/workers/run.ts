@@ -15,7 +15,7 @@ import { availableParallelism, cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { openHost } from "@tollgate/stage/accounts.ts";
+import { openHostAccount } from "@tollgate/stage/accounts.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { type Query, TEST_KEY_PEPPER } from "@tollgate/stage/database.ts";
 import pg from "pg";
@@ -26,10 +26,10 @@ import type { TargetAddress } from "../gateway/load.ts";
 import { BenchProcess } from "../gateway/processes.ts";
 import { SCENARIOS, type Scenario } from "../gateway/scenarios.ts";
 import {
-  cpuCount,
   cpuSpentUs,
   durableWriteMs,
   machineCpuUs,
+  readCpuTime,
   residentMemoryMib,
   type WatchedProcess,
 } from "../gateway/usage.ts";
@@ -230,7 +230,7 @@ async function joinNode(
   const slots = Math.min(4_096, Math.ceil((Math.max(concurrent, streams) * 1.5) / (nodeCount * NODES_EACH)));
   const logins: NodeLogin[] = [];
   for (let nth = 0; nth < NODES_EACH; nth++) {
-    const { token } = await openHost(query);
+    const { token } = await openHostAccount(query);
     const client = gatewayClient({ gateway: `http://127.0.0.1:${port}`, token });
     const { id } = await client.register({ name: `light-${number}-${nth}`, hardware: {}, agent: "bench" });
     await client.elect(id, [MODEL]);
@@ -269,7 +269,7 @@ async function measure(
   const { workers, gateway, nodes, clients, dataDir } = running;
   const parts = partsOf(running, await postgresPid(dataDir));
   const look = () => ({
-    cpu: Object.entries(parts).map(([part, pids]) => [part, pids.map(cpuCount)] as const),
+    cpu: Object.entries(parts).map(([part, pids]) => [part, pids.map(readCpuTime)] as const),
     busy: machineCpuUs().busy,
     at: performance.now(),
   });

@@ -9,7 +9,7 @@ import { parseArgs } from "node:util";
 import { ROOT } from "@tollgate/stage/gateway-process.ts";
 import { startLoad } from "@tollgate/stage/load/load.ts";
 import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
-import { explainMissingPatroni, type GatewayConnection, startPatroni } from "@tollgate/stage/servers/patroni.ts";
+import { type DatabaseConnectionMode, explainMissingPatroni, startPatroni } from "@tollgate/stage/servers/patroni.ts";
 import { findValkeyServer } from "../../gateway/src/limits/testing.ts";
 import { natsReleases } from "../../tools/nats-servers.ts";
 import { installPythonTools } from "../../tools/python-tools.ts";
@@ -69,7 +69,13 @@ else {
 }
 
 /** Returns true if the auditor found no violation. */
-async function run({ synchronous, entrance }: { synchronous: boolean; entrance: GatewayConnection }): Promise<boolean> {
+async function run({
+  synchronous,
+  entrance,
+}: {
+  synchronous: boolean;
+  entrance: DatabaseConnectionMode;
+}): Promise<boolean> {
   const seed = numberOf("seed", flags.seed);
   const counts = {
     failovers: numberOf("failovers", flags.failovers),

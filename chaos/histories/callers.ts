@@ -3,9 +3,9 @@
  * host.
  */
 
-import { createOperator, openHost, signIn } from "../stage/customers.ts";
+import { createHostAccount, createOperator, signIn } from "../stage/users.ts";
 import { uuidOfPublicId } from "../uuid-of-public-id.ts";
-import type { HistoryStage } from "./stage.ts";
+import type { ThreeGatewayStage } from "./three-gateway-stage.ts";
 
 const RICH = 2;
 const TIGHT = 3;
@@ -34,7 +34,7 @@ export interface Callers {
   budgeted: CallerKey;
 }
 
-export async function createCallers(stage: HistoryStage): Promise<Callers> {
+export async function createCallers(stage: ThreeGatewayStage): Promise<Callers> {
   const { admin, gateways } = stage;
   const baseUrl = `http://127.0.0.1:${gateways[0]?.port}`;
   await createOperator(admin);
@@ -59,7 +59,7 @@ export async function createCallers(stage: HistoryStage): Promise<Callers> {
     accounts.push({ id: uuidOfPublicId("acc", name), name, isTight: i >= RICH, key: await newKey(name) });
   }
   const budgeted = await newKey((accounts[0] as CallerAccount).name);
-  await stage.startAgents(await openHost(admin));
+  await stage.startAgents(await createHostAccount(admin));
   return { cookie, accounts, budgeted };
 }
 

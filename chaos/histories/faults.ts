@@ -3,12 +3,12 @@
  * determines.
  */
 import type { SeededRandom } from "@tollgate/stage/seeded-random.ts";
-import type { HistoryStage } from "./stage.ts";
+import type { ThreeGatewayStage } from "./three-gateway-stage.ts";
 
 interface Strike {
   name: string;
   /** Causes the fault. Resolves when it has ended. */
-  strike(stage: HistoryStage, chance: SeededRandom): Promise<void>;
+  strike(stage: ThreeGatewayStage, chance: SeededRandom): Promise<void>;
 }
 
 /** Durations in milliseconds for which a process stays frozen, or a killed one stays down. */

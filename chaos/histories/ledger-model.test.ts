@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { RequestObservation } from "@tollgate/stage/load/observation.ts";
 import type { LedgerRecord } from "../audit/ledger-state.ts";
 import type { BalanceCall, BudgetCall, CreditCall, History } from "./calls.ts";
-import { checkHistory, type FinalLedger, type ModelRule } from "./ledger-model.ts";
+import { checkHistory, type FinalLedger, type LedgerViolationKind } from "./ledger-model.ts";
 
 const ACCOUNT = "00000000-0000-7000-8000-0000000000aa";
 const KEY = "00000000-0000-7000-8000-0000000000bb";
@@ -59,7 +59,8 @@ function ledger(changes: Partial<FinalLedger> & { balance?: bigint } = {}): Fina
   };
 }
 
-const found = (calls: History, kept: FinalLedger): ModelRule[] => checkHistory(calls, kept).map(({ rule }) => rule);
+const found = (calls: History, kept: FinalLedger): LedgerViolationKind[] =>
+  checkHistory(calls, kept).map(({ rule }) => rule);
 const SECOND = { mark: "second", kind: "grant", account: ACCOUNT, amount: 5n };
 
 test("the model accepts a late settlement that charges only available credit, even credit granted after the response", () => {
@@ -97,7 +98,7 @@ test("the model accepts a history that agrees with the ledger", () => {
   assert.deepEqual(checkHistory(calls, kept), []);
 });
 
-const cases: [what: string, rules: ModelRule[], History, FinalLedger][] = [
+const cases: [what: string, rules: LedgerViolationKind[], History, FinalLedger][] = [
   ["an acknowledged grant that is missing", ["lost", "balance"], history(), ledger({ credits: [], balance: -CHARGE })],
   [
     "a grant that was entered twice",

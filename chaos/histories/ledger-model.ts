@@ -9,7 +9,7 @@ import type { LedgerRecord, LedgerState } from "../audit/ledger-state.ts";
 import { matchRequests } from "../audit/match-requests.ts";
 import type { BalanceCall, CreditCall, History } from "./calls.ts";
 
-export type ModelRule =
+export type LedgerViolationKind =
   /** An acknowledged operation that is missing in the ledger. */
   | "lost"
   /** An operation that is in the ledger twice, or although it was refused or never called. */
@@ -24,7 +24,7 @@ export type ModelRule =
   | "read";
 
 export interface ModelViolation {
-  rule: ModelRule;
+  rule: LedgerViolationKind;
   what: string;
 }
 
@@ -120,7 +120,7 @@ function costOf({ end, usage }: RequestObservation, { prices, charge, short }: L
 function checkSpending(
   answered: readonly Charge[],
   mostBefore: (at: number) => bigint,
-  { rule, who }: { rule: ModelRule; who: string },
+  { rule, who }: { rule: LedgerViolationKind; who: string },
 ): ModelViolation[] {
   let spent = 0n;
   for (const { sight, amount } of answered) {

@@ -2,7 +2,7 @@
  * Platforms with a deliberate error. If a run does not detect it, its other results prove nothing. Each control names
  * the error and the rules that must detect it.
  */
-import type { HistoryStage } from "./stage.ts";
+import type { ThreeGatewayStage } from "./three-gateway-stage.ts";
 
 interface Control {
   /** Settings of the PostgreSQL server, of the gateways, and of the gateways' database connections. */
@@ -10,7 +10,7 @@ interface Control {
   gateways: Record<string, string>;
   connections: string | undefined;
   /** Introduces the error. Called once every account has credit, before the workers begin. */
-  plant(stage: HistoryStage): Promise<void>;
+  plant(stage: ThreeGatewayStage): Promise<void>;
   foundBy: readonly string[];
 }
 

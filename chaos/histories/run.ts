@@ -20,7 +20,7 @@ import { formatHistory, type History } from "./calls.ts";
 import { FREEZE_PAST_LEASE, HISTORY_FAULTS, KILL_POSTGRES } from "./faults.ts";
 import { checkHistory, type LedgerCredit, type ModelViolation } from "./ledger-model.ts";
 import { FAULTY_PLATFORMS } from "./negative-controls.ts";
-import { type HistoryStage, LATE_SETTLEMENTS_TABLE, openStage } from "./stage.ts";
+import { LATE_SETTLEMENTS_TABLE, openStage, type ThreeGatewayStage } from "./three-gateway-stage.ts";
 import { type HistoryWorkers, startWorkers } from "./workers.ts";
 
 const USAGE = `Usage: npm run histories -- [flags]
@@ -164,7 +164,10 @@ interface Striking {
   say: (line: string) => void;
 }
 
-async function strikeFor(stage: HistoryStage, { chance, calls, endsAt, isLong, now, say }: Striking): Promise<number> {
+async function strikeFor(
+  stage: ThreeGatewayStage,
+  { chance, calls, endsAt, isLong, now, say }: Striking,
+): Promise<number> {
   let struck = 0;
   for (;;) {
     const due = calls.acknowledged() + chance.between(LEAD_CALLS.least, LEAD_CALLS.most);
@@ -182,7 +185,7 @@ async function strikeFor(stage: HistoryStage, { chance, calls, endsAt, isLong, n
  * even on a slow machine there are commits to lose.
  */
 async function strikeAfterCalls(
-  stage: HistoryStage,
+  stage: ThreeGatewayStage,
   { chance, calls, strikes }: { chance: SeededRandom; calls: HistoryWorkers; strikes: boolean },
 ): Promise<number> {
   for (let i = 0; i < CONTROL_STRIKES; i++) {
@@ -194,7 +197,7 @@ async function strikeAfterCalls(
 }
 
 async function judge(
-  stage: HistoryStage,
+  stage: ThreeGatewayStage,
   { history, acknowledged }: HistoryWorkers,
   { now, strikes }: { now: () => number; strikes: number },
 ): Promise<Judged> {

@@ -1,15 +1,15 @@
 /** Workers that call randomly chosen gateways, one operation after the other, and record every response. */
 import { createHmac } from "node:crypto";
-import { sendObserved } from "@tollgate/stage/load/client.ts";
+import { sendAndObserve } from "@tollgate/stage/load/client.ts";
 import type { RequestObservation } from "@tollgate/stage/load/observation.ts";
-import { drawText } from "@tollgate/stage/load/request-kinds.ts";
+import { makeRandomText } from "@tollgate/stage/load/request-kinds.ts";
 import type { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import { newIds, publicId } from "../../gateway/src/base/ids.ts";
 import { systemRandom } from "../../gateway/src/base/random.ts";
 import { type CallerAccount, type CallerKey, type Callers, consoleHeaders } from "./callers.ts";
 import type { BalanceCall, BudgetCall, CreditCall, History } from "./calls.ts";
-import { type HistoryStage, MODEL, WEBHOOK_SECRET } from "./stage.ts";
+import { MODEL, type ThreeGatewayStage, WEBHOOK_SECRET } from "./three-gateway-stage.ts";
 
 const CHATTERS = 14;
 const PAUSE_MS = { least: 10, most: 250 };
@@ -34,7 +34,7 @@ export interface HistoryWorkers {
 }
 
 interface CallsOptions {
-  stage: HistoryStage;
+  stage: ThreeGatewayStage;
   people: Callers;
   chance: SeededRandom;
   now: () => number;
@@ -174,7 +174,7 @@ interface Chatting {
 
 function chatOnce({ account, key, isPoor, cap: wide, by, port, now }: Chatting): Promise<RequestObservation> {
   const words = by.between(2, 30);
-  const [text, stream] = [drawText(words, by), by.oneIn(2)];
+  const [text, stream] = [makeRandomText(words, by), by.oneIn(2)];
   // An account with little credit requests only as many tokens as it can pay for.
   const cap = isPoor ? words + by.between(1, 20) : wide;
   const body = {
@@ -186,7 +186,7 @@ function chatOnce({ account, key, isPoor, cap: wide, by, port, now }: Chatting):
   const hangUpAfterMs = by.oneIn(12) ? by.between(20, 800) : null;
   const errand = { kind: stream ? "stream" : "chat", endpoint: "chat", account: account.id, model: MODEL } as const;
   const headers = { authorization: `Bearer ${key.secret}`, "content-type": "application/json" };
-  return sendObserved(
+  return sendAndObserve(
     { ...errand, stream, cap, text, hangUpAfterMs, isPoor },
     { port, method: "POST", path: "/v1/chat/completions", headers, body: JSON.stringify(body) },
     now,
@@ -197,7 +197,7 @@ function chatOnce({ account, key, isPoor, cap: wide, by, port, now }: Chatting):
  * Inserts checkouts directly into the database, so that only their payment events are missing. Accounts with little
  * credit get none.
  */
-async function openCheckouts({ query }: HistoryStage, accounts: readonly CallerAccount[]) {
+async function openCheckouts({ query }: ThreeGatewayStage, accounts: readonly CallerAccount[]) {
   const rich = accounts.filter(({ isTight }) => !isTight);
   const checkouts = Array.from({ length: CHECKOUTS }, (_, i) => ({
     id: newId() as string,

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { bareEnvironment } from "@tollgate/stage/process.ts";
+import { bareEnvironment } from "@tollgate/stage/killable-process.ts";
 
 interface Ran {
   code: number | null;

@@ -6,7 +6,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { newGateway as newGatewayProcess } from "@tollgate/stage/gateway-process.ts";
-import { findFreePort, type Process } from "@tollgate/stage/process.ts";
+import { findFreePort, type Process } from "@tollgate/stage/killable-process.ts";
 import type { FakeClock } from "@tollgate/stage/servers/clock.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { openSeparateNetwork, type SeparateNetwork } from "./separate-network.ts";

@@ -1,6 +1,6 @@
 /** Chooses the commit from which a rolling upgrade starts. */
 import { type CommitLookup, findCommit, runGit } from "@tollgate/stage/versions.ts";
-import { lastRelease } from "../../gateway/src/db/testing/release.ts";
+import { lastRelease } from "../../gateway/src/db/testing/release-sql.ts";
 
 /**
  * Returns the commit of the named revision, or else of the newest tag, or else of the last release in

@@ -6,8 +6,8 @@
 import type { Server } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { newProcess } from "@tollgate/stage/process.ts";
-import { type Network, openNetwork } from "@tollgate/stage/servers/network.ts";
+import { newProcess } from "@tollgate/stage/killable-process.ts";
+import { type Network, openNetwork } from "@tollgate/stage/servers/network-namespace.ts";
 import { openTunnel } from "./tcp-tunnel.ts";
 
 export interface SeparateNetwork extends Pick<Network, "cut" | "heal"> {

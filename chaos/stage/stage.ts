@@ -10,18 +10,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Balancer, startBalancer } from "@tollgate/stage/balancer.ts";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
-import type { LoadAccounts } from "@tollgate/stage/load/load.ts";
+import type { LoadTestAccounts } from "@tollgate/stage/load/load.ts";
 import { type FakeClock, openFakeClock } from "@tollgate/stage/servers/clock.ts";
 import { type Nats, startNats } from "@tollgate/stage/servers/nats.ts";
 import { type Postgres, startPostgres } from "@tollgate/stage/servers/postgres.ts";
 import { startValkey, type Valkey } from "@tollgate/stage/servers/valkey.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { createAdminRunner, type RunAdmin } from "./admin.ts";
-import { makeAgents } from "./agent.ts";
-import { openAccounts, signIn } from "./customers.ts";
 import { type Gateway, makeGateways, waitUntilServing } from "./gateway.ts";
+import { createNodeAgents } from "./node-agents.ts";
 import type { SeparateNetwork } from "./separate-network.ts";
 import type { SupervisedProcess } from "./supervised-process.ts";
+import { openAccounts, signIn } from "./users.ts";
 
 /** A gateway counts as late if `/readyz` takes longer than this many milliseconds. */
 const LOOK_LATE_MS = 1_000;
@@ -38,7 +38,7 @@ export interface Platform {
   apart: { gateway: SeparateNetwork; agent: SeparateNetwork } | undefined;
   balancer: Balancer;
   admin: RunAdmin;
-  customers: LoadAccounts;
+  customers: LoadTestAccounts;
   /** The directory of all logs. */
   directory: string;
   holdLeaseS: number;
@@ -126,7 +126,7 @@ export async function openPlatform(options: PlatformOptions, database: Database)
     lateMs: LOOK_LATE_MS,
   });
   say("gateways serve");
-  const { agents, apart: agentApart } = await makeAgents(AGENTS, {
+  const { agents, apart: agentApart } = await createNodeAgents(AGENTS, {
     ...{ directory, cuts: options.cuts, needed: [balancer.port, ...natsPorts] },
     ...{ gatewayUrl: balancer.url, hostToken: people.hostToken, models: MODELS, slots: SLOTS },
     authority: nats.environment.NODE_EXTRA_CA_CERTS,
@@ -185,7 +185,7 @@ async function settingsFor(
 /** Returns the ports in addresses such as `nats://127.0.0.1:4222,nats://127.0.0.1:4223`. */
 const portsIn = (urls: string): number[] => [...urls.matchAll(/127\.0\.0\.1:(\d+)/g)].map(([, port]) => Number(port));
 
-async function onlineNodes(baseUrl: string, { hostToken }: Pick<LoadAccounts, "hostToken">): Promise<number> {
+async function onlineNodes(baseUrl: string, { hostToken }: Pick<LoadTestAccounts, "hostToken">): Promise<number> {
   const response = await fetch(`${baseUrl}/node/v1/nodes`, { headers: { authorization: `Bearer ${hostToken}` } });
   const { data = [] } = (await response.json()) as { data?: { state: string }[] };
   return data.filter(({ state }) => state === "online").length;

@@ -1,6 +1,6 @@
 /** A process with a supervisor that restarts it a second after it died, as systemd does, until it is stopped. */
 
-import type { Process } from "@tollgate/stage/process.ts";
+import type { Process } from "@tollgate/stage/killable-process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 
 const LOOK_EVERY_MS = 100;

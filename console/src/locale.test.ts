@@ -5,22 +5,22 @@ import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import {
   agoText,
-  alignedShareText,
   BROWSER_LOCALE,
   clockText,
   countText,
   dayText,
   decimalText,
+  findLocaleDecimalSign,
   fixedDecimalsText,
+  formatAlignedPercent,
+  formatPercent,
   LOCALES,
   localeKey,
   localeLabel,
   minuteText,
   momentOfLocalTime,
   momentText,
-  ownDecimalSign,
   setLocale,
-  shareText,
   stripNumberFormat,
   timeZoneLabel,
   timeZones,
@@ -28,7 +28,7 @@ import {
   utcMonthDayText,
   zoneOffsetMs,
 } from "./locale.ts";
-import { dollarsForInput, exactDollars } from "./money.ts";
+import { formatDollarsForInput, formatExactDollars } from "./money.ts";
 import { parseDollars } from "./parse-dollars.ts";
 
 const AT = Date.parse("2026-11-05T06:30:09Z");
@@ -51,7 +51,7 @@ test("formats numbers and dates in the chosen locale", () => {
     ["1.234.567", "61,3", "1.234,50"],
   );
   assert.deepEqual([momentText(AT), minuteText(AT)], ["05.11.2026, 07:30:09", "07:30"]);
-  assert.equal(ownDecimalSign(), ",");
+  assert.equal(findLocaleDecimalSign(), ",");
   as("en-IN", "Asia/Kolkata");
   assert.deepEqual([countText(1_234_567), minuteText(AT)], ["12,34,567", "12:00"]);
 });
@@ -101,9 +101,9 @@ test("parses every amount that it has formatted, in every locale", () => {
     fc.assert(
       fc.property(fc.bigInt(0n, 5_000_000n), (cents) => {
         const pico = cents * 10_000_000_000n;
-        for (const text of [dollarsForInput(pico), exactDollars(pico)])
+        for (const text of [formatDollarsForInput(pico), formatExactDollars(pico)])
           assert.deepEqual(parseDollars(text), { pico }, text);
-        assert.equal(stripNumberFormat(exactDollars(pico)).replace(".", ""), String(cents).padStart(3, "0"));
+        assert.equal(stripNumberFormat(formatExactDollars(pico)).replace(".", ""), String(cents).padStart(3, "0"));
       }),
       { numRuns: 30 },
     );
@@ -131,12 +131,12 @@ test("converts local times to UTC, including times near daylight-saving changes"
 });
 
 test("shows percentages in a column with two decimals, so that their decimal points align", () => {
-  assert.deepEqual([shareText(0.05), shareText(0.0403), shareText(0)], ["5 %", "4.03 %", "0 %"]);
+  assert.deepEqual([formatPercent(0.05), formatPercent(0.0403), formatPercent(0)], ["5 %", "4.03 %", "0 %"]);
   assert.deepEqual(
-    [alignedShareText(0.05), alignedShareText(0.0403), alignedShareText(0)],
+    [formatAlignedPercent(0.05), formatAlignedPercent(0.0403), formatAlignedPercent(0)],
     ["5.00 %", "4.03 %", "0 %"],
   );
-  assert.equal(alignedShareText(0.00001), "0.00 %", "a small share is shown differently from zero");
+  assert.equal(formatAlignedPercent(0.00001), "0.00 %", "a small share is shown differently from zero");
 });
 
 test("labels each locale with a formatted example, and lists time zones by name", () => {

@@ -77,14 +77,15 @@ export const decimalText = (value: number): string => numbers({ maximumFractionD
 export const fixedDecimalsText = (value: number, places: number): string =>
   numbers({ minimumFractionDigits: places, maximumFractionDigits: places }).format(value);
 /** A share from 0 to 1 as a percentage, for example "0.42 %". */
-export const shareText = (value: number): string => `${numbers({ maximumFractionDigits: 2 }).format(value * 100)} %`;
+export const formatPercent = (value: number): string =>
+  `${numbers({ maximumFractionDigits: 2 }).format(value * 100)} %`;
 /** A percentage with two decimals, so that a column aligns: "4.00 %" below "0.42 %". Zero is "0 %". */
-export const alignedShareText = (value: number): string =>
+export const formatAlignedPercent = (value: number): string =>
   value === 0 ? "0 %" : `${fixedDecimalsText(value * 100, 2)} %`;
 
 /** The sign before the decimals, in shown and typed amounts. */
 export type DecimalSign = "." | ",";
-export function ownDecimalSign(): DecimalSign {
+export function findLocaleDecimalSign(): DecimalSign {
   const sign = numbers({})
     .formatToParts(1.5)
     .find(({ type }) => type === "decimal")?.value;
@@ -97,7 +98,7 @@ export function stripNumberFormat(text: string): string {
     numbers({})
       .formatToParts(1_234_567)
       .find(({ type }) => type === "group")?.value ?? "";
-  return text.replaceAll(/[$\s]/g, "").replaceAll(group, "").replace(ownDecimalSign(), ".").replace("−", "-");
+  return text.replaceAll(/[$\s]/g, "").replaceAll(group, "").replace(findLocaleDecimalSign(), ".").replace("−", "-");
 }
 
 const MEDIUM = { dateStyle: "medium" } as const;

@@ -5,7 +5,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { queryClient } from "./data/query-client.ts";
 import { BROWSER_LOCALE, setLocale } from "./locale.ts";
-import { registerShellWorker } from "./register-shell-worker.ts";
+import { registerServiceWorker } from "./register-service-worker.ts";
 import { router } from "./router.ts";
 import "./styles.css";
 
@@ -14,7 +14,7 @@ for (const { routeId } of router.matchRoutes(router.latestLocation)) {
   void router.loadRouteChunk(router.routesById[routeId as keyof typeof router.routesById]);
 }
 
-registerShellWorker();
+registerServiceWorker();
 setLocale(BROWSER_LOCALE);
 
 const root = document.getElementById("root");

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import {
-  columnDollars,
   costOfTokens,
   decimalsNeeded,
-  exactDollars,
+  formatColumnDollars,
+  formatExactDollars,
+  formatShortDollars,
   parseMicro,
-  shortDollars,
   sumMicro,
   toPico,
   toWholeMicro,
@@ -51,21 +51,21 @@ describe("displayed amounts", () => {
       [1n, "$0.000000000001"],
       [-1_234_567_500_000_000_000n, "−$1,234,567.50"],
     ];
-    for (const [pico, text] of cases) assert.equal(exactDollars(pico), text);
+    for (const [pico, text] of cases) assert.equal(formatExactDollars(pico), text);
   });
 
   test("are rounded in the short format: balances down, charges up", () => {
-    assert.equal(shortDollars(4_999_999_999_999n, "down"), "$4.99");
-    assert.equal(shortDollars(4_990_000_000_001n, "up"), "$5.00");
-    assert.equal(shortDollars(12_345_600_000n, "down"), "$0.0123");
-    assert.equal(shortDollars(4_321_000n, "up"), "$0.00000433");
-    assert.equal(shortDollars(999_999_999_999n, "up"), "$1.00");
-    assert.equal(shortDollars(-4_999_999_999_999n, "down"), "−$5.00");
-    assert.equal(shortDollars(0n, "up"), "$0.00");
-    assert.equal(shortDollars(1_900_000n, "up"), "$0.00000190");
-    assert.equal(shortDollars(1_000_000_000n, "down"), "$0.00100");
-    assert.equal(shortDollars(500_000_000_000n, "down"), "$0.50");
-    assert.equal(shortDollars(7n, "down"), "$0.000000000007");
+    assert.equal(formatShortDollars(4_999_999_999_999n, "down"), "$4.99");
+    assert.equal(formatShortDollars(4_990_000_000_001n, "up"), "$5.00");
+    assert.equal(formatShortDollars(12_345_600_000n, "down"), "$0.0123");
+    assert.equal(formatShortDollars(4_321_000n, "up"), "$0.00000433");
+    assert.equal(formatShortDollars(999_999_999_999n, "up"), "$1.00");
+    assert.equal(formatShortDollars(-4_999_999_999_999n, "down"), "−$5.00");
+    assert.equal(formatShortDollars(0n, "up"), "$0.00");
+    assert.equal(formatShortDollars(1_900_000n, "up"), "$0.00000190");
+    assert.equal(formatShortDollars(1_000_000_000n, "down"), "$0.00100");
+    assert.equal(formatShortDollars(500_000_000_000n, "down"), "$0.50");
+    assert.equal(formatShortDollars(7n, "down"), "$0.000000000007");
   });
 
   test("can be computed from the API's text or from picodollars", () => {
@@ -81,7 +81,7 @@ describe("displayed amounts", () => {
 describe("amounts in a column", () => {
   const column = (amounts: bigint[]): string[] => {
     const places = decimalsNeeded(amounts);
-    return amounts.map((pico) => columnDollars(pico, places));
+    return amounts.map((pico) => formatColumnDollars(pico, places));
   };
   /** Parses the displayed text, as a reader would when adding the amounts by hand. */
   const read = (text: string): bigint => {
@@ -117,8 +117,8 @@ describe("amounts in a column", () => {
       fc.property(amounts, (all) => {
         const sum = all.reduce((so, pico) => so + pico, 0n);
         const shown = column(all).reduce((so, text) => so + read(text), 0n);
-        assert.equal(shown, read(exactDollars(sum)));
-        assert.equal(shown, read(columnDollars(sum, decimalsNeeded(all))));
+        assert.equal(shown, read(formatExactDollars(sum)));
+        assert.equal(shown, read(formatColumnDollars(sum, decimalsNeeded(all))));
       }),
     );
   });
@@ -127,9 +127,9 @@ describe("amounts in a column", () => {
     const charge = fc.bigInt({ min: 1n, max: 10n ** 13n });
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 10n ** 16n }), charge, (before, pico) => {
-        assert.notEqual(exactDollars(before - pico), exactDollars(before));
+        assert.notEqual(formatExactDollars(before - pico), formatExactDollars(before));
       }),
     );
-    assert.equal(exactDollars(5_000_000_000_000n - 1_200_000n), "$4.9999988");
+    assert.equal(formatExactDollars(5_000_000_000_000n - 1_200_000n), "$4.9999988");
   });
 });

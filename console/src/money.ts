@@ -2,7 +2,7 @@
  * Exact money without floating point. The API's amounts are microdollars as text with six decimals ("9830.400000"). As
  * picodollars (millionths of a microdollar), every amount is a whole number.
  */
-import { countText, ownDecimalSign } from "./locale.ts";
+import { countText, findLocaleDecimalSign } from "./locale.ts";
 
 const PICO_PER_MICRO = 1_000_000n;
 const PICO_PER_DOLLAR = 1_000_000_000_000n;
@@ -29,7 +29,7 @@ export const toWholeMicro = (pico: bigint): string => String(pico / PICO_PER_MIC
  * Formats all digits, and at least cents: "$5.00", "$0.00000432". Used for balances and sums, so that even the smallest
  * charge changes a balance and rows add up to their sum.
  */
-export function exactDollars(pico: bigint): string {
+export function formatExactDollars(pico: bigint): string {
   return write(pico, DOLLAR_DIGITS);
 }
 
@@ -44,13 +44,13 @@ export function decimalsNeeded(amounts: Iterable<bigint>): number {
 }
 
 /** Formats with the number of decimals from `decimalsNeeded`, so that the decimal points of a column align. */
-export const columnDollars = (pico: bigint, places: number): string => write(pico, places, "keep");
+export const formatColumnDollars = (pico: bigint, places: number): string => write(pico, places, "keep");
 
 /**
  * A short form for sentences: two decimals from $1 on, up to four digits from $0.01 on, and three significant digits
  * below. A charge rounds up, as in the API, and a balance rounds down.
  */
-export function shortDollars(pico: bigint, rounding: Rounding): string {
+export function formatShortDollars(pico: bigint, rounding: Rounding): string {
   const digits = usefulDigits(pico < 0n ? -pico : pico);
   const unit = 10n ** BigInt(DOLLAR_DIGITS - digits);
   const rest = ((pico % unit) + unit) % unit;
@@ -76,13 +76,13 @@ function write(pico: bigint, digits: number, zeros: "trim" | "keep" = "trim"): s
     .slice(0, digits);
   const cents = part.slice(0, 2);
   const finer = zeros === "keep" ? part.slice(2) : part.slice(2).replace(/0+$/, "");
-  return `${pico < 0n ? "−" : ""}$${countText(size / PICO_PER_DOLLAR)}${ownDecimalSign()}${cents}${finer}`;
+  return `${pico < 0n ? "−" : ""}$${countText(size / PICO_PER_DOLLAR)}${findLocaleDecimalSign()}${cents}${finer}`;
 }
 
 /** For example "1234.50": the value of an input field, without dollar sign and group separators. */
-export function dollarsForInput(pico: bigint): string {
+export function formatDollarsForInput(pico: bigint): string {
   const [whole, part] = [pico / PICO_PER_DOLLAR, String(pico % PICO_PER_DOLLAR).padStart(DOLLAR_DIGITS, "0")];
-  return `${whole}${ownDecimalSign()}${part.slice(0, CENT_DIGITS)}${part.slice(CENT_DIGITS).replace(/0+$/, "")}`;
+  return `${whole}${findLocaleDecimalSign()}${part.slice(0, CENT_DIGITS)}${part.slice(CENT_DIGITS).replace(/0+$/, "")}`;
 }
 
 export const sumMicro = (amounts: Iterable<string>): bigint => {

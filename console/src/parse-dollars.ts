@@ -2,8 +2,8 @@
  * Parses typed dollar amounts with a decimal point or comma. Ambiguous ones are refused: in some countries "1,000" is a
  * thousand, in others it is one. Pure, except for the user's own decimal sign.
  */
-import { countText, type DecimalSign, ownDecimalSign } from "./locale.ts";
-import { exactDollars } from "./money.ts";
+import { countText, type DecimalSign, findLocaleDecimalSign } from "./locale.ts";
+import { formatExactDollars } from "./money.ts";
 
 const DOLLAR_DIGITS = 12;
 const NO_AMOUNT = "Enter an amount in dollars, such as 12.50.";
@@ -18,7 +18,7 @@ const FORMS = [
 
 type ReadDollars = { pico: bigint } | { wrong: string };
 
-export function parseDollars(text: string, decimal: DecimalSign = ownDecimalSign()): ReadDollars {
+export function parseDollars(text: string, decimal: DecimalSign = findLocaleDecimalSign()): ReadDollars {
   const typed = text
     .trim()
     .replaceAll(/[\u00a0\u2009\u202f'’]/g, " ")
@@ -30,7 +30,7 @@ export function parseDollars(text: string, decimal: DecimalSign = ownDecimalSign
     // With a decimal point, "1,000" is a thousand: the console writes 1,000.00 itself.
     if (decimal === ".") return { pico: typed.includes(",") ? group : places };
     return {
-      wrong: `This amount can mean ${exactDollars(group)} or ${exactDollars(places)}. Type ${before}${after} or ${before}.${after}0.`,
+      wrong: `This amount can mean ${formatExactDollars(group)} or ${formatExactDollars(places)}. Type ${before}${after} or ${before}.${after}0.`,
     };
   }
   for (const form of FORMS) {
@@ -51,5 +51,5 @@ const amount = (whole: string, part: string): bigint => BigInt(whole + part.padE
  */
 export function parsedDollarsText(text: string, decimal?: DecimalSign): string | undefined {
   const read = parseDollars(text, decimal);
-  return "pico" in read ? exactDollars(read.pico).replace(/[.,]\d{3}$/, "$&0") : undefined;
+  return "pico" in read ? formatExactDollars(read.pico).replace(/[.,]\d{3}$/, "$&0") : undefined;
 }

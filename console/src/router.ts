@@ -7,11 +7,11 @@ import { gatewayReachability } from "./api/gateway.ts";
 import { queryClient, refetchEverything, setForbiddenHandler, setSignedOutHandler } from "./data/query-client.ts";
 import { isSigningOut, refetchPermissions, reloadToSignIn, resetCache } from "./data/session.ts";
 import {
+  accountsRedirectRoute,
   accountsRoute,
   appRoute,
   homeRoute,
   notificationsRoute,
-  oldAccountsRoute,
   settingsRoute,
 } from "./routes/app.tsx";
 import { authRoute, authRoutes } from "./routes/auth.tsx";
@@ -26,7 +26,7 @@ const routeTree = rootRoute.addChildren([
   authRoute.addChildren(authRoutes),
   appRoute.addChildren([
     accountsRoute,
-    oldAccountsRoute,
+    accountsRedirectRoute,
     notificationsRoute,
     settingsRoute,
     ...builderRoutes,

@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bucketedSpanOf, bucketNames, isRange, previousSpanOf, RANGES, rangeStart, SUM_RANGES } from "./time-range.ts";
+import {
+  BUCKETED_RANGES,
+  bucketedSpanOf,
+  bucketNames,
+  isRange,
+  previousSpanOf,
+  RANGES,
+  rangeStart,
+} from "./time-range.ts";
 
 const NOW = Date.parse("2026-11-15T06:40:00Z");
 
@@ -28,7 +36,7 @@ test("accepts only known ranges, and counts them back from now", () => {
     [1, 6, 24, 168, 720, 2160],
   );
   assert.equal(bucketedSpanOf("90d", NOW).starts.length, 90);
-  assert.ok(SUM_RANGES.every(isRange));
+  assert.ok(BUCKETED_RANGES.every(isRange));
   assert.deepEqual(["", "1d", undefined, ["7d"]].map(isRange), [false, false, false, false]);
 });
 

@@ -5,8 +5,8 @@ export const RANGES = ["1h", "6h", "24h", "7d", "30d", "90d"] as const;
 export type TimeRange = (typeof RANGES)[number];
 
 /** The ranges for which the API sums usage by whole hours or days. */
-export const SUM_RANGES = ["24h", "7d", "30d", "90d"] as const satisfies readonly TimeRange[];
-export type SumRange = (typeof SUM_RANGES)[number];
+export const BUCKETED_RANGES = ["24h", "7d", "30d", "90d"] as const satisfies readonly TimeRange[];
+export type BucketedRange = (typeof BUCKETED_RANGES)[number];
 
 /** For example "in the last 24 hours". */
 export const RANGE_TEXTS: Record<TimeRange, string> = {
@@ -44,7 +44,7 @@ export interface BucketedSpan {
 }
 
 /** Hourly buckets begin on the hour; daily buckets are UTC days. */
-export function bucketedSpanOf(range: SumRange, nowMs: number): BucketedSpan {
+export function bucketedSpanOf(range: BucketedRange, nowMs: number): BucketedSpan {
   const hours = LENGTH_HOURS[range];
   const by = range === "24h" ? "hour" : "day";
   const starts = by === "hour" ? lastHours(nowMs, hours) : lastDays(nowMs, hours / 24);

@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { EARLY_PAGES } from "../src/early/early-requests.ts";
+import { PREFETCHED_PAGES } from "../src/early/prefetched-requests.ts";
 import { collectPageCode, insertScript } from "./early-script.ts";
 
 const chunk = (imports: string[], code = "", isEntry = false) =>
   ({ type: "chunk", imports, facadeModuleId: code === "" ? null : `/anywhere/console/src/${code}`, isEntry }) as const;
 
 const PAGES = Object.fromEntries(
-  Object.values(EARLY_PAGES).map(({ code }) => [`assets/${code.replaceAll("/", "-")}.js`, chunk(["chart.js"], code)]),
+  Object.values(PREFETCHED_PAGES).map(({ code }) => [
+    `assets/${code.replaceAll("/", "-")}.js`,
+    chunk(["chart.js"], code),
+  ]),
 );
 
 test("lists once each code file that a page needs and the HTML document does not load", () => {

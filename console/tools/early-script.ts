@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { build, type Plugin, type Rollup } from "vite";
-import { EARLY_PAGES } from "../src/early/early-requests.ts";
+import { PREFETCHED_PAGES } from "../src/early/prefetched-requests.ts";
 
 const ENTRY = fileURLToPath(new URL("../src/early/early.ts", import.meta.url));
 
@@ -49,7 +49,7 @@ export function collectPageCode(bundle: Bundle): Record<string, string[]> {
   };
   const named = new Set(chunks.filter(({ isEntry }) => isEntry).flatMap(({ file }) => [...reach(file)]));
   return Object.fromEntries(
-    Object.values(EARLY_PAGES).map(({ code }) => {
+    Object.values(PREFETCHED_PAGES).map(({ code }) => {
       const own = chunks.find(({ facadeModuleId }) => facadeModuleId?.endsWith(`/src/${code}`));
       if (own === undefined) throw new Error(`the build has no page ${code}`);
       return [code, [...reach(own.file)].filter((file) => !named.has(file)).map((file) => `/console/${file}`)];

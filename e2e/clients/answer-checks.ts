@@ -1,6 +1,6 @@
 /** Checks how a client shows successful answers. */
 import assert from "node:assert/strict";
-import { type ClientCheck, LACKS_FEATURE, makeScriptPrompt } from "./client-check.ts";
+import { CLIENT_LACKS_FEATURE_REASON, type ClientCheck, makeScriptPrompt } from "./client-check.ts";
 
 const INPUT = ["first", "second"];
 
@@ -64,7 +64,7 @@ export const ANSWER_CHECKS: ClientCheck[] = [
     name: "completions",
     column: "completions",
     check: async ({ client, traits, world }) => {
-      if (client.complete === undefined) return LACKS_FEATURE;
+      if (client.complete === undefined) return CLIENT_LACKS_FEATURE_REASON;
       const prompt = makeScriptPrompt({ text: "four five" });
       const text = await client.complete(world.connection(), { model: "tiny-3b", prompt });
       // The AI SDK turns the prompt into a dialogue. It then contains no instructions for the scripted engine, which
@@ -78,7 +78,7 @@ export const ANSWER_CHECKS: ClientCheck[] = [
     name: "embeddings have the values of raw HTTP",
     column: "embeddings",
     check: async ({ client, world }) => {
-      if (client.embed === undefined) return LACKS_FEATURE;
+      if (client.embed === undefined) return CLIENT_LACKS_FEATURE_REASON;
       const vectors = await client.embed(world.connection(), { model: "embed-m3", input: INPUT });
       assert.deepEqual(single(vectors), single(await world.rawEmbeddings(INPUT)));
       return undefined;
@@ -88,7 +88,7 @@ export const ANSWER_CHECKS: ClientCheck[] = [
     name: "the list of models",
     column: "models",
     check: async ({ client, world }) => {
-      if (client.models === undefined) return LACKS_FEATURE;
+      if (client.models === undefined) return CLIENT_LACKS_FEATURE_REASON;
       const ids = await client.models(world.connection());
       assert.equal(ids.length, 8);
       assert.ok(ids.includes("tiny-3b"));
@@ -100,7 +100,7 @@ export const ANSWER_CHECKS: ClientCheck[] = [
     column: "structured",
     check: async ({ client, traits, world }) => {
       const { structured } = client;
-      if (structured === undefined) return LACKS_FEATURE;
+      if (structured === undefined) return CLIENT_LACKS_FEATURE_REASON;
       // A prompt without instructions for the scripted engine: its own text is checked against the schema.
       const ask = { model: "tiny-3b", prompt: "A number, please, as JSON." };
       const schema = {

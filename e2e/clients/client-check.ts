@@ -19,7 +19,7 @@ export interface ClientCheck {
 }
 
 /** The reason in the table for clients that lack a feature. */
-export const LACKS_FEATURE = "the client has none";
+export const CLIENT_LACKS_FEATURE_REASON = "the client has none";
 
 export const makeScriptPrompt = (orders: object): string => `#script ${JSON.stringify(orders)}`;
 

@@ -2,7 +2,7 @@
  * The platform for the client tests. Each client gets its own accounts and keys, so that clients can run concurrently.
  */
 
-import { makeKey, openBuilder } from "@tollgate/stage/accounts.ts";
+import { makeKey, openBuilderAccount } from "@tollgate/stage/accounts.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { waitForFormatSupport } from "@tollgate/stage/nodes/agent.ts";
 import { keepBusy } from "@tollgate/stage/requests.ts";
@@ -64,13 +64,13 @@ async function makeWorld(stage: ProcessStage): Promise<ClientAccounts> {
   const { query, baseUrl } = stage;
   const baseURL = `${baseUrl}/v1`;
   const at = (apiKey: string): ClientConnection => ({ baseURL, apiKey, maxRetries: 0 });
-  const rich = await openBuilder(query, RICH_PICO);
+  const rich = await openBuilderAccount(query, RICH_PICO);
   const keyOf = async (account: string, traits: object): Promise<ClientConnection> =>
     at((await makeKey(query, account, traits)).token);
   const plain = await keyOf(rich, UNLIMITED);
   const [poor, empty, limited] = [
-    await keyOf(await openBuilder(query, POOR_PICO), UNLIMITED),
-    await keyOf(await openBuilder(query, 0n), UNLIMITED),
+    await keyOf(await openBuilderAccount(query, POOR_PICO), UNLIMITED),
+    await keyOf(await openBuilderAccount(query, 0n), UNLIMITED),
     await keyOf(rich, { requests: 0 }),
   ];
   const post = (path: string, body: object): Promise<Response> =>

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { loadAider } from "./aider.ts";
-import { type BuildResult, buildGo, buildJava } from "./build.ts";
+import { type BuildResult, buildGo, buildJava } from "./build-adapters.ts";
 import type { Client, ClientTraits } from "./client.ts";
 import {
   installPackages,

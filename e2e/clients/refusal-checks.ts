@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import type { ClientConnection, ClientRequest, ShownError } from "./client.ts";
 import {
   type CheckContext,
+  CLIENT_LACKS_FEATURE_REASON,
   type ClientCheck,
   expectedError,
   expectFailure,
-  LACKS_FEATURE,
   makeScriptPrompt,
   noteError,
 } from "./client-check.ts";
@@ -70,7 +70,7 @@ export const REFUSAL_CHECKS: ClientCheck[] = [
     column: "Responses",
     check: async ({ client, world }) => {
       const { responses } = client;
-      if (responses === undefined) return LACKS_FEATURE;
+      if (responses === undefined) return CLIENT_LACKS_FEATURE_REASON;
       const seen = await expectFailure(client, () => responses(world.connection(), HI));
       assert.deepEqual([seen.status, seen.code ?? undefined], [404, undefined]);
       assert.match(seen.message, /\/v1\/chat\/completions/);
@@ -186,7 +186,7 @@ export const REFUSAL_CHECKS: ClientCheck[] = [
     name: "a stream read for its text alone raises when it fails; onError tells the code",
     column: "",
     check: async ({ client, traits, world }) => {
-      if (!traits.isAiSdk) return LACKS_FEATURE;
+      if (!traits.isAiSdk) return CLIENT_LACKS_FEATURE_REASON;
       const ask = { model: "tiny-3b", prompt: makeScriptPrompt({ tokens: 20, fail_after: 5 }) };
       const end = await client.streamText?.(world.connection(), ask);
       assert.ok(end && end.text.length > 0);

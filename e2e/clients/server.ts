@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { findFreePort } from "@tollgate/stage/process.ts";
+import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 
 interface Wanted {

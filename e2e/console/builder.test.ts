@@ -8,7 +8,7 @@ import { spawnSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
-import { waitUntilCounted } from "@tollgate/stage/ledger-check.ts";
+import { waitUntilRolledUp } from "@tollgate/stage/ledger-check.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Locator, Page } from "playwright-core";
 import { ConsoleClient } from "../console-client.ts";
@@ -24,7 +24,7 @@ import {
   waitUntilEqual,
 } from "./browser.ts";
 import { formatDollars, parseDollars } from "./money.ts";
-import { runProgram } from "./programs.ts";
+import { runProgram } from "./run-shown-commands.ts";
 
 const ADA = { email: "ada@example.com", password: "a long enough password" };
 const SECRET = /tsk_live_\w{12}_\w{43}/;
@@ -243,7 +243,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await drawer.getByText("60 (maximum 600)").waitFor();
 
     const id = await chat(key, "Hello");
-    await waitUntilCounted(platform);
+    await waitUntilRolledUp(platform);
     // A URL with the ID of a key opens the drawer of this key, with its usage.
     await page.goto("/console/overview");
     await page.goto(address);
@@ -304,7 +304,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     const made = await page.request.post("/console/api/keys", { data: { name: "sums" }, headers });
     const { secret } = (await made.json()) as { secret: string };
     for (const tokens of [1, 7, 30]) await chat(secret, `#script {"tokens":${tokens}}`);
-    await waitUntilCounted(platform);
+    await waitUntilRolledUp(platform);
     await page.goto("/console/overview");
     const rows = page.getByRole("table", { name: "Latest requests" }).locator("tbody tr");
     await rows.nth(3).waitFor();
@@ -383,7 +383,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     const leaving = await send({ ...script({ tokens: 150, delta_ms: 100 }), stream: true }, left.signal);
     await leaving.body?.getReader().read();
     left.abort();
-    await waitUntilCounted(platform);
+    await waitUntilRolledUp(platform);
 
     await page.goto(`/console/performance?range=1h&key=${keyId}`);
     const figure = (name: string) => page.getByRole("definition").filter({ hasText: name });

@@ -19,7 +19,7 @@ import {
   openSession,
   waitUntilEqual,
 } from "./browser.ts";
-import { runHostCommand } from "./programs.ts";
+import { runHostCommand } from "./run-shown-commands.ts";
 import { checkVisuals } from "./visual/checks.ts";
 
 const DOLLAR = 1_000_000_000_000n;

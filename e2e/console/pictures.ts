@@ -9,9 +9,9 @@ import { fileURLToPath } from "node:url";
 import type { Platform } from "@tollgate/stage/dev-platform.ts";
 import type { Page } from "playwright-core";
 import { buildConsole, openBrowser, type Theme } from "./browser.ts";
-import { type LifelikePlatform, openLifelikePlatform } from "./lifelike/stage.ts";
-import { PICTURE_CHAPTERS, type Picture } from "./pictures/pages.ts";
-import { keepRunning } from "./pictures/running.ts";
+import { type LifelikePlatform, openLifelikePlatform } from "./lifelike/lifelike-platform.ts";
+import { PICTURE_GROUPS, type Picture } from "./pictures/pages.ts";
+import { keepRequestsRunning } from "./pictures/running-requests.ts";
 
 const FOLDER = fileURLToPath(new URL("../../docs/pictures", import.meta.url));
 /** WebP qualities. The highest one that keeps a picture within BYTES_MAX is used. */
@@ -30,7 +30,7 @@ const LOOKS = [
 process.env.TZ = "UTC";
 buildConsole();
 const stage = await openLifelikePlatform();
-const stop = await keepRunning(stage);
+const stop = await keepRequestsRunning(stage);
 try {
   if (names.length === 0) await removeOwn();
   for (const folder of [FOLDER, copies]) if (folder !== undefined) await mkdir(folder, { recursive: true });
@@ -56,7 +56,7 @@ interface Look {
 }
 
 async function takeAll({ platform }: LifelikePlatform, { suffix, theme, size }: Look): Promise<void> {
-  for (const { who, enter, pictures } of PICTURE_CHAPTERS) {
+  for (const { who, enter, pictures } of PICTURE_GROUPS) {
     const wanted = pictures
       .filter(({ also = [] }) => suffix === "" || also.some((other) => other === suffix))
       .filter(({ name }) => names.length === 0 || names.includes(name));

@@ -22,7 +22,7 @@ import { homedir, tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { dropDatabase, findDatabase, openDatabase } from "@tollgate/stage/database.ts";
 import { newDataDir, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
-import { bareEnvironment, findFreePort } from "@tollgate/stage/process.ts";
+import { bareEnvironment, findFreePort } from "@tollgate/stage/killable-process.ts";
 import { fillPlaceholders, findPorts, type PlaceholderValues, replacePorts } from "../../tools/doc-tests/fill-in.ts";
 import type { PageKind } from "../../tools/doc-tests/page.ts";
 import type { DocPackages } from "./packages.ts";

@@ -1,24 +1,24 @@
 /** The process of one attacker: `node enemy.ts NAME`. measure.ts starts it and tells it when to begin and to end. */
 import pg from "pg";
 import { findStrategy } from "./strategies.ts";
-import { Enemy } from "./strategy.ts";
+import { Attacker } from "./strategy.ts";
 
-export type EnemyCommand = "begin" | "end";
-export type EnemyMessage = { is: "ready" } | { is: "in place" } | { is: "gone"; loot: Enemy["loot"] };
+export type AttackerCommand = "begin" | "end";
+export type AttackerMessage = { is: "ready" } | { is: "in place" } | { is: "gone"; loot: Attacker["loot"] };
 
 const { BASE_URL: baseUrl = "", DATABASE_URL: connectionString } = process.env;
 const strategy = findStrategy(process.argv[2] ?? "");
 const over = new AbortController();
 const pool = new pg.Pool({ connectionString });
-const enemy = new Enemy({
+const enemy = new Attacker({
   baseUrl,
   query: async (sql, values) => (await pool.query(sql, values)).rows,
   over: over.signal,
 });
 
-const tell = (news: EnemyMessage): void => void process.send?.(news);
+const tell = (news: AttackerMessage): void => void process.send?.(news);
 
-process.on("message", async (order: EnemyCommand) => {
+process.on("message", async (order: AttackerCommand) => {
   if (order === "begin") {
     await strategy.attack(enemy);
     tell({ is: "in place" });

@@ -6,7 +6,7 @@
 import { findKnownAnswer } from "@tollgate/stage/nodes/known-answers.ts";
 import type { InProcessStage } from "@tollgate/stage/stage.ts";
 import { type Engine, EngineError, type GenerationJob } from "../../host/src/engines/engine.ts";
-import { planScript } from "../../host/src/engines/engine-script.ts";
+import { planScriptedAnswer } from "../../host/src/engines/engine-script.ts";
 import { MODEL, setRecordOfNewNodes } from "./strategy.ts";
 
 const NODES = 4;
@@ -56,7 +56,7 @@ function atPace(job: GenerationJob, stage: InProcessStage): GenerationJob {
   const prompt = "prompt" in job.input ? job.input.prompt : (job.input.messages.at(-1)?.content ?? "");
   if (prompt.startsWith("#script ")) return job;
   const known = "messages" in job.input ? findKnownAnswer(stage, job.input.messages) : undefined;
-  const text = known ?? [...planScript(job).answer].join("");
+  const text = known ?? [...planScriptedAnswer(job).answer].join("");
   const script = `#script ${JSON.stringify({ text, ...PACE })}`;
   return { ...job, input: { messages: [{ role: "user", content: script }] }, endpoint: "chat" };
 }

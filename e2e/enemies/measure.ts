@@ -2,14 +2,14 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { waitUntilSettled } from "@tollgate/stage/ledger-check.ts";
-import { requestUuid } from "@tollgate/stage/raw-http.ts";
+import { convertRequestIdToUuid } from "@tollgate/stage/raw-http.ts";
 import { type Builder, type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import type { EnemyCommand, EnemyMessage } from "./enemy.ts";
+import type { AttackerCommand, AttackerMessage } from "./enemy.ts";
 import { type LoadFigures, sendHonestLoad } from "./honest-builders.ts";
 import { openHonestNodes } from "./honest-nodes.ts";
 import type { StrategyRow } from "./report.ts";
-import type { AttackGains, Strategy } from "./strategy.ts";
+import type { AttackGains, AttackStrategy } from "./strategy.ts";
 
 const WARM_UP_S = 2;
 const BUILDERS = 4;
@@ -17,7 +17,7 @@ const MIB = 1024 * 1024;
 /** Uses the defaults of a production platform, not those of `tollgate dev`. */
 const SETTINGS = { AUTO_QUARANTINE: "true", PROBATION_ANSWERS: "20" };
 
-export async function measureStrategy(strategy: Strategy, seconds: number): Promise<StrategyRow> {
+export async function measureStrategy(strategy: AttackStrategy, seconds: number): Promise<StrategyRow> {
   const plane = strategy.plane ?? "hub";
   const stage = await openStage({ as: "in-process", clock: "running", plane, env: SETTINGS });
   const enemy = startEnemy(stage, strategy);
@@ -31,7 +31,7 @@ export async function measureStrategy(strategy: Strategy, seconds: number): Prom
     await enemy.hears("in place");
     const beside = await phase(stage, { hosts, builders }, seconds);
     enemy.told("end");
-    const { loot } = (await enemy.hears("gone")) as Extract<EnemyMessage, { is: "gone" }>;
+    const { loot } = (await enemy.hears("gone")) as Extract<AttackerMessage, { is: "gone" }>;
     await waitUntilSettled(stage);
     return rowOf(strategy, seconds, { alone, beside, loot, gained: await gains(stage, loot) });
   } finally {
@@ -91,24 +91,24 @@ async function gains(stage: InProcessStage, { hosts, builders, worked }: AttackG
             coalesce(sum(w.amount_pico), 0) as withheld, count(*) as served
        from request r join node n on n.id = r.node_id left join withheld_share w on w.request_id = r.id
       where n.account_id = any($1) and r.account_id <> all($2)`,
-    [hosts, builders, worked.map((suffix) => requestUuid(`req_${suffix}`))],
+    [hosts, builders, worked.map((suffix) => convertRequestIdToUuid(`req_${suffix}`))],
   );
   return { earned: BigInt(row?.earned ?? 0), withheld: BigInt(row?.withheld ?? 0), served: Number(row?.served ?? 0) };
 }
 
 interface EnemyProcess {
-  told(order: EnemyCommand): void;
-  hears(is: EnemyMessage["is"]): Promise<EnemyMessage>;
+  told(order: AttackerCommand): void;
+  hears(is: AttackerMessage["is"]): Promise<AttackerMessage>;
   kill(): void;
 }
 
-function startEnemy({ baseUrl, env }: InProcessStage, { name }: Strategy): EnemyProcess {
+function startEnemy({ baseUrl, env }: InProcessStage, { name }: AttackStrategy): EnemyProcess {
   const file = fileURLToPath(new URL("./enemy.ts", import.meta.url));
   const child: ChildProcess = fork(file, [name], {
     env: { ...process.env, BASE_URL: baseUrl, DATABASE_URL: env.DATABASE_URL },
   });
-  const heard: EnemyMessage[] = [];
-  child.on("message", (news: EnemyMessage) => heard.push(news));
+  const heard: AttackerMessage[] = [];
+  child.on("message", (news: AttackerMessage) => heard.push(news));
   return {
     told: (order) => void child.send(order),
     hears: (is) =>
@@ -123,7 +123,7 @@ function startEnemy({ baseUrl, env }: InProcessStage, { name }: Strategy): Enemy
 const share = (part: number, of: number): number => (of === 0 ? 0 : part / of);
 
 function rowOf(
-  { name, known, does }: Strategy,
+  { name, known, does }: AttackStrategy,
   seconds: number,
   { alone, beside, loot, gained }: { alone: Phase; beside: Phase; loot: AttackGains; gained: Gains },
 ): StrategyRow {

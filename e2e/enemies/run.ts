@@ -5,7 +5,7 @@ import { parseArgs } from "node:util";
 import { measureStrategy } from "./measure.ts";
 import { findBrokenLimits, formatAttackTable, type Report, type StrategyRow } from "./report.ts";
 import { STRATEGIES } from "./strategies.ts";
-import type { Strategy } from "./strategy.ts";
+import type { AttackStrategy } from "./strategy.ts";
 
 const USAGE = `Usage: npm run enemies -- [part of a name…] [flags]
   --seconds N     how long each phase lasts: one without the enemy, one beside it (default 60)
@@ -25,8 +25,8 @@ function usage(message: string): never {
   process.exit(2);
 }
 
-function chosen(names: string[]): Strategy[] {
-  const of = (name: string): Strategy[] => {
+function chosen(names: string[]): AttackStrategy[] {
+  const of = (name: string): AttackStrategy[] => {
     const exact = STRATEGIES.filter((strategy) => strategy.name === name);
     const found = exact.length > 0 ? exact : STRATEGIES.filter((strategy) => strategy.name.includes(name));
     return found.length > 0 ? found : usage(`No strategy has "${name}" in its name; --list names them.`);

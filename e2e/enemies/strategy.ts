@@ -10,8 +10,8 @@ import {
   type Host,
   type KeyTraits,
   makeKey,
-  openBuilder,
-  openHost,
+  openBuilderAccount,
+  openHostAccount,
 } from "@tollgate/stage/accounts.ts";
 import type { Query } from "@tollgate/stage/database.ts";
 import {
@@ -22,7 +22,7 @@ import {
 } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { pauseFor } from "@tollgate/stage/nodes/pace.ts";
 
-export interface Strategy {
+export interface AttackStrategy {
   name: string;
   /** The attack's number in the list of known attacks; absent for a new attack. */
   known?: number;
@@ -30,9 +30,9 @@ export interface Strategy {
   does: string;
   plane?: "nats";
   /** Starts the attack. Resolves when everything is running; it continues until the attacker ends. */
-  attack(enemy: Enemy): Promise<void>;
+  attack(enemy: Attacker): Promise<void>;
   /** Called after the honest load has ended. */
-  finish?(enemy: Enemy): Promise<void>;
+  finish?(enemy: Attacker): Promise<void>;
 }
 
 /** The attacker's gains, as it counts them itself. */
@@ -54,7 +54,7 @@ export interface AttackGains {
 export const MODEL = "tiny-3b";
 const ERRORS_KEPT = 3;
 
-export class Enemy {
+export class Attacker {
   readonly baseUrl: string;
   readonly query: Query;
   /** Aborted when the attacker must end. */
@@ -65,7 +65,7 @@ export class Enemy {
   readonly #going = new Set<Promise<void>>();
   #names = 0;
 
-  constructor({ baseUrl, query, over }: Pick<Enemy, "baseUrl" | "query" | "over">) {
+  constructor({ baseUrl, query, over }: Pick<Attacker, "baseUrl" | "query" | "over">) {
     this.baseUrl = baseUrl;
     this.query = query;
     this.over = over;
@@ -83,13 +83,13 @@ export class Enemy {
 
   /** Opens a host account with a new identity. */
   async host(): Promise<Host> {
-    const host = await openHost(this.query);
+    const host = await openHostAccount(this.query);
     this.loot.hosts.push(host.account);
     return host;
   }
 
   async builder(traits: KeyTraits = HIGH_KEY_LIMITS): Promise<Builder> {
-    const account = await openBuilder(this.query, DEFAULT_CREDIT_PICO);
+    const account = await openBuilderAccount(this.query, DEFAULT_CREDIT_PICO);
     this.loot.builders.push(account);
     return { account, key: (await makeKey(this.query, account, traits)).token };
   }
@@ -180,7 +180,7 @@ export class Enemy {
 }
 
 /** Sets the number of honest answers in the records of future nodes. A gateway reads a record when its node joins. */
-export async function setRecordOfNewNodes({ query }: Pick<Enemy, "query">, honestAnswers: number): Promise<void> {
+export async function setRecordOfNewNodes({ query }: Pick<Attacker, "query">, honestAnswers: number): Promise<void> {
   await query(`alter table node alter column honest_answers set default ${honestAnswers}`);
 }
 

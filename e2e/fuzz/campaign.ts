@@ -1,9 +1,9 @@
 /** One fuzzing run: sends many requests with limited concurrency, checks every response, and counts the results. */
 
-import { AgentSender } from "./send-agent.ts";
-import { formatAnswer, formatShot, type ShotResult, sendAndJudge } from "./send-and-judge.ts";
-import type { Shot } from "./shot.ts";
-import { generateShot } from "./shots.ts";
+import type { FuzzCase } from "./fuzz-case.ts";
+import { generateFuzzCase } from "./generate-fuzz-case.ts";
+import { KeepAliveSender } from "./keep-alive-sender.ts";
+import { type FuzzCaseResult, formatAnswer, formatFuzzCase, sendAndJudge } from "./send-and-judge.ts";
 import type { Target } from "./target.ts";
 
 interface Finding {
@@ -36,12 +36,12 @@ export const emptyTally = (): Tally => ({ requests: 0, findings: [], byKind: new
 /** Runs the requests `from` to `to` of the seed, and adds their results to the tally. */
 export async function runCampaign(options: CampaignOptions, tally: Tally): Promise<void> {
   const { target, seed, from, to, concurrency } = options;
-  const agent = new AgentSender(target, concurrency);
+  const agent = new KeepAliveSender(target, concurrency);
   let next = from;
   const worker = async (): Promise<void> => {
     while (next < to) {
       const index = next++;
-      const shot = generateShot(seed, index);
+      const shot = generateFuzzCase(seed, index);
       const hit = await sendAndJudge(shot, target, agent);
       count(tally, shot, hit);
       if (hit.mistakes.length > 0) {
@@ -59,7 +59,7 @@ export async function runCampaign(options: CampaignOptions, tally: Tally): Promi
   }
 }
 
-function count(tally: Tally, { kind }: Shot, { answers }: ShotResult): void {
+function count(tally: Tally, { kind }: FuzzCase, { answers }: FuzzCaseResult): void {
   const statuses = tally.byKind.get(kind) ?? new Map<string, number>();
   tally.byKind.set(kind, statuses);
   const seen = answers.length === 0 ? ["–"] : answers.map(({ status }) => String(status));
@@ -79,14 +79,14 @@ export function formatFinding({
 }: {
   seed: number;
   index: number;
-  shot: Shot;
-  hit: ShotResult;
+  shot: FuzzCase;
+  hit: FuzzCaseResult;
 }): string {
   return [
     `FINDING in "${shot.kind}": ${hit.mistakes.join("; ")}`,
     `again: node e2e/fuzz/run.ts --seed ${seed} --only ${index}`,
     "--- request",
-    formatShot(shot),
+    formatFuzzCase(shot),
     ...hit.answers.flatMap((answer) => ["--- answer", formatAnswer(answer)]),
     "---",
   ].join("\n");

@@ -1,6 +1,6 @@
 /**
  * A whole platform for fuzzing, with more credit and higher limits than any run needs, and the checks after a run.
- * plane/plane-platform.ts uses it too. The database is private, because its log is checked.
+ * plane/plane-fuzz-platform.ts uses it too. The database is private, because its log is checked.
  */
 import assert from "node:assert/strict";
 import { globSync } from "node:fs";

@@ -10,10 +10,10 @@ import { eventually, hangSignal } from "@tollgate/stage/wait.ts";
 import { readAnswers } from "./answers.ts";
 import { emptyTally, formatTally, runCampaign } from "./campaign.ts";
 import { type Answer, type ExpectedResponse, NOT_HTTP } from "./expected-response.ts";
+import { KEY } from "./fuzz-case.ts";
 import { assertPlatformUnharmed, type FuzzPlatform, openFuzzPlatform } from "./fuzz-platform.ts";
 import { findMistakes } from "./judge.ts";
-import { sendSocket } from "./send-socket.ts";
-import { KEY } from "./shot.ts";
+import { sendOverNewSocket } from "./send-over-new-socket.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const BODY = JSON.stringify({ model: "tiny-3b", messages: [{ role: "user", content: "hello" }], max_tokens: 5 });
@@ -52,7 +52,7 @@ describe("the gateway under malformed and random requests", () => {
 
   /** Sends the pieces and asserts that the only response is the expected one. */
   const expectAnswer = async (expected: ExpectedResponse, ...pieces: (string | Buffer)[]): Promise<Answer> => {
-    const [answer, ...more] = await sendSocket(fuzzed.target, {
+    const [answer, ...more] = await sendOverNewSocket(fuzzed.target, {
       via: "socket",
       pieces: pieces.map((piece) => (typeof piece === "string" ? Buffer.from(piece) : piece)),
       afterwards: "listen",
@@ -90,7 +90,7 @@ describe("the gateway under malformed and random requests", () => {
     const large = JSON.stringify({ ...JSON.parse(BODY), metadata: "x".repeat(MEBIBYTE) });
     const pieces = [Buffer.from(head("content-length: 20") + large)];
     const answers = [[NOT_HTTP]];
-    const got = await sendSocket(fuzzed.target, {
+    const got = await sendOverNewSocket(fuzzed.target, {
       via: "socket",
       pieces,
       afterwards: "listen",
@@ -178,7 +178,7 @@ describe("the gateway under malformed and random requests", () => {
         outputTokensMax: 9,
         ...(stream && { answer: "chat-stream", usage: false }),
       };
-      const [answer, ...more] = await sendSocket(fuzzed.target, {
+      const [answer, ...more] = await sendOverNewSocket(fuzzed.target, {
         via: "socket",
         pieces: [Buffer.from(head(sized(body)) + body)],
         afterwards: "end",

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { generateFuzzCase } from "./generate-fuzz-case.ts";
 import { deriveExpectedResponses } from "./oracle.ts";
 import { Random } from "./random.ts";
-import { formatShot } from "./send-and-judge.ts";
-import { generateShot } from "./shots.ts";
+import { formatFuzzCase } from "./send-and-judge.ts";
 
 test("a generated request depends only on its seed and index", () => {
-  const shown = (seed: number, index: number): string => formatShot(generateShot(seed, index));
+  const shown = (seed: number, index: number): string => formatFuzzCase(generateFuzzCase(seed, index));
   const alone = shown(7, 400);
-  for (let index = 390; index < 400; index++) generateShot(7, index);
+  for (let index = 390; index < 400; index++) generateFuzzCase(7, index);
   assert.equal(shown(7, 400), alone);
   const many = Array.from({ length: 200 }, (_, index) => [shown(7, index), shown(8, index)]).flat();
   assert.ok(new Set(many).size > 300, "other seeds and indexes give other requests");

@@ -5,7 +5,7 @@
 import { findSchemaMistakes } from "./api-schema-check.ts";
 import type { Answer, ExpectedResponse } from "./expected-response.ts";
 import { parseJson } from "./json.ts";
-import { findUsageMistakes, type Usage } from "./usage.ts";
+import { findUsageMistakes, type Usage } from "./token-usage.ts";
 
 interface Chunk {
   id: string;

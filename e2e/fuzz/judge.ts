@@ -3,7 +3,7 @@ import { findSchemaMistakes } from "./api-schema-check.ts";
 import type { Answer, ExpectedResponse } from "./expected-response.ts";
 import { parseJson } from "./json.ts";
 import { findStreamMistakes } from "./judge-stream.ts";
-import { findUsageMistakes, type Usage } from "./usage.ts";
+import { findUsageMistakes, type Usage } from "./token-usage.ts";
 
 const REQUEST_ID = /^req_[0-9a-hjkmnp-tv-z]{26}$/;
 const VECTOR_WIDTH = 1024;

@@ -1,15 +1,15 @@
 /** Parts from which requests for a bare socket are built. */
 import { ENDPOINTS, type Endpoint, PATHS, validBody } from "./bodies.ts";
 import type { ExpectedResponse } from "./expected-response.ts";
+import { KEY, type SocketFuzzCase } from "./fuzz-case.ts";
 import { writeJson } from "./json.ts";
 import type { Random } from "./random.ts";
-import { KEY, type SocketShot } from "./shot.ts";
 
-export const HOST = "host: fuzz";
-export const AUTHORIZATION = `authorization: Bearer ${KEY}`;
+export const HOST_HEADER = "host: fuzz";
+export const AUTHORIZATION_HEADER = `authorization: Bearer ${KEY}`;
 
 export function makeHead(line: string, ...headers: string[]): Buffer {
-  return Buffer.from([line, HOST, AUTHORIZATION, ...headers, "", ""].join("\r\n"), "latin1");
+  return Buffer.from([line, HOST_HEADER, AUTHORIZATION_HEADER, ...headers, "", ""].join("\r\n"), "latin1");
 }
 
 export const makePostHead = (endpoint: Endpoint, ...headers: string[]): Buffer =>
@@ -25,7 +25,7 @@ export function makeAnyPost(random: Random): Post {
   return { endpoint, body: Buffer.from(writeJson(validBody(random, endpoint))) };
 }
 
-export function makeListeningShot(pieces: Buffer[], ...answers: ExpectedResponse[][]): SocketShot {
+export function makeListeningCase(pieces: Buffer[], ...answers: ExpectedResponse[][]): SocketFuzzCase {
   return { via: "socket", pieces, afterwards: "listen", answers };
 }
 

@@ -5,10 +5,10 @@
 import { parseArgs } from "node:util";
 import { emptyTally, formatFinding, formatTally, runCampaign } from "./campaign.ts";
 import { assertPlatformUnharmed, type FuzzPlatform, openFuzzPlatform } from "./fuzz-platform.ts";
+import { generateFuzzCase } from "./generate-fuzz-case.ts";
+import { KeepAliveSender } from "./keep-alive-sender.ts";
 import { formatMemory, INSPECTOR_OPTION, MemoryProbe, type MemoryUse } from "./memory.ts";
-import { AgentSender } from "./send-agent.ts";
-import { formatAnswer, formatShot, sendAndJudge } from "./send-and-judge.ts";
-import { generateShot } from "./shots.ts";
+import { formatAnswer, formatFuzzCase, sendAndJudge } from "./send-and-judge.ts";
 
 const FINDINGS_SHOWN_MAX = 20;
 const PROGRESS_EVERY = 2_500;
@@ -46,9 +46,9 @@ try {
 process.exit(failed ? 1 : 0);
 
 async function runOne({ target }: FuzzPlatform, index: number): Promise<boolean> {
-  const agent = new AgentSender(target, 1);
-  const shot = generateShot(seed, index);
-  console.log(`${shot.kind}\n${formatShot(shot)}`);
+  const agent = new KeepAliveSender(target, 1);
+  const shot = generateFuzzCase(seed, index);
+  console.log(`${shot.kind}\n${formatFuzzCase(shot)}`);
   const hit = await sendAndJudge(shot, target, agent);
   agent.close();
   for (const answer of hit.answers) console.log(`---\n${formatAnswer(answer)}`);

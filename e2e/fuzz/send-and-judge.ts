@@ -1,23 +1,23 @@
 /** Sends one request of a run and returns the mistakes in its response. */
 import type { Answer } from "./expected-response.ts";
+import type { FuzzCase } from "./fuzz-case.ts";
 import { findMistakes } from "./judge.ts";
-import type { AgentSender } from "./send-agent.ts";
-import { sendSocket } from "./send-socket.ts";
-import type { Shot } from "./shot.ts";
+import type { KeepAliveSender } from "./keep-alive-sender.ts";
+import { sendOverNewSocket } from "./send-over-new-socket.ts";
 import { NoAnswer, type Target } from "./target.ts";
 
-export interface ShotResult {
+export interface FuzzCaseResult {
   answers: Answer[];
   mistakes: string[];
 }
 
-export async function sendAndJudge(shot: Shot, target: Target, agent: AgentSender): Promise<ShotResult> {
+export async function sendAndJudge(shot: FuzzCase, target: Target, agent: KeepAliveSender): Promise<FuzzCaseResult> {
   try {
     if (shot.via === "agent") {
       const answer = await agent.send(shot);
       return { answers: [answer], mistakes: findMistakes(answer, shot.expected, shot.method) };
     }
-    const answers = await sendSocket(target, shot);
+    const answers = await sendOverNewSocket(target, shot);
     const found = answers.flatMap((answer, i) => findMistakes(answer, shot.answers[i] ?? shot.last ?? []));
     return { answers, mistakes: found };
   } catch (error) {
@@ -31,7 +31,7 @@ const cut = (text: string): string =>
   text.length <= SHOWN_CHARS_MAX ? text : `${text.slice(0, SHOWN_CHARS_MAX)}… (${text.length} characters)`;
 
 /** Formats the request so that a person can send it again. */
-export function formatShot(shot: Shot): string {
+export function formatFuzzCase(shot: FuzzCase): string {
   if (shot.via === "socket") {
     const pieces = shot.pieces.map((piece) => JSON.stringify(piece.toString("latin1")));
     return `${cut(pieces.join("\n"))}\nafterwards: ${shot.afterwards}`;

@@ -62,7 +62,7 @@ export const floodPlane =
   };
 
 /** Sends pings over 32 connections, and never reads the replies. */
-export const sendUnreadPings =
+export const sendPingsWithoutReading =
   (stage: Stage): Attack =>
   async (isOver) => {
     const host = await stage.host();
@@ -96,7 +96,7 @@ export const sendBrokenOperations =
   };
 
 /** Sends bodies of 10 MiB from an account without credit. Each must get a 402. */
-export const sendUnpaidBodies = (stage: Stage, { key }: Builder): Attack => {
+export const sendBodiesWithoutCredit = (stage: Stage, { key }: Builder): Attack => {
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   const messages = [{ role: "user", content: "word ".repeat(2 * MIB - 100) }];
   const body = JSON.stringify({ model: HONEST_MODEL, messages });

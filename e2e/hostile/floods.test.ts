@@ -7,12 +7,12 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { isAlive } from "@tollgate/stage/dev-platform.ts";
+import type { Process } from "@tollgate/stage/killable-process.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import { sendTooMuchOutput } from "@tollgate/stage/nodes/behaviours.ts";
 import { dialPlane, enrolNode, HandMadeNode } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { skipWithoutNats as skip } from "@tollgate/stage/plane.ts";
-import type { Process } from "@tollgate/stage/process.ts";
 import { readText, sendRawRequest } from "@tollgate/stage/raw-http.ts";
 import { findErrorCode, sendUserMessage } from "@tollgate/stage/requests.ts";
 import { type Builder, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
@@ -21,11 +21,11 @@ import {
   CHAT_PATH,
   floodPlane,
   HONEST_MODEL,
+  sendBodiesWithoutCredit,
   sendBrokenOperations,
   sendEndlessWhiteSpace,
   sendLargeBodies,
-  sendUnpaidBodies,
-  sendUnreadPings,
+  sendPingsWithoutReading,
 } from "./attacks.ts";
 import { type Attack, HonestUsers } from "./honest-users.ts";
 import {
@@ -130,7 +130,7 @@ describe("floods from nodes and builders", () => {
   }
 
   test("32 connections that send pings and never read the replies do not affect other requests", async () => {
-    await assertServedDuring(stage, users, sendUnreadPings(stage));
+    await assertServedDuring(stage, users, sendPingsWithoutReading(stage));
   });
 
   test("connections with invalid, partial and endless NATS operations are closed, and other requests are served", async () => {
@@ -160,7 +160,7 @@ describe("floods from nodes and builders", () => {
   });
 
   test("10 MiB bodies from accounts without credit do not affect other requests", async () => {
-    await assertServedDuring(stage, users, sendUnpaidBodies(stage, await stage.builder(0n)));
+    await assertServedDuring(stage, users, sendBodiesWithoutCredit(stage, await stage.builder(0n)));
   });
 
   test("32 concurrent bodies of 8 MiB from one account do not affect other requests", async () => {

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { isAlive } from "@tollgate/stage/dev-platform.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
-import { nodeApi } from "@tollgate/stage/nodes/hand-made-node.ts";
+import { callNodeApi } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { sendUserMessage } from "@tollgate/stage/requests.ts";
 import { openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -71,17 +71,17 @@ describe("a gateway at which anyone may sign up", () => {
     const facts = { facts: "x".repeat(HARDWARE_BYTES_MAX - 100) };
     for (let i = 0; i < NODES_MAX; i++) {
       const hardware = i < 2 ? facts : {};
-      const { status } = await nodeApi(stage, token, "POST", "/nodes", { name: `node ${i}`, hardware, agent: "x" });
+      const { status } = await callNodeApi(stage, token, "POST", "/nodes", { name: `node ${i}`, hardware, agent: "x" });
       assert.equal(status, 200, `node ${i}`);
     }
-    const refused = await nodeApi(stage, token, "POST", "/nodes", { name: "one too many" });
+    const refused = await callNodeApi(stage, token, "POST", "/nodes", { name: "one too many" });
     assert.equal(refused.status, 409);
     const seen = new Set<string>();
     let cursor: string | null = null;
     do {
       type Page = { data: { id: string }[]; next_cursor: string | null };
       const query: string = cursor === null ? "" : `?cursor=${encodeURIComponent(cursor)}`;
-      const { body, status } = await nodeApi<Page>(stage, token, "GET", `/nodes${query}`);
+      const { body, status } = await callNodeApi<Page>(stage, token, "GET", `/nodes${query}`);
       assert.equal(status, 200);
       assert.ok(body.data.length <= 50, `a page of ${body.data.length}`);
       assert.ok(JSON.stringify(body).length < 64 * 1024, "a page is small");
@@ -94,10 +94,10 @@ describe("a gateway at which anyone may sign up", () => {
   test("refuses to register a node with 60 KiB of hardware data", async () => {
     const { token } = await stage.host();
     for (const hardware of [{ facts: "x".repeat(60 * 1024) }, { facts: "x".repeat(HARDWARE_BYTES_MAX) }]) {
-      const { status, body } = await nodeApi(stage, token, "POST", "/nodes", { name: "big", hardware });
+      const { status, body } = await callNodeApi(stage, token, "POST", "/nodes", { name: "big", hardware });
       assert.deepEqual([status, body.error?.param], [400, "hardware"]);
     }
-    assert.deepEqual((await nodeApi<{ data: object[] }>(stage, token, "GET", "/nodes")).body.data, []);
+    assert.deepEqual((await callNodeApi<{ data: object[] }>(stage, token, "GET", "/nodes")).body.data, []);
   });
 
   test("checks only ten of 300 concurrent guesses of a second factor, even if each has another IP address", async () => {

@@ -15,18 +15,18 @@ import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import {
   answerHonestly,
-  BEHAVIOUR_MARK,
+  applyToMarkedPrompts,
+  BEHAVIOUR_PROMPT_MARK,
   doNothing,
   giveConstantAnswer,
   HONEST_ANSWER,
   ignoreStopStrings,
-  onlyMarkedJobs,
   PROTOCOL_VIOLATIONS,
   refusePrompt,
   sendEmptyDeltas,
   WRONG_VECTORS,
 } from "@tollgate/stage/nodes/behaviours.ts";
-import { type Behaviour, HandMadeNode, nodeApi } from "@tollgate/stage/nodes/hand-made-node.ts";
+import { type Behaviour, callNodeApi, HandMadeNode } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { readText } from "@tollgate/stage/raw-http.ts";
 import { findErrorCode, type GenerationRequest, readAnswerText, sendUserMessage } from "@tollgate/stage/requests.ts";
 import { type Builder, type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
@@ -100,12 +100,12 @@ describe("quarantine, probation and payment of nodes", () => {
   };
   const marked = (model: string, more: object = {}): GenerationRequest => ({
     model,
-    prompt: `${BEHAVIOUR_MARK} say something`,
+    prompt: `${BEHAVIOUR_PROMPT_MARK} say something`,
     ...more,
   });
 
   test("an empty answer by the only node of a model is free for the builder, and the node earns nothing", async () => {
-    const node = await join("small-8b", onlyMarkedJobs(doNothing));
+    const node = await join("small-8b", applyToMarkedPrompts(doNothing));
     for (let i = 0; i < MANY; i++) {
       const { status, response, record } = await asked(marked("small-8b", { stream: i % 2 === 0 }));
       assert.deepEqual([status, await readAnswerText(response)], [200, ""]);
@@ -137,7 +137,7 @@ describe("quarantine, probation and payment of nodes", () => {
   });
 
   const nodeObject = async ({ id, host }: HandMadeNode): Promise<NodeObject> =>
-    (await nodeApi<NodeObject & Record<string, unknown>>(stage, host.token, "GET", `/nodes/${id}`)).body;
+    (await callNodeApi<NodeObject & Record<string, unknown>>(stage, host.token, "GET", `/nodes/${id}`)).body;
   const operate = async (command: string, id?: string): Promise<string> => {
     const said = { args: id === undefined ? [] : [id], flags: { reason: "seen cheating" } };
     const { code, output } = await runAdminCommand(
@@ -175,7 +175,7 @@ describe("quarantine, probation and payment of nodes", () => {
         next.report();
       }
       assert.deepEqual(
-        next.prompts.filter((prompt) => prompt.includes(BEHAVIOUR_MARK)),
+        next.prompts.filter((prompt) => prompt.includes(BEHAVIOUR_PROMPT_MARK)),
         [],
       );
       assert.equal((await asked(marked("tiny-3b"))).status, 200, "nodes that were there before go on");
@@ -195,7 +195,7 @@ describe("quarantine, probation and payment of nodes", () => {
     let [running, most] = [0, 0];
     let release = (): void => {};
     const node = await join("reason-32b", async (job) => {
-      const counts = job.prompt.includes(BEHAVIOUR_MARK);
+      const counts = job.prompt.includes(BEHAVIOUR_PROMPT_MARK);
       if (counts) most = Math.max(most, ++running);
       if (job.prompt.includes("hold")) {
         const released = new Promise<void>((resolve) => {
@@ -210,7 +210,7 @@ describe("quarantine, probation and payment of nodes", () => {
       if (counts) running -= 1;
     });
     assert.deepEqual((await nodeObject(node)).probation, { answers: 0, needed: 20 });
-    const held = asked({ model: "reason-32b", prompt: `${BEHAVIOUR_MARK} hold`, stream: true });
+    const held = asked({ model: "reason-32b", prompt: `${BEHAVIOUR_PROMPT_MARK} hold`, stream: true });
     await eventually("the node has it", () => running === 1);
     let beside: Awaited<ReturnType<typeof asked>> | undefined;
     void asked(marked("reason-32b")).then((answer) => {
@@ -242,7 +242,7 @@ describe("quarantine, probation and payment of nodes", () => {
 
   for (const stream of [false, true]) {
     test(`a ${stream ? "streamed" : "plain"} request whose node sends only empty output ends as stalled and is free`, async () => {
-      await join("small-8b", onlyMarkedJobs(sendEmptyDeltas));
+      await join("small-8b", applyToMarkedPrompts(sendEmptyDeltas));
       // Only the gateway can end this request, because the node sends empty output forever.
       const { text, record } = await asked(marked("small-8b", { stream }), hangSignal());
       assert.equal(findErrorCode(text), "upstream_stall");
@@ -252,7 +252,7 @@ describe("quarantine, probation and payment of nodes", () => {
 
   test("a node that breaks the protocol is not paid: a plain request is free, and a stream costs the output that arrived", async () => {
     for (const [what, behaviour] of Object.entries(PROTOCOL_VIOLATIONS)) {
-      const node = await join("small-7b-alt", onlyMarkedJobs(behaviour));
+      const node = await join("small-7b-alt", applyToMarkedPrompts(behaviour));
       const whole = await asked(marked("small-7b-alt"));
       assert.deepEqual([whole.status, findErrorCode(whole.text)], [502, "upstream_failed"], what);
       assert.deepEqual([whole.record?.outcome, whole.record?.charge_pico], ["upstream_failed", "0"], what);
@@ -271,11 +271,11 @@ describe("quarantine, probation and payment of nodes", () => {
 
   test("a node that sends wrong vectors is not paid", async () => {
     for (const [what, behaviour] of Object.entries(WRONG_VECTORS)) {
-      const node = await join("embed-m3", onlyMarkedJobs(behaviour));
+      const node = await join("embed-m3", applyToMarkedPrompts(behaviour));
       const response = await fetch(`${stage.baseUrl}/v1/embeddings`, {
         method: "POST",
         headers: { authorization: `Bearer ${builder.key}` },
-        body: JSON.stringify({ model: "embed-m3", input: `${BEHAVIOUR_MARK} a text` }),
+        body: JSON.stringify({ model: "embed-m3", input: `${BEHAVIOUR_PROMPT_MARK} a text` }),
       });
       assert.deepEqual([response.status, findErrorCode(await readText(response))], [502, "upstream_failed"], what);
       assert.equal((await stage.record(response))?.charge_pico, "0", what);
@@ -286,7 +286,7 @@ describe("quarantine, probation and payment of nodes", () => {
 
   /** Makes a prompt with this many tokens, as counted by the gateway. */
   const promptOf = async (tokens: number): Promise<string> => {
-    const words = (count: number): string => `${BEHAVIOUR_MARK}${" hello".repeat(count)}`;
+    const words = (count: number): string => `${BEHAVIOUR_PROMPT_MARK}${" hello".repeat(count)}`;
     const { text } = await asked({ model: "tiny-3b", prompt: words(10), max_tokens: 1 });
     const { usage } = JSON.parse(text) as { usage: { prompt_tokens: number } };
     return words(tokens - usage.prompt_tokens + 10);
@@ -314,7 +314,7 @@ describe("quarantine, probation and payment of nodes", () => {
   test("a node that refuses prompts near the context size is not quarantined", async () => {
     const node = await join(
       "tiny-3b",
-      onlyMarkedJobs((job) => (job.prompt.length > 1_000 ? refusePrompt(job) : answerHonestly()(job))),
+      applyToMarkedPrompts((job) => (job.prompt.length > 1_000 ? refusePrompt(job) : answerHonestly()(job))),
     );
     const prompt = await promptOf(CONTEXT - 2);
     for (let i = 0; i < 15; i++) {
@@ -325,7 +325,7 @@ describe("quarantine, probation and payment of nodes", () => {
   });
 
   test("honest nodes are not quarantined for prompts whose answer is empty", async () => {
-    const silent = answerHonestly(({ prompt }) => (prompt.includes(BEHAVIOUR_MARK) ? "" : HONEST_ANSWER));
+    const silent = answerHonestly(({ prompt }) => (prompt.includes(BEHAVIOUR_PROMPT_MARK) ? "" : HONEST_ANSWER));
     const nodes = [await join("small-7b-alt", silent), await join("small-7b-alt", silent)];
     for (let i = 0; i < MANY; i++) {
       const { status, response, record } = await asked(marked("small-7b-alt", { stream: i % 2 === 0 }));
@@ -335,7 +335,7 @@ describe("quarantine, probation and payment of nodes", () => {
       assert.ok(BigInt(record?.charge_pico ?? 0) > 0n);
     }
     assert.ok(
-      nodes.every(({ prompts }) => prompts.some((prompt) => prompt.includes(BEHAVIOUR_MARK))),
+      nodes.every(({ prompts }) => prompts.some((prompt) => prompt.includes(BEHAVIOUR_PROMPT_MARK))),
       "both were asked",
     );
     await assertTrusted(...nodes);
@@ -352,7 +352,7 @@ describe("quarantine, probation and payment of nodes", () => {
       assert.deepEqual([status, await readAnswerText(response), record?.completion_tokens], [200, "", 0]);
     }
     assert.ok(
-      nodes.every(({ prompts }) => prompts.some((prompt) => prompt.includes(BEHAVIOUR_MARK))),
+      nodes.every(({ prompts }) => prompts.some((prompt) => prompt.includes(BEHAVIOUR_PROMPT_MARK))),
       "both were asked",
     );
     await assertTrusted(...nodes);

@@ -4,9 +4,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { findFreePort } from "@tollgate/stage/process.ts";
+import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import Provider from "oidc-provider";
-import { startPeer } from "./process.ts";
+import { startThirdPartyServer } from "./third-party-server.ts";
 
 /** The secret has characters that must be URL-encoded. */
 export const OPENID_CLIENT = { client_id: "tollgate", client_secret: "a:secret/of+tests %&=?" };
@@ -70,7 +70,7 @@ export async function openDex(redirects: string[], people: DexPerson[]): Promise
     staticPasswords: people.map((person) => ({ ...person, userID: person.username, hash: HASH })),
   };
   await writeFile(file, JSON.stringify(config));
-  const dex = await startPeer("dex", ["serve", file], /listening on/);
+  const dex = await startThirdPartyServer("dex", ["serve", file], /listening on/);
   return {
     issuer,
     async close() {

@@ -8,14 +8,14 @@ import { readFile } from "node:fs/promises";
 import { connect, constants } from "node:http2";
 import { Agent, request } from "node:https";
 import { after, before, describe, test } from "node:test";
-import { makeKey, openBuilder, openHost } from "@tollgate/stage/accounts.ts";
+import { makeKey, openBuilderAccount, openHostAccount } from "@tollgate/stage/accounts.ts";
 import { RECEIPT_SEED, TEST_KEY_PEPPER, WITHOUT_DURABLE_COMMITS } from "@tollgate/stage/database.ts";
 import { newDataDir, type Platform, removeDataDir } from "@tollgate/stage/dev-platform.ts";
 import { startGatewayProcess } from "@tollgate/stage/gateway-process.ts";
+import type { Process } from "@tollgate/stage/killable-process.ts";
+import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import { type NatsPlane, openNats, skipWithoutNats } from "@tollgate/stage/plane.ts";
-import type { Process } from "@tollgate/stage/process.ts";
-import { findFreePort } from "@tollgate/stage/process.ts";
 import { eventually, failIfHung } from "@tollgate/stage/wait.ts";
 import { openTestDatabase, type TestDatabase, urlOf } from "../../gateway/src/db/testing.ts";
 import { newAuthority } from "../../gateway/src/plane/credentials/x509.ts";
@@ -98,8 +98,8 @@ describe("gateways behind proxies", { skip }, () => {
       gateways.push(await start(nth, nth === 0 ? { DRAIN_DELAY_S: "3600" } : {}));
     }
     const wide = { requests: 1_000_000, tokens: 1_000_000_000, inFlight: 10_000 };
-    apiKey = (await makeKey(query, await openBuilder(query, 100_000_000_000_000n), wide)).token;
-    const ready = { gateway_url: (gateways[0] as Gateway).baseUrl, host_token: (await openHost(query)).token };
+    apiKey = (await makeKey(query, await openBuilderAccount(query, 100_000_000_000_000n), wide)).token;
+    const ready = { gateway_url: (gateways[0] as Gateway).baseUrl, host_token: (await openHostAccount(query)).token };
     nodes.push(await startNode({ ready }, { name: "one", model: "tiny-3b", slots: 64 }));
     for (const name of here) proxies.push(await startProxy(name, upstream, { cert, key, place }));
     for (const proxy of proxies) {

@@ -92,7 +92,7 @@ export function makeNodesThatSendWord(word: Word): Behaviour[] {
 type Form = [method: "GET" | "POST", path: string, body?: object];
 
 /** Console forms with an invalid field that contains the word. */
-export const makeWrongForms = (word: Word): Form[] => [
+export const makeInvalidConsoleForms = (word: Word): Form[] => [
   ["POST", "accounts", { kind: word("an account's kind"), name: "x" }],
   ["POST", "keys", { name: { x: word("a key's name that is none") } }],
   ["POST", "credits/checkout", { pack_id: word("a pack") }],

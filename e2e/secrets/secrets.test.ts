@@ -21,13 +21,13 @@ import {
   HIGH_KEY_LIMITS,
   type Host,
   makeKey,
-  openBuilder,
-  openHost,
+  openBuilderAccount,
+  openHostAccount,
 } from "@tollgate/stage/accounts.ts";
 import { PRIVATE_DATABASE_ENV, TEST_KEY_PEPPER } from "@tollgate/stage/database.ts";
 import { newDataDir, type Platform, removeDataDir, runTollgate, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { waitUntilSettled } from "@tollgate/stage/ledger-check.ts";
-import { type Behaviour, HandMadeNode, nodeApi, stateFrame } from "@tollgate/stage/nodes/hand-made-node.ts";
+import { type Behaviour, callNodeApi, HandMadeNode, stateFrame } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { RawNode } from "@tollgate/stage/nodes/raw-node.ts";
 import { readText } from "@tollgate/stage/raw-http.ts";
 import { sendUserMessage } from "@tollgate/stage/requests.ts";
@@ -43,20 +43,20 @@ import { ConsoleClient, type ConsoleResponse } from "../console-client.ts";
 import {
   invalidHttpRequests,
   MARKED_HEADERS,
+  makeInvalidConsoleForms,
   makeNodesThatSendWord,
-  makeWrongForms,
   PATH_PREFIXES,
   sendRawHttp,
   WRONG_FIELDS,
 } from "./inputs.ts";
-import { MarkedWords, readAllFiles, readAllRows } from "./marked-words.ts";
+import { LeakMarkers, readAllFiles, readAllRows } from "./leak-markers.ts";
 
 const AGENT = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", import.meta.url));
 const CHAT = "/v1/chat/completions";
 /** Enough words that the prompt is counted on a worker thread. */
 const LONG_WORDS = 6_000;
 
-const words = new MarkedWords();
+const words = new LeakMarkers();
 const word = (way: string): string => words.of(way);
 const keep = words.keep.bind(words);
 const canary = words.secret.bind(words);
@@ -109,9 +109,9 @@ before(async () => {
   demo.deliveries.to(`${platform.ready.gateway_url}/webhooks/stripe`);
   const { query } = platform;
   stage = { baseUrl: platform.ready.gateway_url, query, balance: async () => 0n };
-  const account = await openBuilder(query, DEFAULT_CREDIT_PICO);
+  const account = await openBuilderAccount(query, DEFAULT_CREDIT_PICO);
   builder = { account, key: (await makeKey(query, account, HIGH_KEY_LIMITS)).token };
-  host = await openHost(query);
+  host = await openHostAccount(query);
   const flags = ["--gateway", stage.baseUrl, "--name", "scripted", "--engine", "scripted", "--log-level", "trace"];
   const log = openSync(join(dataDir, "agent.log"), "a");
   agent = spawn(process.execPath, [AGENT, "up", ...flags, "--models", "tiny-3b,reason-32b,embed-m3"], {
@@ -333,7 +333,7 @@ describe("no secret and no prompt leaks while every feature is used", () => {
     assert.deepEqual(statuses, [200, 200, 400, 400, 400, 400, 404, 503, 502, 502, 502, 401, 401, 200]);
     await served();
     const { host_token: token } = platform.ready;
-    const { body } = await nodeApi<{ data: { id: string }[] }>(stage, token, "GET", "/nodes");
+    const { body } = await callNodeApi<{ data: { id: string }[] }>(stage, token, "GET", "/nodes");
     const tried = { model: "tiny-3b", prompt: canary("prompt") };
     assert.equal(await said(`/node/v1/nodes/${body.data[0]?.id}/try`, token, tried, true), 200);
   });
@@ -513,9 +513,9 @@ describe("no secret and no prompt leaks while every feature is used", () => {
       [`/nodes/${node.id}/try`, { model: word("a host's model") }],
       ["/nodes", { name: { x: word("a name that is none") } }],
     ] as const) {
-      await nodeApi(stage, host.token, "POST", path, body);
+      await callNodeApi(stage, host.token, "POST", path, body);
     }
-    await nodeApi(stage, host.token, "PUT", `/nodes/${node.id}/elections`, { models: [word("an election")] });
+    await callNodeApi(stage, host.token, "PUT", `/nodes/${node.id}/elections`, { models: [word("an election")] });
   });
 
   test("a person sends unique words, which must not leak, in every field of the console and of webhooks", async () => {
@@ -552,7 +552,7 @@ describe("no secret and no prompt leaks while every feature is used", () => {
         (await sendUserMessage(stage, secret, { model: "tiny-3b", prompt: script({ text: "x" }), max_tokens: 5 }))
           .status === 200,
     );
-    for (const [method, path, body] of makeWrongForms(word)) {
+    for (const [method, path, body] of makeInvalidConsoleForms(word)) {
       await client.ask(method, path, body);
     }
     await call("/console/api/keys", {

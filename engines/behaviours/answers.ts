@@ -1,7 +1,7 @@
 /** Checks plain and streamed answers of both generation endpoints, and embeddings. */
 import { type EngineUnderTest, TINY_EMBEDDINGS } from "../engine.ts";
 import { expectSame, expectTrue, type Outcome, okOutcome } from "../outcome.ts";
-import type { Answer, StreamedAnswer } from "../stage/builder.ts";
+import type { Answer, StreamedAnswer } from "../stage/builder-client.ts";
 import type { Stage } from "../stage/stage.ts";
 
 export const QUESTION = "Tell me a story about a fox";

@@ -3,7 +3,7 @@
  * last token.
  */
 import { expectSame, type Outcome, okOutcome, unsupportedOutcome } from "../outcome.ts";
-import type { Builder } from "../stage/builder.ts";
+import type { BuilderClient } from "../stage/builder-client.ts";
 import type { Stage } from "../stage/stage.ts";
 
 const CONTEXT_TOKENS = 8192;
@@ -37,7 +37,7 @@ export async function checkContextLimit({ engine, builder }: Stage): Promise<Out
 }
 
 /** Checks that an engine with a shorter context answers a longer prompt, and reads its beginning and its end. */
-async function expectShortened(contextTokens: number, builder: Builder): Promise<Outcome> {
+async function expectShortened(contextTokens: number, builder: BuilderClient): Promise<Outcome> {
   const { usage } = await builder.chat(WORD.repeat(2 * contextTokens), { max_tokens: 1 });
   expectSame("output tokens", usage.completion_tokens, 1);
   return unsupportedOutcome(`it reads ${contextTokens} tokens of a longer prompt`);

@@ -1,7 +1,7 @@
 /** Checks that the node disconnects when an idle engine dies, and serves again by itself after the engine restarts. */
 import { eventually } from "@tollgate/stage/wait.ts";
 import { type Outcome, okOutcome } from "../outcome.ts";
-import { RequestRefused } from "../stage/builder.ts";
+import { RequestRefused } from "../stage/builder-client.ts";
 import type { Stage } from "../stage/stage.ts";
 import { GREEDY_SAMPLING, QUESTION } from "./answers.ts";
 

@@ -3,7 +3,7 @@
  * reaches the engine. If a new engine version supports the feature, the check fails, and the table must be updated.
  */
 import { expectTrue, type Outcome, unsupportedOutcome } from "../outcome.ts";
-import { RequestRefused } from "../stage/builder.ts";
+import { RequestRefused } from "../stage/builder-client.ts";
 import type { Stage } from "../stage/stage.ts";
 import type { BehaviourName } from "./behaviour-names.ts";
 import { BEHAVIOUR_CHECKS } from "./behaviours.ts";

@@ -7,7 +7,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { findFreePort } from "@tollgate/stage/process.ts";
+import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import { newIds, publicId } from "../../gateway/src/base/ids.ts";
 import { createLog } from "../../gateway/src/base/log.ts";

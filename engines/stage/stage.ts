@@ -6,12 +6,12 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { findFreePort } from "@tollgate/stage/process.ts";
+import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { HONEST_NODES_ENV, openStage as openPlatform, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { type EmbeddingModel, type EngineUnderTest, TINY_EMBEDDINGS } from "../engine.ts";
 import type { TinyModel } from "../model/model.ts";
 import type { Server } from "../servers/server.ts";
-import { Builder } from "./builder.ts";
+import { BuilderClient } from "./builder-client.ts";
 import { Host } from "./host.ts";
 
 const SPEED_NOBODY_REACHES = 1_000_000;
@@ -23,7 +23,7 @@ export interface Stage {
   /** The host's token. */
   hostToken: string;
   host: Host;
-  builder: Builder;
+  builder: BuilderClient;
   /** The engine's URL; empty for an engine inside the agent. */
   url: string;
   /** The agent's environment, in addition to what `elect` stored. */
@@ -68,7 +68,7 @@ export async function openStage(engine: EngineUnderTest, model: TinyModel): Prom
   }
   const engineSession = (): number => server?.session ?? host.session;
   const { key } = await platform.builder();
-  const builder = new Builder({ gateway_url: platform.baseUrl, api_key: key });
+  const builder = new BuilderClient({ gateway_url: platform.baseUrl, api_key: key });
   const { token: hostToken } = await platform.host();
   return {
     engine,

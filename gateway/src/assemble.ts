@@ -3,36 +3,40 @@
  * platform for tests) and the simulator all use it. Opened parts are closed in reverse order, even if a later step
  * fails.
  */
-import type { AccountParts } from "./accounts/parts.ts";
-import { type AccountSettings, openAccountParts } from "./assemble/accounts.ts";
+import type { AccountServices } from "./accounts/services.ts";
+import { type AccountSettings, openAccountServices } from "./assemble/accounts.ts";
+import { type BackgroundJobSettings, startBackgroundJobs } from "./assemble/background-jobs.ts";
 import type { CloseFunction, Context } from "./assemble/context.ts";
 import { type DrainTimes, drain } from "./assemble/drain.ts";
 import { startNodeSupervision } from "./assemble/fleet.ts";
-import { type HealthSettings, openHealth } from "./assemble/health.ts";
-import { type NotificationSettings, openNotificationParts } from "./assemble/notifications.ts";
-import type { Listener, Ports } from "./assemble/ports.ts";
+import { type HealthSettings, openReadinessAndMetrics } from "./assemble/health.ts";
+import { type NotificationSettings, openNotificationServices } from "./assemble/notifications.ts";
+import type { ExternalInterfaces, Listener } from "./assemble/port-interfaces.ts";
+import {
+  openRequestPipeline,
+  type RequestPipeline,
+  type RequestPipelineSettings,
+} from "./assemble/request-pipeline.ts";
 import { openServers, type Servers } from "./assemble/servers.ts";
-import { openServing, type Serving, type ServingSettings } from "./assemble/serving.ts";
 import { openSite, type SiteSettings } from "./assemble/site.ts";
-import { openUpkeep, type UpkeepSettings } from "./assemble/upkeep.ts";
 import type { NewId } from "./base/ids.ts";
 import type { Fleet } from "./fleet/fleet.ts";
 import { type Metrics, openMetrics } from "./http/metrics/metrics.ts";
-import type { Traffic } from "./http/metrics/traffic.ts";
+import type { TrafficMetrics } from "./http/metrics/traffic.ts";
 import type { Gateway } from "./inference/gateway.ts";
-import type { KeyParts } from "./keys/parts.ts";
+import type { KeyServices } from "./keys/services.ts";
 import type { Ledger } from "./ledger/ledger.ts";
-import type { NotificationParts } from "./notifications/parts.ts";
-import type { Parts } from "./routes/parts.ts";
+import type { NotificationServices } from "./notifications/services.ts";
+import type { RouteServices } from "./routes/services.ts";
 import type { Trust } from "./trust/trust.ts";
 
 /** The settings of each part. `settingsOf` in build/settings.ts derives them from the configuration. */
 export interface Settings
-  extends ServingSettings,
+  extends RequestPipelineSettings,
     AccountSettings,
     NotificationSettings,
     SiteSettings,
-    UpkeepSettings,
+    BackgroundJobSettings,
     HealthSettings {
   /** The durations of a drain (orderly shutdown) if none are given. */
   drain: DrainTimes;
@@ -58,22 +62,28 @@ interface RunningGateway {
 }
 
 /** A gateway that listens for connections. */
-export interface ServedGateway
+export interface ListeningGateway
   extends RunningGateway,
-    AccountParts,
-    KeyParts,
+    AccountServices,
+    KeyServices,
     Pick<Servers, "port" | "internalPort" | "warm"> {
   /** The parts of the gateway that routes use. */
-  parts: Parts;
+  parts: RouteServices;
 }
 
 /**
  * With a listener, the gateway serves the API, the console and the internal port. Without one, it serves only callers
  * of `serve`.
  */
-export function assemble(ports: Ports & { listener: Listener }, settings: Settings): Promise<ServedGateway>;
-export function assemble(ports: Ports, settings: Settings): Promise<RunningGateway>;
-export async function assemble(ports: Ports, settings: Settings): Promise<RunningGateway | ServedGateway> {
+export function assemble(
+  ports: ExternalInterfaces & { listener: Listener },
+  settings: Settings,
+): Promise<ListeningGateway>;
+export function assemble(ports: ExternalInterfaces, settings: Settings): Promise<RunningGateway>;
+export async function assemble(
+  ports: ExternalInterfaces,
+  settings: Settings,
+): Promise<RunningGateway | ListeningGateway> {
   const { clock, random, newId, gatewayId, log, listener } = ports;
   const stack: CloseFunction[] = [() => ports.close()];
   const context: Context = { clock, random, newId, gatewayId, log, onClose: (stop) => void stack.push(stop) };
@@ -81,7 +91,7 @@ export async function assemble(ports: Ports, settings: Settings): Promise<Runnin
   const onClosed = (stop: CloseFunction): void => void stack.unshift(stop);
   try {
     const front = listener && (await openFront(context, settings, { ...ports, listener }));
-    const serving = await openServing(context, settings, ports, front?.metrics ?? NOBODY_COUNTS);
+    const serving = await openRequestPipeline(context, settings, ports, front?.metrics ?? NOBODY_COUNTS);
     // Waits until the plane is known to belong to this database, because before that no node may get messages.
     const deployment = await ports.deployment;
     await ports.store.lineage?.remember();
@@ -90,8 +100,14 @@ export async function assemble(ports: Ports, settings: Settings): Promise<Runnin
     const facts = { serving, trust, deployment, close };
     if (front === undefined) return running(context, settings, { ...facts, doors: undefined });
     const parts = await openSite(context, settings, ports, { ...front, serving, trust });
-    const upkeep = await openUpkeep(context, settings, { ports, parts, ...front });
-    const health = openHealth(context, settings, { ports, serving, upkeep, files: parts.door.files, ...front });
+    const upkeep = await startBackgroundJobs(context, settings, { ports, parts, ...front });
+    const health = openReadinessAndMetrics(context, settings, {
+      ports,
+      serving,
+      upkeep,
+      files: parts.door.files,
+      ...front,
+    });
     // Waits, because requests would be refused until nodes that can serve them have reported.
     await serving.nodesReported;
     const doors = await openServers(context, { ...ports, ...front, parts, health, onClosed });
@@ -111,28 +127,28 @@ export async function assemble(ports: Ports, settings: Settings): Promise<Runnin
 interface Front {
   listener: Listener;
   metrics: Metrics;
-  accounts: AccountParts;
-  notifying: NotificationParts;
+  accounts: AccountServices;
+  notifying: NotificationServices;
 }
 
 /** Opens parts that only a listening gateway needs: sign-in and metrics. */
 async function openFront(
   context: Context,
   settings: AccountSettings & NotificationSettings,
-  { listener, ...ports }: Ports & { listener: Listener },
+  { listener, ...ports }: ExternalInterfaces & { listener: Listener },
 ): Promise<Front> {
-  const notifying = openNotificationParts(context, settings, ports);
-  return { listener, metrics: openMetrics(), accounts: await openAccountParts(context, settings, ports), notifying };
+  const notifying = openNotificationServices(context, settings, ports);
+  return { listener, metrics: openMetrics(), accounts: await openAccountServices(context, settings, ports), notifying };
 }
 
 /** Counts nothing, because without a listener the metrics cannot be read. */
-const NOBODY_COUNTS: Pick<Traffic, "watch" | "limitsUnavailable"> = {
+const NOBODY_COUNTS: Pick<TrafficMetrics, "watch" | "limitsUnavailable"> = {
   watch: { ended() {}, withheld() {}, refused() {} },
   limitsUnavailable() {},
 };
 
 interface Opened {
-  serving: Serving;
+  serving: RequestPipeline;
   trust: Trust;
   deployment: string;
   doors: (Pick<Servers, "leave" | "cutOff"> & { notReady: () => void }) | undefined;

@@ -9,7 +9,7 @@ import { type Clock, systemClock } from "./base/clock.ts";
 import { createLog } from "./base/log.ts";
 import { dollars, pico } from "./base/money.ts";
 import { DAY_MS } from "./base/time.ts";
-import { type BuiltGateway, build } from "./build.ts";
+import { type BuiltGateway, buildGateway } from "./build.ts";
 import { parseConfig } from "./config.ts";
 import { openDatabaseProxy } from "./db/testing/proxy.ts";
 import { openTestDatabase, type TestDatabase, urlOf } from "./db/testing.ts";
@@ -38,7 +38,7 @@ describe("a gateway whose database becomes unreachable during start", () => {
     const lines: string[] = [];
     const log = createLog("info", { write: (line) => void lines.push(JSON.parse(line).msg) });
     const cuts: Promise<void>[] = [];
-    const built = build({
+    const built = buildGateway({
       config: parseConfig({ ...ENV, DATA_DIR: directory, DATABASE_URL: proxy.connection.connectionString }),
       log,
       onLost: (error) => assert.fail(error),
@@ -71,7 +71,7 @@ describe("a gateway whose database can lose confirmed commits", () => {
     const config = parseConfig({ ...env, DATA_DIR: directory, DATABASE_URL: urlOf(database.connection) });
     const log = createLog("silent");
     const onLost = (error: Error): void => assert.fail(error);
-    const started = build({ config, log, onLost, anyInternalPort: true, progress() {} });
+    const started = buildGateway({ config, log, onLost, anyInternalPort: true, progress() {} });
     await assert.rejects(
       started.then((gateway) => gateway.close()),
       {
@@ -95,7 +95,7 @@ describe("a gateway that stops while its database is unreachable", () => {
     const lines: string[] = [];
     const log = createLog("info", { write: (line) => void lines.push(JSON.parse(line).msg) });
     const DATABASE_URL = proxy.connection.connectionString;
-    const gateway = await build({
+    const gateway = await buildGateway({
       config: parseConfig({ ...ENV, DATA_DIR: directory, DATABASE_URL, DRAIN_SPOOL_S: "3600" }),
       log,
       onLost: (error) => assert.fail(error),
@@ -157,7 +157,7 @@ describe("a gateway whose machine's clock is a day ahead of the database's", () 
     });
     const log = createLog("silent");
     const onLost = (error: Error): void => assert.fail(error);
-    return await build({ config, log, clock, progress() {}, onLost, anyInternalPort: true });
+    return await buildGateway({ config, log, clock, progress() {}, onLost, anyInternalPort: true });
   }
 
   const openKey = async () => {

@@ -2,25 +2,25 @@
  * Creates ports and settings from the configuration, and calls `assemble`. No other code depends on the implementation
  * behind a port.
  */
-import { developmentMail, type Mail, smtpMail } from "./accounts/mail.ts";
+import { developmentMail, type MailSender, smtpMail } from "./accounts/mail.ts";
 import type { CloseFunction } from "./assemble/context.ts";
-import type { Listener, Ports } from "./assemble/ports.ts";
-import { assemble, type ServedGateway } from "./assemble.ts";
+import type { ExternalInterfaces, Listener } from "./assemble/port-interfaces.ts";
+import { assemble, type ListeningGateway } from "./assemble.ts";
 import { systemClock } from "./base/clock.ts";
 import { newIds, publicIdSuffix } from "./base/ids.ts";
 import { systemOpenFiles } from "./base/open-file-limit.ts";
 import { systemRandom } from "./base/random.ts";
 import { VERSION } from "./base/version.ts";
-import { openModels } from "./build/catalogue.ts";
-import type { BuildContext, BuildOptions } from "./build/context.ts";
+import { openModelsAndTokenizers } from "./build/catalogue.ts";
+import type { BuildContext, GatewayBuildOptions } from "./build/context.ts";
+import { openGatewayDatabase } from "./build/database.ts";
 import { openSharedSettings } from "./build/deployment.ts";
-import { createLimitsOpener } from "./build/limits.ts";
+import { createLimitsFactory } from "./build/limits.ts";
 import { openStartingListener, type StartingListener } from "./build/listener.ts";
+import { openTracing } from "./build/open-tracing.ts";
 import { openPaymentProvider } from "./build/payments.ts";
-import { openDeployment, openPlane } from "./build/plane.ts";
-import { deriveAssemblySettings } from "./build/settings.ts";
-import { openStore } from "./build/store.ts";
-import { openTracing } from "./build/tracing.ts";
+import { openPlane, verifyPlaneDeployment } from "./build/plane.ts";
+import { deriveSettingsFromConfig } from "./build/settings.ts";
 import { type MissingDependency, type ReportMissing, untilStarted } from "./build/wait-for-dependencies.ts";
 import { type DatabaseClock, openDatabaseClock } from "./db/database-clock.ts";
 import { startingHealth } from "./http/health.ts";
@@ -28,13 +28,13 @@ import { CATALOGUE_FILE, loadCatalogue } from "./metering/catalogue.ts";
 import { type ServerSecrets, serverSecrets } from "./server-secrets.ts";
 import { loadSecretCanaries } from "./trust/canaries.ts";
 
-export interface BuiltGateway extends ServedGateway {
+export interface BuiltGateway extends ListeningGateway {
   /** The process ID of the private PostgreSQL; null if another database is configured. */
   postgresPid: number | null;
 }
 
 /** Builds a gateway. Waits for an unreachable database, even if it becomes unreachable during the start. */
-export async function build(options: BuildOptions): Promise<BuiltGateway> {
+export async function buildGateway(options: GatewayBuildOptions): Promise<BuiltGateway> {
   const { config, clock: machine = systemClock, random = systemRandom() } = options;
   const log = options.log.child({ version: VERSION });
   const time = openDatabaseClock({ machine, log, uncertaintyMsMax: config.clockUncertaintyMsMax });
@@ -81,7 +81,7 @@ async function start(common: Omit<BuildContext, "gatewayId" | "onClose">, starte
   });
   const { ports, postgresPid, ...known } = opened;
   const hasUpkeep = worker?.hasUpkeep ?? true;
-  const gateway = await assemble(ports, deriveAssemblySettings({ config, development, upkeep: hasUpkeep, ...known }));
+  const gateway = await assemble(ports, deriveSettingsFromConfig({ config, development, upkeep: hasUpkeep, ...known }));
   return { ...gateway, postgresPid };
 }
 
@@ -101,19 +101,19 @@ async function openPorts(context: BuildContext, { time, listener, tellMissing }:
   const listed = await loadCatalogue(config.catalogueFile ?? CATALOGUE_FILE);
   const secretCanaries = await loadSecretCanaries(config.canariesFile, listed);
   const tracing = await openTracing(context);
-  const { pid: postgresPid, ...store } = await openStore(context, time, tellMissing);
+  const { pid: postgresPid, ...store } = await openGatewayDatabase(context, time, tellMissing);
   const secrets: ServerSecrets = await serverSecrets(config);
   const shared = await openSharedSettings(context, { store, secrets }, tellMissing);
-  const models = await openModels(context, store);
+  const models = await openModelsAndTokenizers(context, store);
   const plane = await openPlane(context, secrets);
-  const deployment = openDeployment(context, { pool: store.pool, plane }).then(async (id) => {
+  const deployment = verifyPlaneDeployment(context, { pool: store.pool, plane }).then(async (id) => {
     await shared.belongs();
     return id;
   });
   // A rejection is handled by `assemble`, which awaits this promise. If an earlier step fails, only that step's error
   // is reported.
   deployment.catch(() => undefined);
-  const ports: Ports & { listener: Listener } = {
+  const ports: ExternalInterfaces & { listener: Listener } = {
     clock,
     random,
     newId,
@@ -125,7 +125,7 @@ async function openPorts(context: BuildContext, { time, listener, tellMissing }:
     models,
     plane,
     deployment,
-    limits: createLimitsOpener(context),
+    limits: createLimitsFactory(context),
     spool: { directory: config.spoolDir, root: context.worker?.spoolRoot },
     files: systemOpenFiles(),
     mail: mailOf(context),
@@ -136,7 +136,7 @@ async function openPorts(context: BuildContext, { time, listener, tellMissing }:
   return { ports, postgresPid, secrets, secretCanaries };
 }
 
-function mailOf({ config, development = false, log }: BuildContext): Mail | undefined {
+function mailOf({ config, development = false, log }: BuildContext): MailSender | undefined {
   if (config.mail !== undefined) return smtpMail(config.mail);
   return development ? developmentMail(log) : undefined;
 }

@@ -27,7 +27,7 @@ import { status } from "./command/status.ts";
 import { createSupervisor } from "./command/supervisor.ts";
 import { tryNode } from "./command/try.ts";
 import { up } from "./command/up/up.ts";
-import { explainAbsences, findEngines } from "./engines/detect-engines.ts";
+import { explainMissingEngines, findEngines } from "./engines/detect-engines.ts";
 
 /** Sorted by when a host needs them. */
 const COMMANDS: Record<string, Command> = {
@@ -92,7 +92,7 @@ function realContext(args: string[]): CommandContext {
     machine,
     logins: loginFile(configDirectory({ platform: machine.platform, home: machine.home, env })),
     findEngines,
-    findAbsences: explainAbsences,
+    findAbsences: explainMissingEngines,
     dial,
     supervisor: () => createSupervisor(process),
   };

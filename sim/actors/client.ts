@@ -10,7 +10,7 @@ import { chat } from "../../gateway/src/routes/openai/chat.ts";
 import { completions } from "../../gateway/src/routes/openai/completions.ts";
 import { embeddings } from "../../gateway/src/routes/openai/embeddings.ts";
 import type { RequestPlan } from "../plan.ts";
-import { makeSentence } from "../world/words.ts";
+import { makeSentence } from "../world/one-token-words.ts";
 import type { World } from "../world/world.ts";
 import { EMBEDDING_MODEL } from "./catalogue.ts";
 import type { RunningGateway } from "./gateway.ts";

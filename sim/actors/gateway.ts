@@ -3,7 +3,7 @@
  * disk. There is no listener: clients call `serve`. Only the machine's disk survives when the gateway dies.
  */
 
-import type { Ports } from "../../gateway/src/assemble/ports.ts";
+import type { ExternalInterfaces } from "../../gateway/src/assemble/port-interfaces.ts";
 import { testSettings, testStore } from "../../gateway/src/assemble/testing.ts";
 import { assemble } from "../../gateway/src/assemble.ts";
 import { type NewId, newIds, publicIdSuffix } from "../../gateway/src/base/ids.ts";
@@ -13,7 +13,7 @@ import { limitsWithLocalFallback } from "../../gateway/src/limits/local-fallback
 import { valkeyLimits } from "../../gateway/src/limits/valkey.ts";
 import type { Catalogue } from "../../gateway/src/metering/catalogue.ts";
 import type { Meter } from "../../gateway/src/metering/meter.ts";
-import { openPayouts, type Payouts } from "../../gateway/src/operators/payouts.ts";
+import { openPayoutBatches, type PayoutBatches } from "../../gateway/src/operators/payouts.ts";
 import type { ProviderEvent } from "../../gateway/src/payments/provider.ts";
 import { type EventResult, processEvent } from "../../gateway/src/payments/receive.ts";
 import { SPOT_CHECKS_MIGRATION } from "../../gateway/src/trust/spot-checks/store.ts";
@@ -44,7 +44,7 @@ export interface RunningGateway {
   life: ProcessLife;
   gateway: Gateway;
   newId: NewId;
-  payouts: Payouts;
+  payouts: PayoutBatches;
   /** Handles an event of the payment provider. Resolves when all its effects are committed. */
   receive(event: ProviderEvent): Promise<EventResult>;
   /** Accepts no more requests, ends those in flight after the grace period, then exits. */
@@ -77,7 +77,7 @@ export async function startGateway(
     life,
     gateway,
     newId,
-    payouts: openPayouts({ pool, newId, holdDays: payoutHoldDays }),
+    payouts: openPayoutBatches({ pool, newId, holdDays: payoutHoldDays }),
     receive: (event) => processEvent({ pool, newId, onFailed: noneIsAutomatic }, event),
     async drain(graceMs) {
       world.trace.add(name, "drains");
@@ -96,7 +96,7 @@ export async function startGateway(
 function portsOf(
   { world, limitsWhenAway, catalogue, meter }: Deployment,
   { name, machine, life }: { name: string; machine: Machine; life: ProcessLife },
-): Ports {
+): ExternalInterfaces {
   const chance = world.chance.of(name);
   const originMs = chance.between(0, 1_000_000);
   const clock = processClock(life, world.scheduler, { skewMs: machine.skewMs, originMs });

@@ -4,7 +4,7 @@
  */
 import { decodeFrame, encodeFrame } from "../../protocol/src/codec.ts";
 import type { Frame, JobHeader } from "../../protocol/src/frames.ts";
-import { JobJoiner } from "../../protocol/src/job-pieces.ts";
+import { JobJoiner } from "../../protocol/src/job-splitting.ts";
 import {
   gatewaySubject,
   nodeStateSubject,
@@ -13,7 +13,7 @@ import {
 } from "../../protocol/src/nats-subjects.ts";
 import type { AnswerScript, NodeKind, NodePlan } from "../plan.ts";
 import type { NodeLink } from "../world/network.ts";
-import { makeSentence } from "../world/words.ts";
+import { makeSentence } from "../world/one-token-words.ts";
 import type { World } from "../world/world.ts";
 import { THINKING_MODEL, VECTOR_WIDTH } from "./catalogue.ts";
 import { embeddingOf } from "./embedding.ts";

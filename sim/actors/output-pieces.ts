@@ -1,6 +1,6 @@
 /** Divides an engine's output for a job into the pieces that its agent sends. */
 import type { AnswerScript } from "../plan.ts";
-import { countWords, makeSentence, textBeforeStop } from "../world/words.ts";
+import { countWords, makeSentence, textBeforeStop } from "../world/one-token-words.ts";
 import { THINKING_TAGS } from "./catalogue.ts";
 
 export interface OutputPiece {

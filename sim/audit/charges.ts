@@ -5,8 +5,8 @@
 import { EMBEDDING_MODEL, pricesOf, VECTOR_WIDTH } from "../actors/catalogue.ts";
 import type { ClientObservation } from "../actors/client.ts";
 import type { JobFacts } from "../actors/node.ts";
+import { countWords, textBeforeStop } from "../world/one-token-words.ts";
 import type { RequestRecord } from "../world/store/ledger-model.ts";
-import { countWords, textBeforeStop } from "../world/words.ts";
 
 /** The data about a finished request that the rules need. */
 interface Case {

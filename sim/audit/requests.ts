@@ -11,7 +11,7 @@ import type { JobFacts } from "../actors/node.ts";
 import { nodeUuid } from "../actors/node-ids.ts";
 import type { RequestPlan } from "../plan.ts";
 import type { WorldParticipants } from "../stage/stage.ts";
-import type { TokenCounting } from "../tokens.ts";
+import type { TokenCounting } from "../token-counting.ts";
 import type { World } from "../world/world.ts";
 import { describeWrongCharge } from "./charges.ts";
 

@@ -23,7 +23,7 @@ import {
   simulateLogprobs,
   type UniformRandom,
 } from "../../gateway/src/trust/spot-checks/testing.ts";
-import { decide, nextStep, type Opinion } from "../../gateway/src/trust/spot-checks/verdict.ts";
+import { decide, nextStep, type VerifierOpinion } from "../../gateway/src/trust/spot-checks/verdict.ts";
 import { HONEST_SCORE_NOISE, type HostAction, honestAction, type Strategy } from "./strategies.ts";
 
 /** The default of SPOT_CHECK_FALSE_ALARMS. */
@@ -172,7 +172,7 @@ function check(
   identity.dueAt = nextDue(now, roll());
   const bench = benchOf(asked);
   const score = scoreLogprobs(logprobsOf(act.served, asked, roll));
-  const verifier = (): Opinion => {
+  const verifier = (): VerifierOpinion => {
     life.checks += 1;
     life.tokensChecked += asked.tokens;
     const judged = score && calibration.judge(bench, { identity: "the host", score });
@@ -226,7 +226,7 @@ function logprobsOf(
 }
 
 /** Returns the score of an honest node's answer to the same request, for comparison. */
-function controlOf(bench: ScoreGroup, asked: Asked, roll: UniformRandom, calibration: Calibration): Opinion {
+function controlOf(bench: ScoreGroup, asked: Asked, roll: UniformRandom, calibration: Calibration): VerifierOpinion {
   const score = scoreLogprobs(simulateLogprobs({ ...asked, noise: 0.05 }, roll));
   const judged = score && calibration.judge(bench, { identity: "another", score });
   return { factors: judged && computeEvidenceFactors(judged), reference: false };

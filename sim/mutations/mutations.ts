@@ -78,13 +78,13 @@ export const MUTATIONS: Mutation[] = [
   },
   {
     name: "output costs the price of the prompt",
-    file: `${LEDGER}rules.ts`,
+    file: `${LEDGER}request-costs.ts`,
     find: "cost(tokens.prompt, prices.in) + cost(tokens.output, prices.out)",
     replace: "cost(tokens.prompt, prices.in) + cost(tokens.output, prices.in)",
   },
   {
     name: "the hold has no room for output",
-    file: `${LEDGER}rules.ts`,
+    file: `${LEDGER}request-costs.ts`,
     find: "pico(cost(tokens.prompt, prices.in) + cost(tokens.outputMax, prices.out))",
     replace: "pico(cost(tokens.prompt, prices.in))",
   },
@@ -204,7 +204,7 @@ export const MUTATIONS: Mutation[] = [
   },
   {
     name: "failures are hardly counted",
-    file: "gateway/src/base/node-thresholds.ts",
+    file: "gateway/src/base/node-trust-thresholds.ts",
     find: "QUARANTINE_FAILURES_MIN = 5",
     replace: "QUARANTINE_FAILURES_MIN = 50",
   },
@@ -312,7 +312,7 @@ export const MUTATIONS: Mutation[] = [
   },
   {
     name: "who is new is trusted at once",
-    file: "gateway/src/base/node-thresholds.ts",
+    file: "gateway/src/base/node-trust-thresholds.ts",
     find: "if (answers < probationAnswers) return 1;",
     replace: "",
   },

@@ -5,8 +5,8 @@
 import assert from "node:assert/strict";
 import { before, describe, test } from "node:test";
 import { openTestDatabase } from "../../gateway/src/db/testing.ts";
-import { drawPlan } from "../draw-plan.ts";
-import { loadTokenCounting, type TokenCounting } from "../tokens.ts";
+import { generateRandomPlan } from "../generate-random-plan.ts";
+import { loadTokenCounting, type TokenCounting } from "../token-counting.ts";
 import { type Recording, recordWorld } from "./record.ts";
 import { replayRecording } from "./replay.ts";
 
@@ -34,7 +34,7 @@ async function replayed(recording: Recording, planted = "select"): Promise<strin
 describe("a recorded simulation replayed on PostgreSQL", () => {
   for (let seed = 1; seed <= WORLDS; seed++) {
     test(`returns the same answers and the same ledger for seed ${seed}`, async () => {
-      assert.deepEqual(await replayed(await recordWorld(drawPlan(seed, { minutes: MINUTES }), tokens)), []);
+      assert.deepEqual(await replayed(await recordWorld(generateRandomPlan(seed, { minutes: MINUTES }), tokens)), []);
     });
   }
 });
@@ -45,7 +45,7 @@ describe("a replay detects a difference", () => {
   const WITHOUT_PAYOUTS = 6;
   let recording: Recording;
   before(async () => {
-    recording = await recordWorld(drawPlan(SEED, { minutes: MINUTES }), tokens);
+    recording = await recordWorld(generateRandomPlan(SEED, { minutes: MINUTES }), tokens);
   });
 
   test("in the result of an SQL statement", async () => {
@@ -60,7 +60,7 @@ describe("a replay detects a difference", () => {
 
   test("in an account balance that no recorded response contains", async () => {
     const [differs] = await replayed(
-      await recordWorld(drawPlan(WITHOUT_PAYOUTS, { minutes: MINUTES }), tokens),
+      await recordWorld(generateRandomPlan(WITHOUT_PAYOUTS, { minutes: MINUTES }), tokens),
       "create or replace function host_share(charge bigint) returns bigint language sql as $$ select charge $$",
     );
     assert.match(differs as string, /^accounts of PostgreSQL alone/);

@@ -3,7 +3,7 @@ import type { Uuid } from "../../gateway/src/base/ids.ts";
 import { pico } from "../../gateway/src/base/money.ts";
 import { NODE_TOPIC } from "../../gateway/src/db/broadcast.ts";
 import { CHANGED_TOPICS } from "../../gateway/src/keys/keys.ts";
-import type { Payouts } from "../../gateway/src/operators/payouts.ts";
+import type { PayoutBatches } from "../../gateway/src/operators/payouts.ts";
 import { CATALOGUE_VERSIONS } from "../actors/catalogue.ts";
 import { simulatePayment } from "../actors/payment-provider.ts";
 import type { PlanItem } from "../plan.ts";
@@ -184,7 +184,7 @@ function payOut(stage: WorldParticipants, minimum: bigint): void {
 
 const told =
   (stage: WorldParticipants, id: Uuid) =>
-  (outcome: Awaited<ReturnType<Payouts["markPaid"]>>): void => {
+  (outcome: Awaited<ReturnType<PayoutBatches["markPaid"]>>): void => {
     if (outcome !== "paid" && outcome !== "repeated")
       stage.world.fail("a batch can be paid", `${id}: ${JSON.stringify(outcome)}`);
   };

@@ -6,7 +6,7 @@
 
 import type { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import type { Dependency } from "../../gateway/src/base/dependency.ts";
-import { joinPayload, type Plane } from "../../gateway/src/plane/plane.ts";
+import { concatPayloadParts, type Plane } from "../../gateway/src/plane/plane.ts";
 import { patternCovers } from "../../gateway/src/plane/subject-patterns.ts";
 import { STATE_REQUEST_SUBJECT } from "../../protocol/src/nats-subjects.ts";
 import type { ProcessLife } from "./process-life.ts";
@@ -113,7 +113,7 @@ export class Network {
         return link.hears;
       },
       publish: (subject, payload, rest) => {
-        if (life.mayAct() && !link.health.isAway) this.#publish(link, subject, joinPayload(payload, rest));
+        if (life.mayAct() && !link.health.isAway) this.#publish(link, subject, concatPayloadParts(payload, rest));
       },
       subscribe: (pattern, receive) =>
         subscribe(link, pattern, (subject, payload) => life.hears && receive(subject, payload)),

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
-import { sendObserved } from "./client.ts";
+import { sendAndObserve } from "./client.ts";
 import { describeEnd, type PlannedRequest } from "./observation.ts";
 
 const chunk = (content: string): string => `data: ${JSON.stringify({ choices: [{ delta: { content } }] })}\n\n`;
@@ -53,7 +53,7 @@ describe("load client", () => {
   });
   const ask = (way: string, what: PlannedRequest) => {
     const { port } = server.address() as AddressInfo;
-    return sendObserved(what, { port, method: "GET", path: `/${way}`, headers: {} }, () => 0);
+    return sendAndObserve(what, { port, method: "GET", path: `/${way}`, headers: {} }, () => 0);
   };
 
   for (const [way, stream, answer, received] of [

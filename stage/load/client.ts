@@ -18,7 +18,7 @@ export interface OutgoingRequest {
 
 type Seen = Omit<RequestObservation, keyof PlannedRequest | "beganAt" | "endedAt">;
 
-export async function sendObserved(
+export async function sendAndObserve(
   errand: PlannedRequest,
   sending: OutgoingRequest,
   now: () => number,

@@ -3,9 +3,9 @@
  * fault delays accumulate, as in production. Beyond a limit for this machine, requests are counted instead of sent.
  */
 import type { SeededRandom } from "../seeded-random.ts";
-import { type OutgoingRequest, sendObserved } from "./client.ts";
+import { type OutgoingRequest, sendAndObserve } from "./client.ts";
 import type { PlannedRequest, RequestObservation } from "./observation.ts";
-import { drawText, REQUEST_KINDS, type RequestKind } from "./request-kinds.ts";
+import { makeRandomText, REQUEST_KINDS, type RequestKind } from "./request-kinds.ts";
 
 const TICK_MS = 50;
 /** The maximum number of requests in flight, more than the load ever has without a fault. */
@@ -19,7 +19,7 @@ export interface PayingAccount {
 }
 
 /** The accounts that send requests, and where they send them. */
-export interface LoadAccounts {
+export interface LoadTestAccounts {
   /** Returns the port for the next request. */
   port: (chance: SeededRandom) => number;
   rich: PayingAccount[];
@@ -38,7 +38,7 @@ interface Load {
 }
 
 interface LoadOptions {
-  customers: LoadAccounts;
+  customers: LoadTestAccounts;
   chance: SeededRandom;
   now: () => number;
 }
@@ -61,7 +61,7 @@ export function startLoad({ customers, chance, now }: LoadOptions): Load {
       return;
     }
     const { errand, sending } = makeErrand(kind, { customers, chance, nextCap });
-    const going = sendObserved(errand, sending, now)
+    const going = sendAndObserve(errand, sending, now)
       .then((sight) => void sights.push(sight))
       .finally(() => inFlight.delete(going));
     inFlight.add(going);
@@ -88,7 +88,7 @@ export function startLoad({ customers, chance, now }: LoadOptions): Load {
 }
 
 interface Making {
-  customers: LoadAccounts;
+  customers: LoadTestAccounts;
   chance: SeededRandom;
   nextCap: () => number;
 }
@@ -103,7 +103,7 @@ function makeErrand(
     return { errand: reading(kind.name), sending: { port, ...readingOf(kind, customers, chance) } };
   const { endpoint, model, stream, words, deltaMs, hangUpAfterMs = null, isPoor = false } = order;
   const payer = chance.pick(isPoor ? customers.poor : customers.rich);
-  const text = drawText(words, chance);
+  const text = makeRandomText(words, chance);
   // An account with little credit requests only as many tokens as it can pay for.
   const cap = endpoint === "embedding" ? null : isPoor ? words + 10 : nextCap();
   const script = `#script ${JSON.stringify({ text, delta_ms: deltaMs })}`;
@@ -132,7 +132,7 @@ const reading = (kind: string): PlannedRequest => ({
 
 function readingOf(
   { read }: RequestKind,
-  { rich, operatorCookie, hostToken }: LoadAccounts,
+  { rich, operatorCookie, hostToken }: LoadTestAccounts,
   chance: SeededRandom,
 ): Omit<OutgoingRequest, "port"> {
   const headers = {

@@ -67,5 +67,5 @@ export const REQUEST_KINDS: RequestKind[] = [
  */
 const WORDS = ["time", "people", "water", "house", "world", "hand", "part", "place", "year", "day", "line", "work"];
 
-export const drawText = (words: number, chance: SeededRandom): string =>
+export const makeRandomText = (words: number, chance: SeededRandom): string =>
   Array.from({ length: words }, () => chance.pick(WORDS)).join(" ");

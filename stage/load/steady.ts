@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Platform } from "../dev-platform.ts";
 import { assertBalanced, type RecordRow } from "../ledger-check.ts";
-import { readText, requestUuid } from "../raw-http.ts";
+import { convertRequestIdToUuid, readText } from "../raw-http.ts";
 import { eventually } from "../wait.ts";
 
 interface Asked {
@@ -74,7 +74,7 @@ export async function startSteadyLoad({
         const { status, id, text } = answer;
         const isWhole = !isStream || (text.endsWith("data: [DONE]\n\n") && !text.includes('"error"'));
         if (status === 200 && isWhole) answered.set(id as string, asked);
-        else if (isToldAgain(answer)) refused.add(requestUuid(id as string));
+        else if (isToldAgain(answer)) refused.add(convertRequestIdToUuid(id as string));
         else errors.push(`${asked.path}: ${status} ${id} ${text.slice(-300)}`);
       } catch (error) {
         errors.push(`${asked.path}: ${(error as Error).message} ${(error as Error).cause}`);
@@ -96,7 +96,7 @@ export async function startSteadyLoad({
       const records = await query<RecordRow>("select * from request where charge_pico > 0 or outcome <> 'ok'");
       const charged = new Map(records.map((record) => [record.id, record]));
       const paid = [...answered].filter(([, { path }]) => path !== "/v1/models");
-      for (const [id] of paid) assert.equal(charged.get(requestUuid(id))?.outcome, "ok", id);
+      for (const [id] of paid) assert.equal(charged.get(convertRequestIdToUuid(id))?.outcome, "ok", id);
       // A request may be refused because the machine is busy, but not because a gateway stops.
       const lost = records.filter(({ id, outcome }) => refused.has(id) && outcome === "no_capacity");
       const others = records.length - lost.length - Number(begun?.count);

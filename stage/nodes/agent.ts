@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ReadyFile } from "../dev-platform.ts";
-import { bareEnvironment, newProcess, type Process } from "../process.ts";
+import { bareEnvironment, newProcess, type Process } from "../killable-process.ts";
 import { eventually } from "../wait.ts";
 
 const HOST = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", import.meta.url));

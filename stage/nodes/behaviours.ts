@@ -3,13 +3,13 @@
  * requests. These can, because prompts under test contain `MARK`: all other jobs are answered honestly, so that a test
  * can check one rule at a time.
  */
-import { makeUnitVector, normaliseVector } from "../../host/src/engines/prose.ts";
+import { makeUnitVector, normaliseVector } from "../../host/src/engines/generated-text-and-vectors.ts";
 import { DELTA_TEXT_BYTES_MAX, DELTAS_PER_FRAME_MAX } from "../../protocol/src/limits.ts";
 import type { Behaviour, HandMadeJob } from "./hand-made-node.ts";
 import { pauseFor } from "./pace.ts";
 
 /** The text in every prompt that the behaviour under test must answer. */
-export const BEHAVIOUR_MARK = "[marked]";
+export const BEHAVIOUR_PROMPT_MARK = "[marked]";
 export const HONEST_ANSWER = "an honest answer of a few words";
 const VECTOR_WIDTH = 1024;
 const WHITE_SPACE_BYTES = 6 * 1024 * 1024;
@@ -60,10 +60,10 @@ function meaningOf(text: string): Float32Array {
   return normaliseVector(sum);
 }
 
-export const onlyMarkedJobs =
+export const applyToMarkedPrompts =
   (behaviour: Behaviour, otherwise: Behaviour = answerHonestly()): Behaviour =>
   (job) =>
-    job.prompt.includes(BEHAVIOUR_MARK) ? behaviour(job) : otherwise(job);
+    job.prompt.includes(BEHAVIOUR_PROMPT_MARK) ? behaviour(job) : otherwise(job);
 
 /** Accepts the job and immediately reports that it is done, without output. */
 export const doNothing: Behaviour = (job) => {

@@ -8,7 +8,7 @@
 import { connect, jwtAuthenticator, type NatsConnection } from "@nats-io/transport-node";
 import { decodeFrame, encodeFrame } from "../../protocol/src/codec.ts";
 import type { FailedFrame, Frame, JobBody, JobHeader, NodeState, OutputChannel } from "../../protocol/src/frames.ts";
-import { JobJoiner } from "../../protocol/src/job-pieces.ts";
+import { JobJoiner } from "../../protocol/src/job-splitting.ts";
 import {
   gatewaySubject,
   nodeStateSubject,
@@ -41,7 +41,7 @@ interface ApiAnswer<T> {
   body: T & { error?: { code?: string; message: string; param?: string } };
 }
 
-export async function nodeApi<T = Record<string, unknown>>(
+export async function callNodeApi<T = Record<string, unknown>>(
   stage: Pick<Stage, "baseUrl">,
   token: string,
   method: string,
@@ -76,8 +76,8 @@ export async function enrolNode(
   { token }: Pick<Host, "token">,
   { name, models, hardware = {}, agent = "handmade" }: NodeRegistration,
 ): Promise<{ id: string; credentials: Credentials }> {
-  const { id } = await must(nodeApi<{ id: string }>(stage, token, "POST", "/nodes", { name, hardware, agent }));
-  await must(nodeApi(stage, token, "PUT", `/nodes/${id}/elections`, { models }));
+  const { id } = await must(callNodeApi<{ id: string }>(stage, token, "POST", "/nodes", { name, hardware, agent }));
+  await must(callNodeApi(stage, token, "PUT", `/nodes/${id}/elections`, { models }));
   return { id, credentials: await fetchCredentials(stage, { token }, id) };
 }
 
@@ -87,7 +87,7 @@ export async function fetchCredentials(
   id: string,
 ): Promise<Credentials> {
   type Minted = { plane_url: string; jwt: string; seed: string; expires_at: number };
-  const minted = await must(nodeApi<Minted>(stage, token, "POST", `/nodes/${id}/credentials`));
+  const minted = await must(callNodeApi<Minted>(stage, token, "POST", `/nodes/${id}/credentials`));
   return { url: minted.plane_url, jwt: minted.jwt, seed: minted.seed, expiresAt: minted.expires_at * 1000 };
 }
 
@@ -220,7 +220,7 @@ export class HandMadeNode {
   }
 
   async state(): Promise<string> {
-    return (await nodeApi<{ state: string }>(this.#stage, this.host.token, "GET", `/nodes/${this.id}`)).body.state;
+    return (await callNodeApi<{ state: string }>(this.#stage, this.host.token, "GET", `/nodes/${this.id}`)).body.state;
   }
 
   async is(state: string): Promise<boolean> {

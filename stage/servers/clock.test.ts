@@ -3,11 +3,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { newProcess } from "../process.ts";
+import { newProcess } from "../killable-process.ts";
 import { eventually } from "../wait.ts";
-import { explainMissingClock, openFakeClock } from "./clock.ts";
+import { explainMissingFakeClock, openFakeClock } from "./clock.ts";
 
-const skip = explainMissingClock() ?? false;
+const skip = explainMissingFakeClock() ?? false;
 
 /** A program that prints every 50 ms the wall time, the monotonic time and the number of lines so far. */
 const TELLER = `

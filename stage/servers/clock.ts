@@ -22,13 +22,13 @@ const LIBRARIES = ["x86_64-linux-gnu", "aarch64-linux-gnu"].map(
 );
 
 /** Returns why no clock can be changed on this machine. */
-export function explainMissingClock(): string | undefined {
+export function explainMissingFakeClock(): string | undefined {
   return findLibrary() === undefined ? "the library of the package faketime is not installed" : undefined;
 }
 
 export async function openFakeClock(): Promise<FakeClock> {
   const library = findLibrary();
-  if (library === undefined) throw new Error(explainMissingClock());
+  if (library === undefined) throw new Error(explainMissingFakeClock());
   const directory = await mkdtemp(join(tmpdir(), "tollgate-chaos-clock-"));
   const file = join(directory, "offset");
   let offset = 0;

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { natsReleases } from "../../tools/nats-servers.ts";
-import { findFreePort, newProcess, type Process } from "../process.ts";
+import { findFreePort, newProcess, type Process } from "../killable-process.ts";
 import { eventually } from "../wait.ts";
 
 interface NatsOptions {

@@ -13,7 +13,7 @@ import { chooseRunAs, spawnOptions } from "../../gateway/src/db/embedded/user.ts
 import { newAuthority } from "../../gateway/src/plane/credentials/x509.ts";
 import { pythonPath, pythonTool } from "../../tools/python-tools.ts";
 import { isOnPath } from "../../tools/servers.ts";
-import { findFreePort, killTree, newProcess, type Process } from "../process.ts";
+import { findFreePort, killTree, newProcess, type Process } from "../killable-process.ts";
 import { eventually } from "../wait.ts";
 import { openSwitchableProxy, type SwitchableProxy } from "./switchable-proxy.ts";
 
@@ -29,11 +29,11 @@ const PATIENCE = { ttl: 8, loop_wait: 1, retry_timeout: 3 };
 const LAG_BYTES_MAX = 1024 * 1024;
 
 /** How gateways connect: through HAProxy, or directly to the members with `target_session_attrs=read-write`. */
-export type GatewayConnection = "haproxy" | "hosts";
+export type DatabaseConnectionMode = "haproxy" | "hosts";
 
 interface ClusterOptions {
   synchronous: boolean;
-  entrance: GatewayConnection;
+  entrance: DatabaseConnectionMode;
   /** The folder of PostgreSQL's programs; default: Debian's version 15. */
   programs?: string;
   members?: number;

@@ -10,7 +10,7 @@ import { type Binaries, binaryPath } from "../../gateway/src/db/embedded/binarie
 import { createCluster, SUPERUSER } from "../../gateway/src/db/embedded/cluster.ts";
 import { serverArguments } from "../../gateway/src/db/embedded/server.ts";
 import { type ProcessUser, runToCompletion, spawnOptions } from "../../gateway/src/db/embedded/user.ts";
-import { findFreePort, newProcess, type Process } from "../process.ts";
+import { findFreePort, newProcess, type Process } from "../killable-process.ts";
 import { type Disk, openDisk } from "./disk.ts";
 
 export interface PostgresServer {

@@ -3,7 +3,7 @@
  * whose address never changes. Replication is synchronous while the standby follows: a commit is confirmed when both
  * have it on disk, so a failover loses nothing that was confirmed to a client.
  *
- * The operator (postgres-operator.ts) watches the pair like a cluster manager: when the standby has not followed for
+ * The operator (postgres-replication-manager.ts) watches the pair like a cluster manager: when the standby has not followed for
  * two seconds the primary continues alone until it follows again; a standby that cannot follow any more is recreated. A
  * failover waits until the standby is in step, and is refused if the primary died without a standby in step.
  *
@@ -16,7 +16,7 @@ import { chown, mkdtemp, rm } from "node:fs/promises";
 import { chooseRunAs } from "../../gateway/src/db/embedded/user.ts";
 import { findPostgresBinaries } from "../../gateway/src/db/testing/versions.ts";
 import { eventually } from "../wait.ts";
-import { newOperator } from "./postgres-operator.ts";
+import { createReplicationManager } from "./postgres-replication-manager.ts";
 import { newPostgresServer, type PostgresServer } from "./postgres-server.ts";
 import { openSwitchableProxy } from "./switchable-proxy.ts";
 
@@ -132,7 +132,7 @@ export async function startPostgres({ major = 18, diskMb = 512 }: PostgresOption
   const { primary } = servers;
   const urlAt = await startEmptyCluster(primary);
   const front = await openSwitchableProxy(primary);
-  const operator = newOperator(servers);
+  const operator = createReplicationManager(servers);
   operator.watch();
   await operator.inStep();
 

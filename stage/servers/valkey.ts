@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
 import { findValkeyServer } from "../../gateway/src/limits/testing.ts";
-import { findFreePort, newProcess } from "../process.ts";
+import { findFreePort, newProcess } from "../killable-process.ts";
 
 export interface Valkey {
   readonly url: string;

@@ -13,11 +13,21 @@ export interface Check {
 
 const NAME_COLUMNS = 11;
 
-export const ok = (name: string, detail: string): Check => ({ name, verdict: "ok", detail });
-export const warn = (name: string, detail: string, next: string): Check => ({ name, verdict: "warn", detail, next });
-export const fail = (name: string, detail: string, next: string): Check => ({ name, verdict: "fail", detail, next });
+export const passedCheck = (name: string, detail: string): Check => ({ name, verdict: "ok", detail });
+export const warningCheck = (name: string, detail: string, next: string): Check => ({
+  name,
+  verdict: "warn",
+  detail,
+  next,
+});
+export const failedCheck = (name: string, detail: string, next: string): Check => ({
+  name,
+  verdict: "fail",
+  detail,
+  next,
+});
 
-export function checkLines({ name, verdict, detail, details = [], next }: Check, paint: Paint): string[] {
+export function formatCheckLines({ name, verdict, detail, details = [], next }: Check, paint: Paint): string[] {
   const colour = { ok: paint.good, warn: paint.warn, fail: paint.bad }[verdict];
   const indent = " ".repeat("warn".length + 2 + NAME_COLUMNS);
   return [

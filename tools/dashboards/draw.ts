@@ -22,7 +22,7 @@ interface Picture {
   png: Buffer;
 }
 
-/** Draws one dashboard. `installed`: the folder into which `buildDrawingPage` wrote everything. */
+/** Draws one dashboard. `installed`: the folder into which `buildDashboardPage` wrote everything. */
 export async function drawDashboard(drawing: DashboardData, installed: string): Promise<Picture> {
   const browser = await openBrowser({ baseUrl: ORIGIN, width: WIDTH });
   const { page } = browser;

@@ -5,7 +5,7 @@
 import type { PayingAccount } from "@tollgate/stage/load/load.ts";
 import { runAdminJson } from "../../chaos/stage/admin.ts";
 import type { Stage } from "../../chaos/stage/stage.ts";
-import { makeStripeEvent, sendStripeEvent } from "../../e2e/outside/stripe.ts";
+import { makeStripeEvent, sendStripeEvent } from "../../e2e/outside/stripe-mock.ts";
 
 const CROWD = 120;
 

@@ -11,7 +11,7 @@ const SOURCES = fileURLToPath(new URL("page/", import.meta.url));
 const LOCK = "package-lock.json";
 
 /** Builds the page into the subfolder `built` of `folder`. */
-export async function buildDrawingPage(folder: string): Promise<void> {
+export async function buildDashboardPage(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const stamp = join(folder, "installed");
   const wanted = await readFile(join(SOURCES, LOCK), "utf8");

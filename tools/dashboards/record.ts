@@ -12,7 +12,7 @@ import { FAULTS } from "../../chaos/faults.ts";
 import { releaseQuarantinedNodes } from "../../chaos/stage/release-quarantined-nodes.ts";
 import { openStage, type Stage } from "../../chaos/stage/stage.ts";
 import { Prometheus } from "../../e2e/outside/prometheus.ts";
-import { STRIPE_SETTINGS } from "../../e2e/outside/stripe.ts";
+import { STRIPE_SETTINGS } from "../../e2e/outside/stripe-mock.ts";
 import { type ExtraLoad, startExtraLoad } from "./extra-load.ts";
 
 export const SCRAPE_INTERVAL_S = 5;

@@ -14,7 +14,7 @@ import { natsBuilder } from "../nats-servers.ts";
 import { ensureServers } from "../servers.ts";
 import { readDashboards } from "./dashboards.ts";
 import { drawDashboard } from "./draw.ts";
-import { buildDrawingPage } from "./install.ts";
+import { buildDashboardPage } from "./install.ts";
 import { queryDashboard } from "./query-dashboard.ts";
 import { type Recording, recordPlatform, SCRAPE_INTERVAL_S } from "./record.ts";
 
@@ -35,7 +35,7 @@ process.env.TZ = "UTC";
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, "node_modules/.cache/compiled");
 for (const line of [...ensureServers(), ...(await natsBuilder.newest())]) console.log(line);
 const installed = join(CACHE, "page");
-await buildDrawingPage(installed);
+await buildDashboardPage(installed);
 const recording = flags.again
   ? (JSON.parse(await readFile(join(RECORDED, "recording.json"), "utf8")) as Recording)
   : await recordPlatform(RECORDED, say);

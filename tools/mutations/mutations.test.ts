@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
-import { FILLED_IN_PLACEHOLDER, readCodeTexts } from "../words/code.ts";
+import { FILLED_IN_PLACEHOLDER, readCodeTexts } from "../words/code-texts.ts";
 import { MUTATIONS } from "./mutations.ts";
 
 const sourceOf = (file: string): string => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");

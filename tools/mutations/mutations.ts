@@ -39,7 +39,7 @@ export const MUTATIONS: Mutation[] = [
     replace:
       '  await options.pool.query("update credit_alert set fallen = false, rises = rises + 1");\n' +
       "  return await inTransaction(options.pool, async (client) => {\n    await client.query(IDLE_MAX);\n    const taken",
-    test: `${SRC}payments/alerts.test.ts`,
+    test: `${SRC}payments/credit-alerts.test.ts`,
     title: "is not sent while a purchase is uncommitted, and resets only when it commits",
   },
   {
@@ -90,7 +90,7 @@ export const MUTATIONS: Mutation[] = [
     file: `${SQL}leaving_ends_session_keys.sql`,
     find: "if to_jsonb(new) ->> 'role' = 'member' then",
     replace: "if to_jsonb(new) ->> 'role' in ('member', 'billing') then",
-    test: `${SRC}keys/session-keys.test.ts`,
+    test: `${SRC}keys/playground-keys.test.ts`,
     title: "stop working when the user becomes billing, and continue after a change to the role member",
   },
   {
@@ -242,7 +242,7 @@ export const MUTATIONS: Mutation[] = [
   {
     name: "the check of the ledger passes over the closed days of performance",
     file: `${SRC}ledger/check.ts`,
-    find: "    if (await hasDaysByModel(client)) checks.push(performanceDayRollupCheck(performance));\n",
+    find: "    if (await hasPerformanceDayTable(client)) checks.push(performanceDayRollupCheck(performance));\n",
     replace: "",
     test: `${SRC}history/closing-days.test.ts`,
     title: "include performance_day: the ledger check finds a changed figure and names the day",

@@ -4,7 +4,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { readCodeTexts } from "./code.ts";
+import { readCodeTexts } from "./code-texts.ts";
 import { findReplacements } from "./retired.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));

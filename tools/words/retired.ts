@@ -1,6 +1,6 @@
 /**
  * The list of retired words: words that a newcomer would not understand, or for which the glossary (CONTRIBUTING.md)
- * has another word. Checked in messages by tools/message-words.ts, in titles of tests and comments by retired.test.ts.
+ * has another word. Checked in messages by tools/retired-words-in-messages.ts, in titles of tests and comments by retired.test.ts.
  * The console has a list of its own (tools/console-words.test.ts), because labels need other rules.
  */
 

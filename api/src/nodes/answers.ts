@@ -1,12 +1,12 @@
 /** Answers that the node API and the console API share: nodes, their work, and earnings. */
 import { z } from "zod";
 import {
-  CHECK_METHODS,
   CHECK_VERDICTS,
   FINISH_REASONS,
   MODEL_CLASSES,
   MODEL_KINDS,
   NODE_STATES,
+  SPOT_CHECK_METHODS,
   WITHHELD_REASONS,
 } from "../enumerations.ts";
 import { Count, Id, Money, makeListSchema, RequestOutcome, Time } from "../values.ts";
@@ -178,7 +178,7 @@ export const WithheldShare = z
 export const WithheldList = makeListSchema(WithheldShare);
 
 export const CheckMethod = z
-  .enum(CHECK_METHODS)
+  .enum(SPOT_CHECK_METHODS)
   .describe(
     "`text`: the verifier scored the whole answer. `next`: at a few positions. `meaning`, `words`, `vectors`: it answered the same request, and the two answers were compared.",
   );

@@ -3,7 +3,7 @@ import { NO_SUCH_REQUEST } from "../faults.ts";
 import type { Api } from "../openapi/api.ts";
 import { Money, RequestOutcome } from "../values.ts";
 import * as answers from "./answers.ts";
-import { ModelElectionFields, NodeRegistrationFields, NodeRenameFields, NodeTryFields } from "./fields.ts";
+import { ModelElectionFields, NodeRegistrationFields, NodeRenameFields, TryNodeRequestFields } from "./fields.ts";
 import * as insight from "./insight.ts";
 import { nodeRoutes } from "./routes.ts";
 
@@ -46,7 +46,7 @@ export const nodeApi: Api = {
     ElectModelsRequest: { fields: ModelElectionFields, words: REQUEST_WORDS.elections },
     RenameNodeRequest: { fields: NodeRenameFields, words: { name: REQUEST_WORDS.registration.name } },
     TryNodeRequest: {
-      fields: NodeTryFields,
+      fields: TryNodeRequestFields,
       words: {
         model: "An active model that the node serves.",
         prompt: "The prompt or, for an embedding model, the text to embed.",

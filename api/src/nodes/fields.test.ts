@@ -1,12 +1,12 @@
 /** Tests of the request fields with which a node is registered. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkFields } from "../check-fields.ts";
+import { validateFields } from "../validate-fields.ts";
 import { NodeRegistrationFields } from "./fields.ts";
 
 /** Returns the field and the rule of the error. Undefined if the body is accepted. */
 function refusal(fields: object): [param: unknown, message: string] | undefined {
-  const checked = checkFields(NodeRegistrationFields, { name: "box", ...fields });
+  const checked = validateFields(NodeRegistrationFields, { name: "box", ...fields });
   return "wrong" in checked ? [checked.wrong.extra.param, checked.wrong.message] : undefined;
 }
 

@@ -50,7 +50,7 @@ export const WithheldQuery = z.object({ ...PageFields, node: NodeField.optional(
 export const EarningsQuery = z.object({ ...PageFields, ...SpanFields, node: NodeField.optional() });
 
 const TRY_TOKENS_MAX = 512;
-export const NodeTryFields = z.object({
+export const TryNodeRequestFields = z.object({
   model: z.string("must be a model ID"),
   prompt: z
     .string("must be a string")

@@ -9,7 +9,7 @@ import {
   ModelElectionFields,
   NodeRegistrationFields,
   NodeRenameFields,
-  NodeTryFields,
+  TryNodeRequestFields,
   WithheldQuery,
 } from "./fields.ts";
 import * as insight from "./insight.ts";
@@ -174,7 +174,7 @@ export const nodeRoutes = declareRoutes({
     answer: {
       description: "A page of spot checks.",
       json: answers.SpotCheckList,
-      example: sampleList(samples.sampleCheck),
+      example: sampleList(samples.sampleSpotCheck),
     },
     faults: refusalsOfCodes("node_not_found", "invalid_cursor"),
   },
@@ -197,7 +197,7 @@ export const nodeRoutes = declareRoutes({
     guard: "hostToken",
     path: NODE_PATH_PARAMETER,
     body: {
-      fields: NodeTryFields,
+      fields: TryNodeRequestFields,
       example: { model: "small-8b", prompt: "Name three rivers of Europe.", max_tokens: 64 },
     },
     answer: {

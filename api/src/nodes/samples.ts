@@ -95,7 +95,7 @@ export const sampleWithheld = {
   note: null,
 };
 
-export const sampleCheck = {
+export const sampleSpotCheck = {
   request_id: sampleId("req"),
   model: "small-8b",
   checked_at: SAMPLE_TIME,

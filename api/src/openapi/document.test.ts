@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { checkFields } from "../check-fields.ts";
 import { consoleApi } from "../console/api.ts";
 import { requestRoutes } from "../console/requests.ts";
 import { type FaultCode, faults } from "../faults.ts";
@@ -8,9 +7,10 @@ import { PageFields } from "../list-query-fields.ts";
 import { nodeApi } from "../nodes/api.ts";
 import { publicApi } from "../public/api.ts";
 import type { Route } from "../route.ts";
+import { validateFields } from "../validate-fields.ts";
 import type { Api } from "./api.ts";
 import { buildDocument, examplesOf } from "./document.ts";
-import { errorEnvelope, faultsOf } from "./fault-answers.ts";
+import { errorEnvelope, listRouteErrors } from "./error-responses.ts";
 import {
   type Document,
   documentText,
@@ -66,7 +66,7 @@ for (const [name, api] of APIS) {
     });
 
     test("every example of an error matches the error schema", () => {
-      const envelope = api.error ?? errorEnvelope(routes.flatMap(([, route]) => faultsOf(route)));
+      const envelope = api.error ?? errorEnvelope(routes.flatMap(([, route]) => listRouteErrors(route)));
       const responses = operationsOf(document).flatMap(({ operation }) => Object.entries(operation.responses));
       for (const [status, response] of responses) {
         if (Number(status) < 400) continue;
@@ -104,7 +104,7 @@ for (const [name, api] of APIS) {
         if (body === undefined) continue;
         const examples = Object.values(examplesOf(body));
         assert.ok(examples.length > 0, id);
-        for (const { value } of examples) assert.ok("fields" in checkFields(body.fields, value), id);
+        for (const { value } of examples) assert.ok("fields" in validateFields(body.fields, value), id);
       }
     });
 

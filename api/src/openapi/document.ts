@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { accessRulesOf } from "../guards.ts";
 import type { EventStreamAnswer, Examples, Route } from "../route.ts";
 import type { Api, NamedRefusals } from "./api.ts";
-import { errorEnvelope, faultAnswers, faultsOf } from "./fault-answers.ts";
+import { buildErrorResponses, errorEnvelope, listRouteErrors } from "./error-responses.ts";
 import type { Document, Example, Header, Media, Operation, Parameter, Ref, Response } from "./openapi.ts";
 import { adaptForAnswers, convertQueryParameters, convertToJsonSchemas, describeFields } from "./schemas.ts";
 
@@ -40,7 +40,7 @@ export function buildDocument(api: Api): Document {
   const operated = api.tables.flatMap((table) =>
     Object.entries(table.routes).map(([id, route]): Operated => ({ tag: table.tag, ...route, id })),
   );
-  const refusals = new Map(operated.map((route) => [route, faultsOf(route)]));
+  const refusals = new Map(operated.map((route) => [route, listRouteErrors(route)]));
   const answers = { ...api.answers, Error: api.error ?? errorEnvelope([...refusals.values()].flat()) };
   const names = new Map<z.ZodType, string>([
     ...Object.entries(api.requests).map(([name, { fields }]) => [fields, name] as const),
@@ -51,7 +51,7 @@ export function buildDocument(api: Api): Document {
   for (const [route, faults] of refusals) {
     const [method = "", path = ""] = route.at.split(" ");
     const { headers } = accessRulesOf(route);
-    const { byStatus, shared } = faultAnswers(faults, { named: api.refusals, headers });
+    const { byStatus, shared } = buildErrorResponses(faults, { named: api.refusals, headers });
     paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(route, names, byStatus) };
     Object.assign(responses, shared);
   }

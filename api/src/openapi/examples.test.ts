@@ -3,10 +3,10 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkFields } from "../check-fields.ts";
 import { consoleApi } from "../console/api.ts";
 import { keyRoutes } from "../console/keys.ts";
 import { nodeApi } from "../nodes/api.ts";
+import { validateFields } from "../validate-fields.ts";
 
 for (const api of [consoleApi, nodeApi]) {
   const routes = api.tables.flatMap((table) => Object.entries(table.routes));
@@ -21,7 +21,7 @@ for (const api of [consoleApi, nodeApi]) {
 
   test(`${api.title}: the gateway's checks accept every example of a request body`, () => {
     for (const [id, { body }] of routes) {
-      if (body?.example !== undefined) assert.ok("fields" in checkFields(body.fields, body.example), id);
+      if (body?.example !== undefined) assert.ok("fields" in validateFields(body.fields, body.example), id);
     }
   });
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { checkFields } from "../check-fields.ts";
 import { buildErrorBody, type FaultCode, faults, refusal } from "../faults.ts";
 import { buildDocument } from "../openapi/document.ts";
-import { faultsOf } from "../openapi/fault-answers.ts";
+import { listRouteErrors } from "../openapi/error-responses.ts";
 import { operationsOf, type Response, resolveRef } from "../openapi/openapi.ts";
 import type { Route } from "../route.ts";
+import { validateFields } from "../validate-fields.ts";
 import { publicApi } from "./api.ts";
 import { ErrorEnvelope, PUBLIC_CODES, PUBLIC_REFUSALS } from "./faults.ts";
 import { publicRoutes } from "./routes.ts";
@@ -35,7 +35,7 @@ describe("errors", () => {
   });
 
   test("the error schema lists exactly the codes that the routes return", () => {
-    const declared = routes.flatMap((route) => faultsOf(route).flatMap(({ code }) => code ?? []));
+    const declared = routes.flatMap((route) => listRouteErrors(route).flatMap(({ code }) => code ?? []));
     assert.deepEqual([...new Set(declared)].sort(), [...PUBLIC_CODES].sort());
     for (const code of Object.keys(faults) as FaultCode[]) {
       const taken = ErrorEnvelope.safeParse(buildErrorBody(refusal(code))).success;
@@ -53,7 +53,7 @@ describe("errors", () => {
   });
 
   test("the example of an invalid field equals the gateway's real error", () => {
-    const checked = checkFields(publicRoutes.createChatCompletion.body.fields, {
+    const checked = validateFields(publicRoutes.createChatCompletion.body.fields, {
       ...samples.chatRequest,
       temperature: 3,
     });

@@ -6,8 +6,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { findFreePort } from "@tollgate/stage/process.ts";
-import { buildOnce, buildPinned, cacheFolder } from "../../../tools/go-builds.ts";
+import { findFreePort } from "@tollgate/stage/killable-process.ts";
+import { buildOnce, cacheFolder, createPinnedGoBuild } from "../../../tools/go-builds.ts";
 import { MODEL } from "../engine.ts";
 import { BenchProcess } from "../processes.ts";
 import { relayTarget, type StartTarget, TargetUnavailable, untilListening } from "./target.ts";
@@ -52,7 +52,7 @@ export const bifrost: StartTarget = async ({ engine, processors, outDir }) => {
  * The module does not contain the web pages, which the bench does not need. The OpenTelemetry exporter, which is off,
  * is removed because its version lacks a function that the server calls.
  */
-const build = buildPinned(
+const build = createPinnedGoBuild(
   { pins: PINS, module: "github.com/maximhq/bifrost/transports", command: "bifrost-http", binary: "bifrost" },
   (sources) => {
     mkdirSync(join(sources, "bifrost-http/ui"));

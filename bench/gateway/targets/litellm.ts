@@ -6,7 +6,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { findFreePort } from "@tollgate/stage/process.ts";
+import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { buildOnce, cacheFolder } from "../../../tools/go-builds.ts";
 import { pipInstall } from "../../../tools/python-tools.ts";
 import { MODEL } from "../engine.ts";

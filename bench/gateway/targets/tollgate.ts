@@ -7,7 +7,7 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { findFreePort } from "@tollgate/stage/process.ts";
+import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import pg from "pg";
 import { readIfExists } from "../../../gateway/src/base/files.ts";
 import { dollars } from "../../../gateway/src/base/money.ts";
@@ -43,15 +43,15 @@ export const tollgate: StartTarget = (surroundings) => start("tollgate", OWN_CHE
  * Tollgate with the scripted engine inside the agent: without HTTP to an engine the node is cheap enough to keep the
  * gateway busy. Answers have about 100 tokens, whatever the request asks for; streams are not measured.
  */
-export const tollgateScripted: StartTarget = (surroundings) =>
+export const scriptedTollgate: StartTarget = (surroundings) =>
   startScripted("tollgate-scripted", OWN_CHECKOUT, surroundings);
 
 /** The gateway and agent of another checkout, to compare two versions in one run. */
-export const tollgateOfCheckout =
+export const tollgateFromCheckout =
   (checkout: string): StartTarget =>
   async (surroundings) => ({ ...(await start("beside", checkout, surroundings)), version: commitOf(checkout) });
 
-export const tollgateScriptedOfCheckout =
+export const scriptedTollgateFromCheckout =
   (checkout: string): StartTarget =>
   async (surroundings) => ({
     ...(await startScripted("beside-scripted", checkout, surroundings)),

@@ -1,5 +1,5 @@
 /** Sends this page's requests to the gateway, and records whether the gateway responds. */
-import { takeEarlyResponse } from "./early-responses.ts";
+import { takePrefetchedResponse } from "./prefetched-responses.ts";
 import { SLOW_RESPONSE_MS, watchReachability } from "./reachability.ts";
 
 /** A route that needs no session and no database query, to check whether the gateway responds. */
@@ -34,7 +34,7 @@ export async function probeGateway(): Promise<boolean> {
 export async function askGateway(url: string, init: RequestInit): Promise<Response> {
   const slow = setTimeout(gatewayReachability.missed, SLOW_RESPONSE_MS);
   try {
-    const response = await (takeEarlyResponse(url, init) ?? fetch(url, init));
+    const response = await (takePrefetchedResponse(url, init) ?? fetch(url, init));
     if (await isFromProxy(response))
       throw new GatewayUnreachable(`The gateway cannot be reached (${response.status}).`);
     gatewayReachability.answered();

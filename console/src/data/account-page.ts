@@ -1,12 +1,12 @@
 /** Queries for the operators' page about one account. */
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
-import type { SumRange } from "../time-range.ts";
+import type { BucketedRange } from "../time-range.ts";
 import { paginatedQuery } from "./pagination.ts";
 
 const READ_AGAIN_MS = 30_000;
 
-export const activityQuery = (id: string, range: SumRange, to?: string) =>
+export const activityQuery = (id: string, range: BucketedRange, to?: string) =>
   queryOptions({
     queryKey: ["platform accounts", "activity", id, range, to],
     refetchInterval: READ_AGAIN_MS,

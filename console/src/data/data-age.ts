@@ -13,7 +13,7 @@ export interface QueryReadState {
  * A value is old after one refresh interval if the refresh failed, otherwise after two. `seenSinceMs`: when the page
  * became visible. Hidden pages do not refresh until they become visible again.
  */
-export function isReadOld(
+export function isQueryDataOutdated(
   { dataUpdatedAt, failureCount, everyMs }: QueryReadState,
   { nowMs, seenSinceMs }: { nowMs: number; seenSinceMs: number },
 ): boolean {
@@ -27,6 +27,6 @@ export function findOldestRead(
   reads: QueryReadState[],
   at: { nowMs: number; seenSinceMs: number },
 ): number | undefined {
-  const old = reads.filter((read) => isReadOld(read, at)).map(({ dataUpdatedAt }) => dataUpdatedAt);
+  const old = reads.filter((read) => isQueryDataOutdated(read, at)).map(({ dataUpdatedAt }) => dataUpdatedAt);
   return old.length === 0 ? undefined : Math.min(...old);
 }

@@ -1,7 +1,7 @@
 /** Queries for the models' current speed and capacity, refreshed while the page is visible. */
 import { queryOptions } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
-import type { SumRange } from "../time-range.ts";
+import type { BucketedRange } from "../time-range.ts";
 
 const READ_AGAIN_MS = 20_000;
 const LOOK_AGAIN_MS = 5_000;
@@ -19,7 +19,7 @@ export const modelQuery = (id: string) =>
     queryFn: () => call("GET /console/api/models/{id}", { path: { id } }),
   });
 
-export const modelPerformanceQuery = (id: string, range: SumRange, to?: string) =>
+export const modelPerformanceQuery = (id: string, range: BucketedRange, to?: string) =>
   queryOptions({
     queryKey: ["model performance", id, range, to],
     refetchInterval: READ_AGAIN_MS,

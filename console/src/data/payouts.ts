@@ -1,7 +1,7 @@
 /** Queries and changes for operators who pay hosts in batches. */
 import { useMutation } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
-import type { ReleaseRequest, WithheldFilter } from "../api/types.ts";
+import type { WithheldFilter, WithheldReleaseRequest } from "../api/types.ts";
 import { paginatedQuery } from "./pagination.ts";
 import { AUDIT_QUERY_KEY } from "./platform.ts";
 import { queryClient } from "./query-client.ts";
@@ -42,6 +42,6 @@ export const platformWithheldQuery = (filter: WithheldFilter) =>
 
 export const useReleaseShares = () =>
   useMutation({
-    mutationFn: (body: ReleaseRequest) => call("POST /console/api/operator/withheld/release", { body }),
+    mutationFn: (body: WithheldReleaseRequest) => call("POST /console/api/operator/withheld/release", { body }),
     onSuccess: () => Promise.all([readAgain(), queryClient.invalidateQueries({ queryKey: AUDIT_QUERY_KEY })]),
   });

@@ -39,7 +39,7 @@ export const useQuarantineNode = (id: string) =>
     onSuccess: readAgain,
   });
 
-export const useClearNode = (id: string) =>
+export const useAllowNodeToServe = (id: string) =>
   useMutation({
     mutationFn: () => call("POST /console/api/operator/nodes/{id}/clear", { path: { id } }),
     onSuccess: readAgain,

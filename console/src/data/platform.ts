@@ -37,7 +37,7 @@ export const incidentsQuery = queryOptions({
   queryFn: () => call("GET /console/api/operator/incidents"),
 });
 
-export const usePostUpdate = (id: string) =>
+export const usePublishIncidentUpdate = (id: string) =>
   useMutation({
     mutationFn: (text: string) =>
       call("POST /console/api/operator/incidents/{id}/updates", { path: { id }, body: { text } }),

@@ -28,7 +28,7 @@ export const requestHistogramQuery = (filter: RequestFilter) =>
   });
 
 /** Requests refused for lack of credit since `from`. */
-export const unfundedQuery = (from: string) =>
+export const creditRefusalsQuery = (from: string) =>
   queryOptions({
     queryKey: ["unfunded", from],
     queryFn: () => call("GET /console/api/unfunded", { query: { from } }),

@@ -14,7 +14,7 @@ export const scriptLoginQuery = (code: string) =>
     queryFn: () => call("GET /console/api/script-logins/{code}", { path: { code } }),
   });
 
-export const useAnswerLogin = (code: string) =>
+export const useDecideScriptLogin = (code: string) =>
   useMutation({
     mutationFn: (confirm: boolean) =>
       call("POST /console/api/script-logins/{code}", { path: { code }, body: { confirm } }),

@@ -39,7 +39,7 @@ export const useConfirmTwoFactor = () =>
     onSuccess: readMe,
   });
 
-export const useNewBackupCodes = () =>
+export const useCreateBackupCodes = () =>
   useMutation({
     mutationFn: (password: string) => call("POST /console/api/auth/two-factor/backup-codes", { body: { password } }),
   });

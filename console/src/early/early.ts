@@ -1,20 +1,20 @@
 /**
  * Runs before the page's own code. Applies the dark theme before the first paint. Requests the session, the page's data
- * and the page's code concurrently, and stores the responses for the page (api/early-responses.ts). Without this script pages
+ * and the page's code concurrently, and stores the responses for the page (api/prefetched-responses.ts). Without this script pages
  * work too, but load more slowly.
  */
 import { ACCOUNT_HEADER } from "../api/account-header.ts";
 import { addressOf } from "../api/address.ts";
 import { accountIdForPath, chosenAccount, setOwnedAccounts } from "../api/chosen-account.ts";
-import type { EarlyResponse } from "../api/early-responses.ts";
+import type { PrefetchedResponse } from "../api/prefetched-responses.ts";
 import type { Me } from "../api/types.ts";
 import { applyTheme } from "../ui/theme-choice.ts";
-import { earlyVisitOf } from "./early-requests.ts";
+import { earlyVisitOf } from "./prefetched-requests.ts";
 
 /** For each page, the code files that index.html does not name. Filled in by the build (tools/early-script.ts). */
 declare const CODE_OF_PAGES: Record<string, string[]>;
 
-const answers = new Map<string, EarlyResponse>();
+const answers = new Map<string, PrefetchedResponse>();
 globalThis.tollgateEarly = answers;
 
 const get = (address: string, account?: string): Promise<Response> =>

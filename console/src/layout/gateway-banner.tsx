@@ -5,8 +5,8 @@
 
 import { type ReactNode, useState } from "react";
 import { gatewayReachability } from "../api/gateway.ts";
-import { useHealth, useOldestShownTime, useRequestsRefused } from "../data/old-data.ts";
 import { useOutage } from "../data/outage.ts";
+import { useGatewayHealth, useOldestShownTime, useRequestsRefused } from "../data/outdated-data.ts";
 import { clockText } from "../locale.ts";
 import { Button } from "../ui/button.tsx";
 import { CloudOff } from "../ui/icons.tsx";
@@ -34,7 +34,7 @@ function OldData() {
   const dataAt = useOldestShownTime();
   const refused = useRequestsRefused();
   const isWrong = dataAt !== undefined || refused;
-  const { data: health } = useHealth(isWrong);
+  const { data: health } = useGatewayHealth(isWrong);
   if (!isWrong) return null;
   return <Banner>{outageText({ unreachable: health?.unreachable ?? [], dataAt })}</Banner>;
 }

@@ -1,7 +1,7 @@
 /** The total figures of a performance query, side by side. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { Performance, PerformanceRow } from "../api/types.ts";
-import { countText, decimalText, shareText } from "../locale.ts";
+import { countText, decimalText, formatPercent } from "../locale.ts";
 import { formatDuration } from "../time.ts";
 import { Stats } from "../ui/card.tsx";
 import { LoadedStat } from "../ui/loading-states.tsx";
@@ -10,7 +10,7 @@ type Figures = Pick<PerformanceRow, "error_share" | "tokens_per_second">;
 
 export const millisecondsText = (ms: number | null): string => (ms === null ? "–" : formatDuration(ms));
 export const speedText = ({ tokens_per_second: speed }: Figures): string => (speed === null ? "–" : decimalText(speed));
-export const errorText = ({ error_share: share }: Figures): string => (share === null ? "–" : shareText(share));
+export const errorText = ({ error_share: share }: Figures): string => (share === null ? "–" : formatPercent(share));
 
 /** Shows the query's totals. `words`: the time range in words. */
 export function PerformanceFigures({ query, words }: { query: UseQueryResult<Performance>; words: string }) {

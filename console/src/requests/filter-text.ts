@@ -2,18 +2,18 @@
  * Parses and prints request filters as text: `model:tiny-3b -outcome:ok cost>0.01 label:"nightly run"`. The input, its
  * chips and the URL all use this form. Pure.
  */
-const NAMED = ["model", "key", "outcome", "label"] as const;
+const CATEGORICAL = ["model", "key", "outcome", "label"] as const;
 const MEASURED = ["cost", "tokens", "ttft", "duration"] as const;
-export type NamedField = (typeof NAMED)[number];
+export type CategoricalField = (typeof CATEGORICAL)[number];
 export type MeasuredField = (typeof MEASURED)[number];
-export type FilterField = NamedField | MeasuredField;
-export const FILTER_FIELDS: readonly FilterField[] = [...NAMED, ...MEASURED];
+export type FilterField = CategoricalField | MeasuredField;
+export const FILTER_FIELDS: readonly FilterField[] = [...CATEGORICAL, ...MEASURED];
 
 const COMPARISONS = [">=", "<=", ">", "<"] as const;
 export type Comparison = (typeof COMPARISONS)[number];
 
 export type FilterTerm =
-  | { field: NamedField; value: string; not: boolean }
+  | { field: CategoricalField; value: string; not: boolean }
   | { field: MeasuredField; op: Comparison; value: string };
 
 /** An invalid word, and the rule that it violates. */
@@ -27,7 +27,7 @@ export interface ParsedFilter {
   wrong: InvalidWord[];
 }
 
-const isNamed = (field: string): field is NamedField => NAMED.some((one) => one === field);
+const isCategorical = (field: string): field is CategoricalField => CATEGORICAL.some((one) => one === field);
 const isMeasured = (field: string): field is MeasuredField => MEASURED.some((one) => one === field);
 
 /** A quoted value may contain spaces, and quotes escaped with a backslash. */
@@ -54,10 +54,10 @@ function readTerm(word: string): FilterTerm | string {
   if (op === "") return `write a name and a value, such as ${EXAMPLE}`;
   const field = name.toLowerCase();
   const value = unquoted(rest);
-  if (!isNamed(field) && !isMeasured(field)) return `filters are ${FILTER_FIELDS.join(", ")}`;
+  if (!isCategorical(field) && !isMeasured(field)) return `filters are ${FILTER_FIELDS.join(", ")}`;
   if (value === undefined) return "a quoted value ends with a quote";
   if (value === "") return `write a value after ${name}${op}`;
-  if (isNamed(field))
+  if (isCategorical(field))
     return op === ":" ? { field, value, not: minus !== "" } : `${field} takes a colon: ${field}:${value}`;
   if (minus !== "") return `${field} is not excluded with a minus: use ${field}< or ${field}>`;
   const comparison = COMPARISONS.find((one) => one === op);
@@ -92,4 +92,4 @@ export const printFilter = (terms: readonly FilterTerm[]): string => terms.map(p
 const quoted = (value: string): string => (/[\s"]/u.test(value) ? `"${value.replaceAll(/["\\]/g, "\\$&")}"` : value);
 
 /** A filter with one term, for links: `outcome:ok`. */
-export const termText = (field: NamedField, value: string): string => printTerm({ field, value, not: false });
+export const termText = (field: CategoricalField, value: string): string => printTerm({ field, value, not: false });

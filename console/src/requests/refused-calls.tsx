@@ -13,7 +13,7 @@ import { Notice } from "../ui/notice.tsx";
 import { FirstLoadPlaceholder } from "../ui/page-sections.tsx";
 import { type Column, Table } from "../ui/table.tsx";
 import { CountText, Time } from "../ui/time.tsx";
-import { describeRefusedCode, isWarningOver } from "./refused-codes.ts";
+import { describeRefusedCode, isRefusalWarningExpired } from "./refused-codes.ts";
 
 const NAMED_MAX = 3;
 
@@ -24,7 +24,7 @@ export function RefusedCalls({ from, words }: { from: string; words: string }) {
   const [open, setOpen] = useState(false);
   const codes = data?.data ?? [];
   if (codes.length === 0) return <FirstLoadPlaceholder query={refusals} />;
-  const over = isWarningOver(codes, dataUpdatedAt);
+  const over = isRefusalWarningExpired(codes, dataUpdatedAt);
   const total = codes.reduce((sum, { requests }) => sum + requests, 0);
   return (
     <div className="flex flex-col gap-3">

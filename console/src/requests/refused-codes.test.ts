@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { describeRefusedCode, isWarningOver } from "./refused-codes.ts";
+import { describeRefusedCode, isRefusalWarningExpired } from "./refused-codes.ts";
 
 test("describes every error code of refused calls", () => {
   const codes = {
@@ -27,6 +27,6 @@ test("describes an unknown code by its HTTP status", () => {
 test("ends the warning an hour after the last refused call", () => {
   const nowMs = 1_790_000_000_000;
   const ago = (seconds: number) => ({ last_at: nowMs / 1000 - seconds });
-  assert.equal(isWarningOver([ago(7200), ago(60)], nowMs), false);
-  assert.equal(isWarningOver([ago(7200), ago(3601)], nowMs), true);
+  assert.equal(isRefusalWarningExpired([ago(7200), ago(60)], nowMs), false);
+  assert.equal(isRefusalWarningExpired([ago(7200), ago(3601)], nowMs), true);
 });

@@ -37,5 +37,5 @@ export const describeRefusedCode = ({ code, status }: Pick<Refusals, "code" | "s
 const HOUR_S = 3600;
 
 /** Whether the last refused call is over an hour ago, so that no warning is needed. */
-export const isWarningOver = (codes: Pick<Refusals, "last_at">[], nowMs: number): boolean =>
+export const isRefusalWarningExpired = (codes: Pick<Refusals, "last_at">[], nowMs: number): boolean =>
   codes.every(({ last_at }) => last_at < nowMs / 1000 - HOUR_S);

@@ -1,6 +1,6 @@
 /** Converts the API's usage sums to the bars of the spend chart. */
 import type { UsageRow } from "../api/types.ts";
-import { columnDollars, decimalsNeeded, parseMicro, toChartDollars } from "../money.ts";
+import { decimalsNeeded, formatColumnDollars, parseMicro, toChartDollars } from "../money.ts";
 import { type BucketedSpan, bucketNames, previousSpanOf } from "../time-range.ts";
 import type { BarItem } from "../ui/chart/bar-list.tsx";
 import { stackAmounts } from "../ui/chart/stacked.ts";
@@ -52,6 +52,6 @@ export function listSpendParts({ rows, split, nameOf }: Pick<StackParts, "rows" 
     key: part,
     name: part,
     value: toChartDollars(pico),
-    text: columnDollars(pico, places),
+    text: formatColumnDollars(pico, places),
   }));
 }

@@ -2,20 +2,20 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import type { Unfunded } from "../api/types.ts";
+import type { UnfundedRequests } from "../api/types.ts";
 import { keysQuery } from "../data/keys.ts";
 import { balanceQuery } from "../data/money.ts";
-import { refusalsQuery, unfundedQuery } from "../data/requests.ts";
+import { creditRefusalsQuery, refusalsQuery } from "../data/requests.ts";
 import { keyName } from "../keys/key-names.ts";
 import { countText } from "../locale.ts";
 import { parseMicro } from "../money.ts";
 import { buttonClasses } from "../ui/button.tsx";
 import { Notice } from "../ui/notice.tsx";
 import { FirstLoadPlaceholder, isFirstLoad } from "../ui/page-sections.tsx";
-import { isWarningOver } from "./refused-codes.ts";
-import { describeUnfundedKeys, sumRequests } from "./unfunded-keys.ts";
+import { describeKeysRefusedForCredit, sumRequests } from "./keys-refused-for-credit.ts";
+import { isRefusalWarningExpired } from "./refused-codes.ts";
 
-const REASONS: Record<Unfunded["reason"], { says: string; advice: ReactNode }> = {
+const REASONS: Record<UnfundedRequests["reason"], { says: string; advice: ReactNode }> = {
   no_credit: { says: "no credit was left", advice: "Add credits." },
   hold: {
     says: "the request's maximum cost exceeded the available credit",
@@ -44,13 +44,13 @@ interface Props {
 
 /** Hidden without refusals. It is a warning only while credit is missing or a request was refused in the last hour. */
 export function UnfundedNotice({ from, words, refusedFrom }: Props) {
-  const unfunded = useQuery(unfundedQuery(from));
+  const unfunded = useQuery(creditRefusalsQuery(from));
   const refusals = useQuery(refusalsQuery(refusedFrom));
   const credit = useQuery(balanceQuery);
   const { data: refused, dataUpdatedAt } = refusals;
   const hasCredit = credit.data !== undefined && parseMicro(credit.data.available_micro) > 0n;
   const lately = refused?.data.filter(({ code }) => CODES.includes(code)) ?? [];
-  const over = hasCredit && refused !== undefined && isWarningOver(lately, dataUpdatedAt);
+  const over = hasCredit && refused !== undefined && isRefusalWarningExpired(lately, dataUpdatedAt);
   const rows = unfunded.data?.data ?? [];
   const total = sumRequests(rows);
   const keys = useQuery({ ...keysQuery, enabled: total > 0 });
@@ -77,7 +77,7 @@ export function UnfundedNotice({ from, words, refusedFrom }: Props) {
         {over && <li className="text-ink-soft">None in the last hour.</li>}
         {reasons.map(([reason, of]) => (
           <li key={reason}>
-            {countText(sumRequests(of))}: {REASONS[reason].says} ({describeUnfundedKeys(of, nameOf)}).{" "}
+            {countText(sumRequests(of))}: {REASONS[reason].says} ({describeKeysRefusedForCredit(of, nameOf)}).{" "}
             {REASONS[reason].advice}
           </li>
         ))}

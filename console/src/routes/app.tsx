@@ -65,7 +65,7 @@ export const accountsRoute = createRoute({
 });
 
 /** The page's former URL, so that bookmarks keep working. */
-export const oldAccountsRoute = createRoute({
+export const accountsRedirectRoute = createRoute({
   getParentRoute: () => appRoute,
   path: "/open-account",
   validateSearch: readKind,

@@ -29,4 +29,4 @@ const FOR: Record<Permission, string> = {
 };
 
 /** For example "Only an owner or a member can change this." */
-export const describeWhoMay = (need: Permission): string => FOR[need];
+export const describePermittedRoles = (need: Permission): string => FOR[need];

@@ -1,6 +1,6 @@
 /** An input for a dollar amount with a decimal point or comma. It shows how it parsed the amount. */
 import { type ComponentProps, useState } from "react";
-import { exactDollars } from "../money.ts";
+import { formatExactDollars } from "../money.ts";
 import { parseDollars } from "../parse-dollars.ts";
 import { TextField } from "./field.tsx";
 
@@ -10,7 +10,7 @@ export function AmountField({ hint, defaultValue, ...field }: AmountFieldProps) 
   const [typed, setTyped] = useState<string>();
   const read = typed === undefined || typed.trim() === "" ? undefined : parseDollars(typed);
   // While the user types, an invalid amount shows the usual hint instead of an error.
-  const told = read === undefined ? hint : "pico" in read ? `Read as ${exactDollars(read.pico)}` : hint;
+  const told = read === undefined ? hint : "pico" in read ? `Read as ${formatExactDollars(read.pico)}` : hint;
   return (
     <TextField
       {...field}

@@ -2,7 +2,7 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { ApiFault, errorMessage } from "../api/fault.ts";
-import { type AgedQuery, useDataAge } from "../data/old-data.ts";
+import { type AgedQuery, useDataAge } from "../data/outdated-data.ts";
 import { clockText } from "../locale.ts";
 import { Button } from "./button.tsx";
 import { Stat } from "./card.tsx";

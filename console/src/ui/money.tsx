@@ -4,7 +4,7 @@
  * cent smaller.
  */
 import type { ReactNode } from "react";
-import { columnDollars, decimalsNeeded, exactDollars, shortDollars, toPico } from "../money.ts";
+import { decimalsNeeded, formatColumnDollars, formatExactDollars, formatShortDollars, toPico } from "../money.ts";
 import { Skeleton } from "./loading-states.tsx";
 import { useSharedDecimals } from "./shared-decimals.tsx";
 import type { Column } from "./table.tsx";
@@ -28,18 +28,18 @@ export function Money({ of, as = "charge", exact = false }: MoneyProps) {
   const pico = toPico(of);
   if (exact) return <Amount pico={pico} />;
   if (as === "balance") return <Balance pico={pico} />;
-  const whole = exactDollars(pico);
+  const whole = formatExactDollars(pico);
   return (
     <data value={whole} title={whole}>
-      {as === "chosen" ? whole : shortDollars(pico, "up")}
+      {as === "chosen" ? whole : formatShortDollars(pico, "up")}
     </data>
   );
 }
 
 function Balance({ pico }: { pico: bigint }) {
   const places = useSharedDecimals(decimalsNeeded([pico]));
-  const whole = exactDollars(pico);
-  const text = columnDollars(pico, places);
+  const whole = formatExactDollars(pico);
+  const text = formatColumnDollars(pico, places);
   const [, cents, finer] = BELOW_CENT.exec(text) ?? [];
   return (
     <data value={whole} title={whole} data-figure="" className="whitespace-nowrap">
@@ -111,13 +111,13 @@ function Amount({ pico, atLeast = 0, signed = false }: AmountProps) {
   const gain = signed && pico >= 0n;
   return (
     <data
-      value={exactDollars(pico)}
-      title={exactDollars(pico)}
+      value={formatExactDollars(pico)}
+      title={formatExactDollars(pico)}
       data-figure=""
       className={gain ? "font-medium whitespace-nowrap text-good" : "whitespace-nowrap"}
     >
       {gain && "+"}
-      {columnDollars(pico, places)}
+      {formatColumnDollars(pico, places)}
     </data>
   );
 }

@@ -1,7 +1,7 @@
 /** A table whose rows load page by page, with its loading, error and empty states. */
 import type { InfiniteData, UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import type { AgedQuery } from "../data/old-data.ts";
+import type { AgedQuery } from "../data/outdated-data.ts";
 import { LoadMore, type PagedQuery } from "./load-more.tsx";
 import { LoadedQuery } from "./loading-states.tsx";
 import { Table, type TableProps } from "./table.tsx";

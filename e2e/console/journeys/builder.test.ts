@@ -22,7 +22,7 @@ import {
 } from "../browser.ts";
 import { formatDollars, parseDollars } from "../money.ts";
 import { LONG_ANSWER, Playground, scriptMessage, waitForRecordAfter } from "../playground.ts";
-import { runProgram, TOLLGATE_PROGRAM } from "../programs.ts";
+import { runProgram, TOLLGATE_PROGRAM } from "../run-shown-commands.ts";
 
 const SECRET = /tsk_live_\w{12}_\w{43}/;
 const CHECKOUT = /\/console\/credits\?purchase=(done|cancelled)&checkout=pay_[0-9a-z]{26}$/;

@@ -20,7 +20,7 @@ import {
   openSession,
   triggerReload,
 } from "../browser.ts";
-import { runHostCommand, startHostCommand } from "../programs.ts";
+import { runHostCommand, startHostCommand } from "../run-shown-commands.ts";
 
 describe("a host's journey", NEEDS_CHROMIUM, () => {
   let dataDir: string;

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
-import { assertBalanced, readHostAccount, waitUntilCounted } from "@tollgate/stage/ledger-check.ts";
+import { assertBalanced, readHostAccount, waitUntilRolledUp } from "@tollgate/stage/ledger-check.ts";
 import { keepBusy, sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
@@ -73,7 +73,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
   });
 
   test("the platform page shows four charts and the traffic of the time range in the URL, and runs a ledger check", async () => {
-    await waitUntilCounted(platform);
+    await waitUntilRolledUp(platform);
     await page.goto("/console/operator?range=1h");
     const traffic = page.getByRole("table", { name: "Traffic by model" });
     await traffic.getByRole("row", { name: /tiny-3b/ }).waitFor();
@@ -251,7 +251,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
 
   test("an operator creates, exports and marks a payout as paid with 6 clicks; the ledger balances and the audit log has every action", async () => {
     // Waits until all requests are counted, so that no earnings arrive after the payout is created.
-    await waitUntilCounted(platform);
+    await waitUntilRolledUp(platform);
     await closeDrawer();
     await hostPage.goto("/console/host/payouts");
     await hostPage.getByRole("button", { name: "Enter payout method" }).click();

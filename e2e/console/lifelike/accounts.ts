@@ -1,8 +1,8 @@
 /** Creates the accounts of the lifelike platform: a builder who also hosts, other builders, and the host's machines. */
 
 import type { Platform } from "@tollgate/stage/dev-platform.ts";
+import type { Process } from "@tollgate/stage/killable-process.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
-import type { Process } from "@tollgate/stage/process.ts";
 import { ConsoleClient } from "../../console-client.ts";
 
 export const DEMO_USER = { name: "Robin Ellis", email: "robin@example.com", password: "a password for the pictures" };

@@ -19,7 +19,7 @@ export interface Picture {
   also?: ("-dark" | "-narrow")[];
 }
 
-interface Chapter {
+interface PictureGroup {
   who: string;
   enter: (page: Page, platform: Platform) => Promise<void>;
   pictures: Picture[];
@@ -33,7 +33,7 @@ const dialog = async (page: Page, row: RegExp): Promise<void> => {
 
 const SAMPLES = 8;
 
-const OUTSIDE: Chapter = {
+const OUTSIDE: PictureGroup = {
   who: "client",
   enter: async () => {},
   pictures: [
@@ -44,7 +44,7 @@ const OUTSIDE: Chapter = {
   ],
 };
 
-const BUILDER: Chapter = {
+const BUILDER: PictureGroup = {
   who: "builder and host",
   enter: (page) => signIn(page, DEMO_USER),
   pictures: [
@@ -79,7 +79,7 @@ const BUILDER: Chapter = {
   ],
 };
 
-const OPERATOR: Chapter = {
+const OPERATOR: PictureGroup = {
   who: "operator",
   enter: (page, { ready }) => signIn(page, ready.operator),
   pictures: [
@@ -98,7 +98,7 @@ const OPERATOR: Chapter = {
   ],
 };
 
-export const PICTURE_CHAPTERS: Chapter[] = [OUTSIDE, BUILDER, OPERATOR];
+export const PICTURE_GROUPS: PictureGroup[] = [OUTSIDE, BUILDER, OPERATOR];
 
 /** Waits for the live chart's line, which needs some samples. */
 async function liveChart(page: Page): Promise<void> {

@@ -3,13 +3,13 @@
  * looks used for a month, runs every tour (a visit of pages) on it in a browser, and writes the responses into
  * `recorded/`.
  */
-import { waitUntilCounted } from "@tollgate/stage/ledger-check.ts";
+import { waitUntilRolledUp } from "@tollgate/stage/ledger-check.ts";
 import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { buildConsole } from "../browser.ts";
 import { DEMO_USER } from "../lifelike/accounts.ts";
-import { type LifelikePlatform, openLifelikePlatform } from "../lifelike/stage.ts";
+import { type LifelikePlatform, openLifelikePlatform } from "../lifelike/lifelike-platform.ts";
 import { LIMITED_KEY } from "../lifelike/traffic.ts";
-import { keepRunning } from "../pictures/running.ts";
+import { keepRequestsRunning } from "../pictures/running-requests.ts";
 import { recordTours } from "./recorder.ts";
 import { TOURS } from "./tours.ts";
 
@@ -17,7 +17,7 @@ buildConsole();
 const stage = await openLifelikePlatform();
 try {
   await addTroubles(stage);
-  const stop = await keepRunning(stage);
+  const stop = await keepRequestsRunning(stage);
   await recordTours(stage.platform.ready, TOURS).finally(stop);
 } finally {
   await stage.close();
@@ -27,7 +27,7 @@ try {
 async function addTroubles({ platform, cast }: LifelikePlatform): Promise<void> {
   const key = cast.keys.get(LIMITED_KEY.key) as string;
   await (await sendScriptedChat({ ready: { ...platform.ready, api_key: key } }, { tokens: 40 })).text();
-  await waitUntilCounted(platform);
+  await waitUntilRolledUp(platform);
   await platform.query(
     `select key_budget_set(k.account_id, k.id, 1, spent * 6 / 5)
        from api_key k, lateral (select sum(charge_pico)::bigint as spent from usage_hour u

@@ -1,7 +1,7 @@
 /** Checks that the recorded responses match the declared APIs and contain no secrets. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { findDeclarationMismatches } from "./contract.ts";
+import { findDeclarationMismatches } from "./check-recorded-response.ts";
 import { type RecordedResponse, readRecording } from "./recording.ts";
 
 const recording = readRecording();

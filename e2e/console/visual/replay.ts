@@ -5,8 +5,8 @@
 import type { ServerResponse } from "node:http";
 import { after, before, describe, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
-import { bareServer, listen } from "../../../gateway/src/http/server.ts";
-import { testHttpOptions } from "../../../gateway/src/routes/testing/http-options.ts";
+import { createServerWithoutRoutes, listen } from "../../../gateway/src/http/server.ts";
+import { makeTestHttpOptions } from "../../../gateway/src/routes/testing/http-options.ts";
 import { staticRoutes } from "../../../gateway/src/site/console.ts";
 import { referenceRoutes } from "../../../gateway/src/site/reference/routes.ts";
 import type { Status } from "../../../gateway/src/site/status/document.ts";
@@ -41,8 +41,8 @@ export async function startReplay(): Promise<Replay> {
   const recorded = [...readRecording().values()];
   let onMissing: (error: Error) => void = () => {};
   let held: HeldResponses | undefined;
-  const app = bareServer(testHttpOptions());
-  referenceRoutes(app, { door: testHttpOptions() });
+  const app = createServerWithoutRoutes(makeTestHttpOptions());
+  referenceRoutes(app, { door: makeTestHttpOptions() });
   staticRoutes(app);
   const status = recorded.find(({ request }) => request === "GET /status.json")?.body as Status;
   statusRoutes(app, async () => status);

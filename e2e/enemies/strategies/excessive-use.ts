@@ -3,14 +3,14 @@
 import { makeKey } from "@tollgate/stage/accounts.ts";
 import { pauseFor } from "@tollgate/stage/nodes/pace.ts";
 import { readParts, readText } from "@tollgate/stage/raw-http.ts";
-import { type Enemy, MODEL, type Strategy, userMessage } from "../strategy.ts";
+import { type Attacker, type AttackStrategy, MODEL, userMessage } from "../strategy.ts";
 import { PAST_PROBATION_RECORD, passCanaries } from "./uncomputed-answers.ts";
 
 /** Sends a chat and reads the whole answer. */
-const asks = async (enemy: Enemy, key: string, body: object): Promise<void> =>
+const asks = async (enemy: Attacker, key: string, body: object): Promise<void> =>
   void (await readText(await enemy.chat(key, body)));
 
-export const EXCESSIVE_USE: Strategy[] = [
+export const EXCESSIVE_USE_ATTACKS: AttackStrategy[] = [
   {
     name: "one-character deltas",
     known: 14,

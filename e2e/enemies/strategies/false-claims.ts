@@ -1,27 +1,27 @@
 /** Hosts that lie about themselves: about their load, their models, their identity, or their standing. */
 import {
   type Behaviour,
+  callNodeApi,
   dialPlane,
   fetchCredentials,
   type HandMadeNode,
-  nodeApi,
   stateFrame,
 } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { pauseFor } from "@tollgate/stage/nodes/pace.ts";
 import { waitForFirstOutput } from "@tollgate/stage/requests.ts";
 import { encodeFrame } from "../../../protocol/src/codec.ts";
 import { gatewaySubject, nodeStateSubject } from "../../../protocol/src/nats-subjects.ts";
-import { type Enemy, MODEL, type Strategy, userMessage } from "../strategy.ts";
+import { type Attacker, type AttackStrategy, MODEL, userMessage } from "../strategy.ts";
 import { answerWith, PAST_PROBATION_RECORD, passCanaries } from "./uncomputed-answers.ts";
 
 const NODES_A_HOST = 3;
 
 /** Opens `count` nodes, three for each host identity. */
 async function crowd(
-  enemy: Enemy,
+  enemy: Attacker,
   count: number,
   behaviour: Behaviour,
-  more: Parameters<Enemy["node"]>[1] = {},
+  more: Parameters<Attacker["node"]>[1] = {},
 ): Promise<HandMadeNode[]> {
   const nodes: HandMadeNode[] = [];
   while (nodes.length < count) {
@@ -38,7 +38,7 @@ const declines: Behaviour = async (job) => {
   job.say({ kind: "busy", job: job.header.job });
 };
 
-export const FALSE_CLAIMS: Strategy[] = [
+export const FALSE_CLAIM_ATTACKS: AttackStrategy[] = [
   {
     name: "decliners",
     known: 5,
@@ -98,7 +98,7 @@ export const FALSE_CLAIMS: Strategy[] = [
       const credentials = await fetchCredentials(enemy, host, id);
       const answer = await enemy.chat(key, { ...userMessage("Go on."), model: "mid-14b", stream: true });
       await waitForFirstOutput(answer);
-      const { status } = await nodeApi(enemy, host.token, "POST", `/nodes/${id}/retire`);
+      const { status } = await callNodeApi(enemy, host.token, "POST", `/nodes/${id}/retire`);
       if (status !== 200) throw new Error(`retiring was answered ${status}`);
       enemy.keep(
         async () => {

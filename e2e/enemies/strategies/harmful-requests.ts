@@ -2,8 +2,8 @@
 import { connect } from "node:net";
 import { answerHonestly } from "@tollgate/stage/nodes/behaviours.ts";
 import { pauseFor } from "@tollgate/stage/nodes/pace.ts";
-import { readText, requestUuid } from "@tollgate/stage/raw-http.ts";
-import { type Enemy, type Strategy, scriptedMessage, userMessage } from "../strategy.ts";
+import { convertRequestIdToUuid, readText } from "@tollgate/stage/raw-http.ts";
+import { type Attacker, type AttackStrategy, scriptedMessage, userMessage } from "../strategy.ts";
 import { PAST_PROBATION_RECORD, passCanaries } from "./uncomputed-answers.ts";
 
 const json = (schema: object): object => ({
@@ -23,15 +23,15 @@ interface Settled {
   attempts: number;
 }
 
-async function recordOf(enemy: Enemy, response: Response): Promise<Settled | undefined> {
+async function recordOf(enemy: Attacker, response: Response): Promise<Settled | undefined> {
   await pauseFor(200);
-  const id = requestUuid(response.headers.get("x-request-id") ?? "");
+  const id = convertRequestIdToUuid(response.headers.get("x-request-id") ?? "");
   const [row] = await enemy.query<Settled>("select charge_pico, outcome, attempts from request where id = $1", [id]);
   return row;
 }
 
 /** Sends a request and reads the answer. Counts failures that were billed. */
-async function billedFailure(enemy: Enemy, key: string, body: object): Promise<void> {
+async function billedFailure(enemy: Attacker, key: string, body: object): Promise<void> {
   const response = await enemy.chat(key, body);
   await readText(response);
   const row = await recordOf(enemy, response);
@@ -39,7 +39,7 @@ async function billedFailure(enemy: Enemy, key: string, body: object): Promise<v
 }
 
 /** Sends a request and counts its attempts after the second: each of them affected one more node. */
-async function nodesTroubled(enemy: Enemy, key: string, orders: object): Promise<void> {
+async function nodesTroubled(enemy: Attacker, key: string, orders: object): Promise<void> {
   const response = await enemy.chat(key, scriptedMessage(orders));
   await readText(response);
   const { attempts = 0 } = (await recordOf(enemy, response)) ?? {};
@@ -47,7 +47,7 @@ async function nodesTroubled(enemy: Enemy, key: string, orders: object): Promise
 }
 
 /** Sends a request over a bare socket, and never reads the answer. */
-function unread(enemy: Enemy, key: string, path: string, body: object): Promise<void> {
+function unread(enemy: Attacker, key: string, path: string, body: object): Promise<void> {
   const { hostname, port } = new URL(enemy.baseUrl);
   const text = JSON.stringify(body);
   return new Promise((resolve) => {
@@ -71,7 +71,7 @@ const longAnswer = passCanaries(async (job) => {
   job.done("length");
 });
 
-export const HARMFUL_REQUESTS: Strategy[] = [
+export const HARMFUL_REQUEST_ATTACKS: AttackStrategy[] = [
   {
     name: "poison schema",
     known: 9,

@@ -3,14 +3,14 @@ import { randomUUID } from "node:crypto";
 import type { Behaviour } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { readText } from "@tollgate/stage/raw-http.ts";
 import { countChargesAfterDispute } from "../disputed-top-ups.ts";
-import { type Enemy, MODEL, type Strategy, userMessage } from "../strategy.ts";
+import { type Attacker, type AttackStrategy, MODEL, userMessage } from "../strategy.ts";
 import { answerWith } from "./uncomputed-answers.ts";
 
 /** A model that only the attacker's node serves. */
 const OWN_MODEL = "mid-14b";
 
 /** Makes one person the owner of all these accounts. */
-async function ownsBoth(enemy: Enemy, accounts: string[]): Promise<void> {
+async function ownsBoth(enemy: Attacker, accounts: string[]): Promise<void> {
   const identity = randomUUID();
   await enemy.query("insert into identity (id, email, name) values ($1, $2, 'somebody')", [
     identity,
@@ -23,17 +23,17 @@ async function ownsBoth(enemy: Enemy, accounts: string[]): Promise<void> {
 /**
  * Creates a payout batch as if the hold-back period were over, and counts its payout to the attacker in picodollars.
  */
-async function cashes(enemy: Enemy): Promise<void> {
+async function cashes(enemy: Attacker): Promise<void> {
   await enemy.query("select payout_create($1, 'enemies', 'enemies', 1, 0)", [randomUUID()]);
   const sum = "select coalesce(sum(amount), 0) as sum from payout where account_id = any($1)";
   const [row] = await enemy.query<{ sum: string }>(sum, [enemy.loot.hosts]);
   enemy.takes("picodollars of granted credit as cash", Number(row?.sum ?? 0));
 }
 
-const asks = async (enemy: Enemy, key: string): Promise<void> =>
+const asks = async (enemy: Attacker, key: string): Promise<void> =>
   void (await readText(await enemy.chat(key, { ...userMessage("Tell me more."), model: OWN_MODEL })));
 
-async function asksItself(enemy: Enemy): Promise<void> {
+async function asksItself(enemy: Attacker): Promise<void> {
   const host = await enemy.host();
   const { account, key } = await enemy.builder();
   await ownsBoth(enemy, [host.account, account]);
@@ -41,7 +41,7 @@ async function asksItself(enemy: Enemy): Promise<void> {
   enemy.keep(() => asks(enemy, key), { lanes: 4, everyMs: 50 });
 }
 
-export const MONEY_WITHDRAWALS: Strategy[] = [
+export const MONEY_WITHDRAWAL_ATTACKS: AttackStrategy[] = [
   {
     name: "grants to cash",
     known: 7,

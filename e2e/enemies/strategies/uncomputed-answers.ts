@@ -2,8 +2,8 @@
 import type { Behaviour, HandMadeJob } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { pauseFor } from "@tollgate/stage/nodes/pace.ts";
 import { readAnswerText } from "@tollgate/stage/requests.ts";
-import { planScript } from "../../../host/src/engines/engine-script.ts";
-import { type Enemy, type Strategy, userMessage } from "../strategy.ts";
+import { planScriptedAnswer } from "../../../host/src/engines/engine-script.ts";
+import { type Attacker, type AttackStrategy, userMessage } from "../strategy.ts";
 import { solveCanary } from "./canary-solver.ts";
 
 const CANNED = "This is a very good question, and there are many sides to it that one should think about. ".repeat(5);
@@ -30,7 +30,7 @@ export const passCanaries =
 export const PAST_PROBATION_RECORD = { honestAnswers: 20 };
 
 /** Answers like an honest node, at an honest pace. */
-function works(enemy: Enemy): Behaviour {
+function works(enemy: Attacker): Behaviour {
   return async (job) => {
     job.accept();
     enemy.worked(job);
@@ -38,7 +38,15 @@ function works(enemy: Enemy): Behaviour {
     const { sampling, output_tokens_max: outputTokensMax, model } = header;
     if ("input" in body) return;
     const input = "prompt" in body ? { prompt: body.prompt } : { messages: body.messages };
-    const plan = planScript({ id: header.job, attempt: 1, model, endpoint: "chat", input, sampling, outputTokensMax });
+    const plan = planScriptedAnswer({
+      id: header.job,
+      attempt: 1,
+      model,
+      endpoint: "chat",
+      input,
+      sampling,
+      outputTokensMax,
+    });
     const answer = solveCanary(job.prompt) ?? [...plan.answer].join("");
     await pauseFor(50);
     for (const words of answer.match(/(?:\s*\S+){1,4}/g) ?? []) {
@@ -51,13 +59,13 @@ function works(enemy: Enemy): Behaviour {
 }
 
 /** Answers some jobs honestly and others with a fixed text. `isHonest` decides by the job's number. */
-function worksOn(enemy: Enemy, isHonest: (count: number) => boolean): Behaviour {
+function worksOn(enemy: Attacker, isHonest: (count: number) => boolean): Behaviour {
   let count = 0;
   const [honestly, badly] = [works(enemy), answerWith()];
   return (job) => (isHonest(count++) ? honestly(job) : badly(job));
 }
 
-export const UNCOMPUTED_ANSWERS: Strategy[] = [
+export const UNCOMPUTED_ANSWER_ATTACKS: AttackStrategy[] = [
   {
     name: "canned words",
     known: 1,

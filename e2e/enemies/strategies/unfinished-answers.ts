@@ -1,14 +1,14 @@
 /** Hosts that begin an answer and do not finish it. */
 import {
   type Behaviour,
+  callNodeApi,
   fetchCredentials,
   type HandMadeJob,
   type HandMadeNode,
-  nodeApi,
 } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { pauseFor } from "@tollgate/stage/nodes/pace.ts";
 import { RawNode } from "@tollgate/stage/nodes/raw-node.ts";
-import type { Enemy, Strategy } from "../strategy.ts";
+import type { Attacker, AttackStrategy } from "../strategy.ts";
 import { answerWith, PAST_PROBATION_RECORD, passCanaries } from "./uncomputed-answers.ts";
 
 const oneWord = passCanaries((job) => {
@@ -17,12 +17,12 @@ const oneWord = passCanaries((job) => {
 });
 
 /** Joins with a node, and then repeatedly retires it after `everyMs` milliseconds and joins with a new one. */
-async function keepsJoining(enemy: Enemy, everyMs: number, join: () => Promise<HandMadeNode>): Promise<void> {
+async function keepsJoining(enemy: Attacker, everyMs: number, join: () => Promise<HandMadeNode>): Promise<void> {
   let node = await join();
   enemy.keep(async () => {
     await pauseFor(everyMs);
     await node.leave();
-    await nodeApi(enemy, node.host.token, "POST", `/nodes/${node.id}/retire`);
+    await callNodeApi(enemy, node.host.token, "POST", `/nodes/${node.id}/retire`);
     node = await join();
   });
 }
@@ -36,7 +36,7 @@ const afterAWord = (then: (job: HandMadeJob) => void): Behaviour =>
     then(job);
   });
 
-export const UNFINISHED_ANSWERS: Strategy[] = [
+export const UNFINISHED_ANSWER_ATTACKS: AttackStrategy[] = [
   {
     name: "one word, then silence",
     known: 2,

@@ -10,11 +10,11 @@ import { Random } from "../random.ts";
 import type { Target } from "../target.ts";
 import {
   type Answer,
-  BAIT_MODEL,
-  judgeBait,
-  judgeHonest,
+  HOSTILE_NODES_MODEL,
+  judgeHonestNodeAnswer,
+  judgeHostileNodeAnswer,
   type KnownText,
-  makeBaitBody,
+  makeHostileNodeRequest,
   makeKnownTexts,
   sendChatRequest,
 } from "./clients.ts";
@@ -25,8 +25,8 @@ import { type Message, makeMessage } from "./frames.ts";
 const BATCH = 20;
 /** The share of batches that end with an attack on the connection itself, which is worse than a malformed frame. */
 const MISDEED_SHARE = 0.04;
-const HONEST_CLIENTS = 3;
-const BAIT_CLIENTS = 24;
+const HONEST_NODE_CLIENTS = 3;
+const HOSTILE_NODE_CLIENTS = 24;
 const KNOWN_SEED_INDEX = -1;
 const FINDINGS_KEPT_MAX = 50;
 
@@ -90,9 +90,9 @@ export async function runPlaneCampaign(options: CampaignOptions, tally: Tally): 
     for (const node of nodes) node.leave();
   });
   const asking = [
-    ...Array.from({ length: HONEST_CLIENTS }, (_, i) => honestClient(options, tally, i, () => over)),
-    ...Array.from({ length: BAIT_CLIENTS }, (_, i) =>
-      baitClient(options, tally, new Random(seed, -100 - i), () => over),
+    ...Array.from({ length: HONEST_NODE_CLIENTS }, (_, i) => requestFromHonestNodes(options, tally, i, () => over)),
+    ...Array.from({ length: HOSTILE_NODE_CLIENTS }, (_, i) =>
+      requestFromHostileNodes(options, tally, new Random(seed, -100 - i), () => over),
     ),
   ];
   await Promise.all([sending, ...asking]);
@@ -112,7 +112,7 @@ async function sendFrames(
     const messages: Message[] = [];
     for (let index = first; index < last; index++) {
       const foreign = nodes.flatMap((other) => (other === node ? [] : other.jobs));
-      const here = { node: node.id, gateway: node.gateway, jobs: node.jobs, foreign, models: [BAIT_MODEL] };
+      const here = { node: node.id, gateway: node.gateway, jobs: node.jobs, foreign, models: [HOSTILE_NODES_MODEL] };
       messages.push(makeMessage(new Random(seed, index), here, frames));
     }
     await node.publish(messages);
@@ -132,7 +132,7 @@ async function sendFrames(
   }
 }
 
-async function honestClient(
+async function requestFromHonestNodes(
   { target, known }: CampaignOptions,
   tally: Tally,
   first: number,
@@ -141,20 +141,20 @@ async function honestClient(
   for (let i = first; !isOver(); i++) {
     const due = known[i % known.length] as KnownText;
     const answer = await sendChatRequest(target, due.body);
-    note(tally, answer, judgeHonest(due, answer));
+    note(tally, answer, judgeHonestNodeAnswer(due, answer));
     tally.honest += 1;
   }
 }
 
-async function baitClient(
+async function requestFromHostileNodes(
   { target }: CampaignOptions,
   tally: Tally,
   random: Random,
   isOver: () => boolean,
 ): Promise<void> {
   while (!isOver()) {
-    const answer = await sendChatRequest(target, makeBaitBody(random));
-    note(tally, answer, judgeBait(answer));
+    const answer = await sendChatRequest(target, makeHostileNodeRequest(random));
+    note(tally, answer, judgeHostileNodeAnswer(answer));
     count(tally.bait, answer.code ?? String(answer.status));
     // Pauses after an error such as a missing slot, to limit the rate of requests.
     if (answer.status !== 200) await pauseFor(20);

@@ -58,20 +58,25 @@ export interface KnownText {
   usage: Answer["usage"];
 }
 
-export const HONEST_MODEL = "tiny-3b";
-export const BAIT_MODEL = "small-8b";
+export const HONEST_NODES_MODEL = "tiny-3b";
+export const HOSTILE_NODES_MODEL = "small-8b";
 
 export function makeKnownTexts(random: Random): Omit<KnownText, "usage">[] {
   return Array.from({ length: 24 }, (_, i) => {
     const text = random.times(1, 60, () => random.word(random.between(1, 9))).join(" ");
     const content = `#script ${JSON.stringify({ text })}`;
-    const body = { model: HONEST_MODEL, messages: [{ role: "user", content }], max_tokens: 2_000, stream: i % 2 === 0 };
+    const body = {
+      model: HONEST_NODES_MODEL,
+      messages: [{ role: "user", content }],
+      max_tokens: 2_000,
+      stream: i % 2 === 0,
+    };
     return { text, body };
   });
 }
 
 /** Returns the mistake in an honest client's response, or undefined. */
-export function judgeHonest(known: KnownText, answer: Answer): string | undefined {
+export function judgeHonestNodeAnswer(known: KnownText, answer: Answer): string | undefined {
   const { status, code, text, usage } = answer;
   if (status !== 200 || code !== undefined) return `an honest request was answered ${status} ${code ?? ""}`;
   if (text !== known.text) return `an honest answer is not the one that was asked for: ${JSON.stringify(text)}`;
@@ -79,23 +84,23 @@ export function judgeHonest(known: KnownText, answer: Answer): string | undefine
   return costs ? undefined : `an honest answer was counted as ${JSON.stringify(usage)}`;
 }
 
-export const makeBaitBody = (random: Random): object => ({
-  model: BAIT_MODEL,
+export const makeHostileNodeRequest = (random: Random): object => ({
+  model: HOSTILE_NODES_MODEL,
   messages: [{ role: "user", content: random.word(random.between(1, 30)) }],
   max_tokens: random.pick([1, 100, 1_000, 1_000]),
   stream: random.chance(0.5),
 });
 
 /** The error codes that hostile nodes, or this many concurrent clients, may cause. */
-const BAIT_CODES = ["upstream_failed", "upstream_stall", "no_capacity", "rate_limit_sku_capacity"];
+const HOSTILE_NODE_ERROR_CODES = ["upstream_failed", "upstream_stall", "no_capacity", "rate_limit_sku_capacity"];
 
-export function judgeBait(answer: Answer): string | undefined {
+export function judgeHostileNodeAnswer(answer: Answer): string | undefined {
   const { status, id, text, code } = answer;
   if (text.includes(FOREIGN_OUTPUT_WORD))
     return `a client read what was made for another's job: ${JSON.stringify(text.slice(0, 200))}`;
   const suffix = id?.slice(id.indexOf("-") + 1);
   const strange = [...text.matchAll(/\[([0-9a-z]{26})\]/g)].find(([, mark]) => mark !== suffix);
   if (strange !== undefined) return `the answer ${id} holds output of ${strange[1]}`;
-  const defined = code === undefined ? status === 200 : BAIT_CODES.includes(code);
+  const defined = code === undefined ? status === 200 : HOSTILE_NODE_ERROR_CODES.includes(code);
   return defined ? undefined : `bait was answered ${status} ${code ?? ""}`;
 }

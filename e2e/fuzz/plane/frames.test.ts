@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decodeFrame, FrameError } from "../../../protocol/src/codec.ts";
 import { Random } from "../random.ts";
-import { type Answer, judgeBait, judgeHonest } from "./clients.ts";
+import { type Answer, judgeHonestNodeAnswer, judgeHostileNodeAnswer } from "./clients.ts";
 import { FOREIGN_OUTPUT_WORD, makeMessage, type NodeSituation } from "./frames.ts";
 
 const OWN = "06dfk3zq9v8n2x4m7t1c5w0rbe";
@@ -48,16 +48,17 @@ test('the setting "readable" generates only well-formed frames; the setting "any
 test("the fuzz checks report another request's output, wrong texts, wrong token counts and wrong errors", () => {
   const usage = { prompt_tokens: 3, completion_tokens: 4 };
   const answer = { status: 200, id: `chatcmpl-${OWN}`, text: `[${OWN}]`, code: undefined, usage };
-  assert.equal(judgeBait(answer), undefined);
+  assert.equal(judgeHostileNodeAnswer(answer), undefined);
   const bad: Partial<Answer>[] = [
     { text: `x${FOREIGN_OUTPUT_WORD}` },
     { text: "[16dfk3zq9v8n2x4m7t1c5w0rbe]" },
     { status: 500, code: "internal_error" },
     { status: 418 },
   ];
-  for (const change of bad) assert.notEqual(judgeBait({ ...answer, ...change }), undefined, JSON.stringify(change));
+  for (const change of bad)
+    assert.notEqual(judgeHostileNodeAnswer({ ...answer, ...change }), undefined, JSON.stringify(change));
   const known = { text: answer.text, body: {}, usage };
-  assert.equal(judgeHonest(known, answer), undefined);
+  assert.equal(judgeHonestNodeAnswer(known, answer), undefined);
   const worse: Partial<Answer>[] = [
     { text: "" },
     { status: 503 },
@@ -65,5 +66,5 @@ test("the fuzz checks report another request's output, wrong texts, wrong token 
     { usage: { prompt_tokens: 3, completion_tokens: 5 } },
     { usage: undefined },
   ];
-  for (const change of worse) assert.notEqual(judgeHonest(known, { ...answer, ...change }), undefined);
+  for (const change of worse) assert.notEqual(judgeHonestNodeAnswer(known, { ...answer, ...change }), undefined);
 });

@@ -2,17 +2,17 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { formatPlaneTally } from "./campaign.ts";
-import { findViolations, runCampaign } from "./complete-run.ts";
-import { openPlanePlatform, type PlanePlatform } from "./plane-platform.ts";
+import { openPlaneFuzzPlatform, type PlaneFuzzPlatform } from "./plane-fuzz-platform.ts";
+import { findViolations, runCampaign } from "./run-with-checks.ts";
 
 const FRAMES = 10_000;
 
 describe("the dispatch plane under hostile frames from nodes", () => {
   const seed = Number(process.env["TEST_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
-  let fuzzed: PlanePlatform;
+  let fuzzed: PlaneFuzzPlatform;
   before(async () => {
     console.log(`fuzz of the plane: seed ${seed}`);
-    fuzzed = await openPlanePlatform();
+    fuzzed = await openPlaneFuzzPlatform();
   });
   after(() => fuzzed?.close());
 

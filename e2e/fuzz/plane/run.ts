@@ -5,8 +5,8 @@
 import { parseArgs } from "node:util";
 import { formatMemory, type MemoryUse } from "../memory.ts";
 import { formatPlaneTally } from "./campaign.ts";
-import { findViolations, runCampaign } from "./complete-run.ts";
-import { openPlanePlatform } from "./plane-platform.ts";
+import { openPlaneFuzzPlatform } from "./plane-fuzz-platform.ts";
+import { findViolations, runCampaign } from "./run-with-checks.ts";
 
 const { values } = parseArgs({
   options: {
@@ -23,7 +23,7 @@ function whole(name: "frames" | "seed"): number {
 
 const [frames, seed] = [whole("frames"), whole("seed")];
 console.log(`seed ${seed}`);
-const fuzzed = await openPlanePlatform();
+const fuzzed = await openPlaneFuzzPlatform();
 let wrong: string[] = [];
 try {
   const seconds = (): string => `${Math.round(process.uptime())} s`;

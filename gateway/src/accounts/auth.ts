@@ -12,9 +12,9 @@ import type { NewId } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import type { Log } from "../base/log.ts";
 import { isStorageTrouble } from "../db/errors.ts";
-import { AUTH_PATH, CHALLENGE_PATH, CLIENT_ADDRESS_HEADER, COOKIE_PREFIX, originOf } from "./auth-names.ts";
+import { AUTH_PATH, CHALLENGE_PATH, CLIENT_ADDRESS_HEADER, COOKIE_PREFIX, originOf } from "./better-auth-constants.ts";
 import type { DatabaseErrorCapture } from "./database-error-capture.ts";
-import type { Emails } from "./emails.ts";
+import type { AccountEmailSender } from "./emails.ts";
 import { type OidcProvider, oidcPlugin } from "./oidc.ts";
 import type { PasswordHash } from "./password-hash.ts";
 import { invalidateEmailedLinks } from "./sessions.ts";
@@ -88,7 +88,7 @@ interface AuthOptions {
   /** Whether clients use TLS when no URL is configured. */
   isSecure?: boolean;
   /** Sends emails. Undefined: email is off. */
-  emails: Emails | undefined;
+  emails: AccountEmailSender | undefined;
   /** Whether an email address must be confirmed before the first sign-in. */
   verifyEmails: boolean;
   providers: OidcProvider[];

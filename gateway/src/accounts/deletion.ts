@@ -51,7 +51,7 @@ interface Deleted {
   tokens: Uuid[];
 }
 
-export interface Deletion {
+export interface AccountDeletion {
   plan(accountId: Uuid): Promise<DeletionPlan>;
   /** Deletes the account, unless something prevents the deletion. Then it returns the reason. */
   delete(accountId: Uuid, by: Actor): Promise<Deleted | Blocker | "role_required">;
@@ -84,7 +84,7 @@ const FORGOTTEN = [
   ...["notification", "notification_settings", "refused_hour", "refused_last", "unfunded_hour"],
 ];
 
-export function openDeletion({ pool, newId }: { pool: pg.Pool; newId: NewId }): Deletion {
+export function openAccountDeletion({ pool, newId }: { pool: pg.Pool; newId: NewId }): AccountDeletion {
   return {
     plan: (accountId) => planOf(pool, accountId),
 

@@ -7,9 +7,9 @@ import type { Role } from "@tollgate/api/roles.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { buildConsoleTokenLink } from "./links.ts";
-import type { Email, Mail } from "./mail.ts";
+import type { Email, MailSender } from "./mail.ts";
 
-export interface Emails {
+export interface AccountEmailSender {
   resetPassword(to: string, token: string): void;
   verifyEmail(to: string, token: string): void;
   /** Sent when someone signs up with an address that is already registered. */
@@ -33,13 +33,13 @@ export interface PayoutMethodChange {
 }
 
 interface EmailsOptions {
-  mail: Mail;
+  mail: MailSender;
   log: Log;
   /** The public URL of links. Never taken from a request, whose sender could redirect the links. */
   origin: string;
 }
 
-export function openEmails({ mail, log, origin }: EmailsOptions): Emails {
+export function openAccountEmailSender({ mail, log, origin }: EmailsOptions): AccountEmailSender {
   const inFlight = new Set<Promise<void>>();
   const post = (letter: Email): void => {
     const sending = mail

@@ -4,35 +4,35 @@
  */
 import { ACCOUNTS_PER_IDENTITY_MAX } from "@tollgate/api/bounds.ts";
 import type pg from "pg";
+import { coalesceUnsentQueries } from "../base/coalesce-unsent-queries.ts";
 import type { NewId, Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { AccountKind } from "../base/states.ts";
-import { shareUntilSent } from "../base/until-sent.ts";
 import { inTransaction } from "../db/pool.ts";
 import { addOwner, findMemberships, insertAccount, type Membership } from "./accounts.ts";
 import { openAttemptLimits } from "./attempt-limits.ts";
 import type { Auth, openAuth } from "./auth.ts";
-import { openAuthCall } from "./auth-call.ts";
-import { originOf } from "./auth-names.ts";
+import { createAuthLibraryCall } from "./auth-library-call.ts";
+import { originOf } from "./better-auth-constants.ts";
 import { captureDatabaseErrors } from "./database-error-capture.ts";
-import { ACCOUNT_DELETION_MIGRATION, type Deletion, openDeletion } from "./deletion.ts";
-import { openEmails, type PayoutMethodChange } from "./emails.ts";
+import { ACCOUNT_DELETION_MIGRATION, type AccountDeletion, openAccountDeletion } from "./deletion.ts";
+import { openAccountEmailSender, type PayoutMethodChange } from "./emails.ts";
 import { createIdentity, hasOperator, type NewIdentity } from "./enrolment.ts";
-import { openInvitations } from "./invitations.ts";
-import { withMachineTime } from "./machine-time.ts";
-import type { Mail } from "./mail.ts";
+import { openInvitationService } from "./invitations.ts";
+import { convertToMachineTime } from "./machine-clock-conversion.ts";
+import type { MailSender } from "./mail.ts";
 import type { OidcProvider } from "./oidc.ts";
-import { type OpenIdSignIn, openOpenIdSignIn } from "./openid-sign-in.ts";
+import { createOpenIdSignIn, type OpenIdSignIn } from "./openid-sign-in.ts";
 import { type PasswordHash, scryptHash } from "./password-hash.ts";
-import { openPasswords, type Passwords } from "./passwords.ts";
+import { openPasswordService, type Passwords } from "./passwords.ts";
 import { openPayoutMethods, type PayoutMethods } from "./payout-methods.ts";
 import { openPersonDeletion, type PersonDeletion } from "./person-deletion.ts";
 import { openPreferences, type Preferences } from "./preferences.ts";
 import { openScriptSessions, SCRIPT_SESSIONS_MIGRATION, type ScriptSessions } from "./script-sessions.ts";
 import { openSecretReencryption } from "./secret-reencryption.ts";
+import { createSessionSignatureReplacer } from "./session-signature-replacer.ts";
 import { deleteExpiredSessions, openSessions, type Sessions } from "./sessions.ts";
 import { openSignIn, type SignIn } from "./sign-in.ts";
-import { openSignatureReplacement } from "./signature-replacement.ts";
 import { signCookieValue } from "./signed-cookie.ts";
 import { personFromLibrarySession, type SignedInPerson } from "./signed-in-person.ts";
 import { openTeam, type Team } from "./team.ts";
@@ -61,7 +61,7 @@ export interface Identities {
   renameAccount(accountId: Uuid, name: string): Promise<void>;
   preferences: Preferences;
   payoutMethods: PayoutMethods;
-  deletion: Deletion;
+  deletion: AccountDeletion;
   leaving: PersonDeletion;
   /** Emails owners and billing contacts that the payout method changed, if email is configured. */
   tellPayoutMethod(emails: string[], changed: PayoutMethodChange): void;
@@ -103,7 +103,7 @@ export interface IdentitiesOptions {
   /** Whether clients use TLS when no URL is configured. */
   isSecure?: boolean;
   /** Sends emails. Undefined: email is off. */
-  mail?: Mail | undefined;
+  mail?: MailSender | undefined;
   /** The base URL of links in emails; by default the public one. */
   linkOrigin?: string | undefined;
   /** Whether a new email address must be confirmed before the first sign-in. */
@@ -139,8 +139,8 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
   } = options;
   const hasScripts = (): boolean => schemaNumber() >= SCRIPT_SESSIONS_MIGRATION;
   const { linkOrigin = originOf(publicUrl, isSecure), passwordHash = scryptHash } = options;
-  const emails = mail === undefined ? undefined : openEmails({ mail, log, origin: linkOrigin });
-  const witness = captureDatabaseErrors(withMachineTime(pool, databaseAheadMs));
+  const emails = mail === undefined ? undefined : openAccountEmailSender({ mail, log, origin: linkOrigin });
+  const witness = captureDatabaseErrors(convertToMachineTime(pool, databaseAheadMs));
   const sources = { pool, witness, newId, log, secret };
   const library = { ...sources, publicUrl, isSecure, emails, verifyEmails, providers, passwordHash };
   let loading: Promise<Auth> | undefined;
@@ -155,18 +155,18 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
   // Loads the library now, so that a mistake in its options or tables stops the start.
   if (!loadedLate) await loaded();
   const others = [oldSecret, nextSecret].filter((other) => other !== undefined);
-  const resigning = others.length === 0 ? undefined : openSignatureReplacement({ secret, others });
+  const resigning = others.length === 0 ? undefined : createSessionSignatureReplacer({ secret, others });
   const kept = openSecretReencryption({ pool, secret, others });
-  const ask = openAuthCall(loaded, witness, resigning);
+  const ask = createAuthLibraryCall(loaded, witness, resigning);
   // Derives the keys of the counts from the old secret, if there is one. So gateways with the old and the new secret
   // share the counts.
   const attempts = openAttemptLimits({ pool, secret: oldSecret ?? secret });
   const canMail = mail?.delivers ?? false;
-  const invitations = openInvitations({ pool, newId, attempts, emails, canMail, origin: linkOrigin });
+  const invitations = openInvitationService({ pool, newId, attempts, emails, canMail, origin: linkOrigin });
   const team = openTeam({ pool, newId, attempts, invitations, verifyEmails });
-  const passwords = openPasswords({ pool, ask, attempts, log, resigning, canMail: mail !== undefined });
+  const passwords = openPasswordService({ pool, ask, attempts, log, resigning, canMail: mail !== undefined });
   const signIn = openSignIn({ ask, attempts, pool, verifyEmails, kept });
-  const sessions = shareUntilSent<SignedInPerson | undefined>();
+  const sessions = coalesceUnsentQueries<SignedInPerson | undefined>();
   const session: Identities["session"] = async (headers) => {
     const auth = await loaded();
     const cookie = headers.get("cookie") ?? "";
@@ -181,8 +181,8 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     });
   };
   const scripts = openScriptSessions({ pool, newId, attempts, hasScripts });
-  const deletion = openDeletion({ pool, newId });
-  const memberships = shareUntilSent<Membership[]>();
+  const deletion = openAccountDeletion({ pool, newId });
+  const memberships = coalesceUnsentQueries<Membership[]>();
 
   return {
     create: (identity) => createIdentity({ pool, newId, passwordHash }, identity),
@@ -224,7 +224,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     signIn,
     passwords,
     twoFactor: openTwoFactor({ ask, attempts, kept }),
-    openId: openOpenIdSignIn({ ask, attempts, providers, log }),
+    openId: createOpenIdSignIn({ ask, attempts, providers, log }),
     sessions: openSessions({ pool, hasScripts }),
     scripts,
     offers: { resetByMail: mail !== undefined, verifiesEmails: verifyEmails },

@@ -12,7 +12,7 @@ import { inTransaction } from "../db/pool.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
 import { Account } from "./accounts.ts";
 import type { AttemptLimits } from "./attempt-limits.ts";
-import type { Emails } from "./emails.ts";
+import type { AccountEmailSender } from "./emails.ts";
 import { buildConsoleTokenLink } from "./links.ts";
 import { type Actor, lockAccountIfOwner, recordTeamEvent, roleOf, teamSize } from "./team-rows.ts";
 
@@ -50,7 +50,7 @@ interface InvitationsOptions {
   pool: pg.Pool;
   newId: NewId;
   attempts: AttemptLimits;
-  emails: Emails | undefined;
+  emails: AccountEmailSender | undefined;
   /** Whether emails reach their recipients. */
   canMail: boolean;
   /** The base URL of invitation links. */
@@ -61,7 +61,7 @@ const IS_OPEN = "v.accepted_at is null and v.revoked_at is null and v.expires_at
 const COLUMNS = `v.id, v.email, v.role, i.email as "invitedBy", v.created_at as "createdAt", v.expires_at as "expiresAt"`;
 const FROM = "account_invitation v join identity i on i.id = v.invited_by";
 
-export function openInvitations(options: InvitationsOptions): Invitations {
+export function openInvitationService(options: InvitationsOptions): Invitations {
   const { pool, newId, attempts, emails, canMail, origin } = options;
   return {
     async send(accountId, { email, role }, by) {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Writable } from "node:stream";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";
-import { openEmails } from "./emails.ts";
+import { openAccountEmailSender } from "./emails.ts";
 import { developmentMail, smtpMail } from "./mail.ts";
 import { openTestMailbox } from "./testing/smtp.ts";
 
@@ -24,7 +24,7 @@ test("emails are sent over SMTP from the configured address, and links contain t
   const mailbox = await openTestMailbox();
   const { log, lines } = capturedLog();
   const mail = smtpMail({ url: mailbox.url, from: "Tollgate <noreply@gate.test>" });
-  const emails = openEmails({ mail, log, origin });
+  const emails = openAccountEmailSender({ mail, log, origin });
   emails.resetPassword("ada@example.test", TOKEN);
   const reset = await mailbox.next();
   assert.equal(reset.from, "noreply@gate.test");
@@ -57,7 +57,11 @@ test("the log line for an email that cannot be sent omits the email's text", asy
   const mailbox = await openTestMailbox();
   mailbox.refuseWith("550 no such user");
   const { log, lines } = capturedLog();
-  const emails = openEmails({ mail: smtpMail({ url: mailbox.url, from: "noreply@gate.test" }), log, origin });
+  const emails = openAccountEmailSender({
+    mail: smtpMail({ url: mailbox.url, from: "noreply@gate.test" }),
+    log,
+    origin,
+  });
   emails.resetPassword("nobody@example.test", TOKEN);
   await emails.idle();
   assert.equal(lines.length, 1);
@@ -68,7 +72,7 @@ test("the log line for an email that cannot be sent omits the email's text", asy
 
 test("a development platform logs the whole email", async () => {
   const { log, lines } = capturedLog();
-  const emails = openEmails({ mail: developmentMail(log), log, origin });
+  const emails = openAccountEmailSender({ mail: developmentMail(log), log, origin });
   emails.resetPassword("ada@example.test", TOKEN);
   await emails.idle();
   assert.ok(lines.join().includes(`reset-password#token=${encodeURIComponent(TOKEN)}`));

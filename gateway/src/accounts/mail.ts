@@ -13,7 +13,7 @@ export interface Email {
   text: string;
 }
 
-export interface Mail {
+export interface MailSender {
   send(letter: Email): Promise<void>;
   /** Whether emails reach their recipients. False when they are only logged. */
   delivers: boolean;
@@ -54,7 +54,7 @@ export async function verifySmtp(options: SmtpOptions): Promise<void> {
   }
 }
 
-export function smtpMail(options: SmtpOptions): Mail {
+export function smtpMail(options: SmtpOptions): MailSender {
   let opened: Promise<Transporter> | undefined;
   return {
     delivers: true,
@@ -69,7 +69,7 @@ export function smtpMail(options: SmtpOptions): Mail {
 }
 
 /** Logs emails instead of sending them. Only for development platforms, because emails contain sign-in links. */
-export function developmentMail(log: Log): Mail {
+export function developmentMail(log: Log): MailSender {
   return {
     delivers: false,
     async send({ to, subject, text }) {

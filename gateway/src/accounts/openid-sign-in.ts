@@ -2,7 +2,7 @@
 import { OPENID_REFUSALS, type OpenIdRefusal } from "@tollgate/api/console/openid.ts";
 import type { Log } from "../base/log.ts";
 import { type AttemptLimits, networkOf } from "./attempt-limits.ts";
-import { type AuthCall, type Caller, UnknownAuthError } from "./auth-call.ts";
+import { type AuthLibraryCall, type Caller, UnknownAuthError } from "./auth-library-call.ts";
 import type { OidcProvider } from "./oidc.ts";
 import { logRefused } from "./openid-refused.ts";
 import { SignInRefusal } from "./refusals.ts";
@@ -42,13 +42,13 @@ const OUTCOMES: Record<string, OpenIdRefusal> = {
 const WORD = /^[A-Za-z_]{1,60}$/;
 
 interface OpenIdOptions {
-  ask: AuthCall;
+  ask: AuthLibraryCall;
   attempts: AttemptLimits;
   providers: OidcProvider[];
   log: Log;
 }
 
-export function openOpenIdSignIn({ ask, attempts, providers, log }: OpenIdOptions): OpenIdSignIn {
+export function createOpenIdSignIn({ ask, attempts, providers, log }: OpenIdOptions): OpenIdSignIn {
   const known = new Set(providers.map(({ id }) => id));
   const refused = (provider: string, outcome: OpenIdRefusal, reason: string) => {
     logRefused(log, { provider, outcome, reason });

@@ -3,10 +3,10 @@ import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { type AttemptLimits, networkOf } from "./attempt-limits.ts";
-import type { AuthCall, Caller } from "./auth-call.ts";
+import type { AuthLibraryCall, Caller } from "./auth-library-call.ts";
 import { SignInRefusal } from "./refusals.ts";
+import type { SessionSignatureReplacer } from "./session-signature-replacer.ts";
 import { invalidateEmailedLinks } from "./sessions.ts";
-import type { SignatureReplacement } from "./signature-replacement.ts";
 
 export interface Passwords {
   /**
@@ -35,16 +35,16 @@ export interface Passwords {
 
 interface PasswordsOptions {
   pool: pg.Pool;
-  ask: AuthCall;
+  ask: AuthLibraryCall;
   attempts: AttemptLimits;
   log: Log;
   /** Present while the secret that signs links is being replaced. */
-  resigning?: SignatureReplacement | undefined;
+  resigning?: SessionSignatureReplacer | undefined;
   /** Whether email is configured. Without it, requests for a link are refused. */
   canMail: boolean;
 }
 
-export function openPasswords({ pool, ask, attempts, log, canMail, resigning }: PasswordsOptions): Passwords {
+export function openPasswordService({ pool, ask, attempts, log, canMail, resigning }: PasswordsOptions): Passwords {
   const inFlight = new Set<Promise<unknown>>();
   /** Sends a link in the background, so that the response time does not reveal whether the address is registered. */
   const mail = async (path: string, email: string, caller: Caller): Promise<void> => {

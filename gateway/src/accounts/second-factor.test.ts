@@ -6,14 +6,14 @@ import { newIds } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { openPool } from "../db/pool.ts";
-import { validateRows } from "../db/rows.ts";
+import { enableRowValidation } from "../db/rows.ts";
 import { openTestDatabase, TEST_CONNECTION_TIMEOUT_MS, type TestDatabase } from "../db/testing.ts";
 import { ATTEMPT_RULES, openAttemptLimits } from "./attempt-limits.ts";
 import { openAuth } from "./auth.ts";
-import { type AuthCall, type Caller, openAuthCall } from "./auth-call.ts";
+import { type AuthLibraryCall, type Caller, createAuthLibraryCall } from "./auth-library-call.ts";
 import { captureDatabaseErrors } from "./database-error-capture.ts";
 import { createIdentity } from "./enrolment.ts";
-import { openPasswords, type Passwords } from "./passwords.ts";
+import { openPasswordService, type Passwords } from "./passwords.ts";
 import { SignInRefusal } from "./refusals.ts";
 import { openSignIn, type SignIn } from "./sign-in.ts";
 import { cheapHash } from "./testing/cheap-hash.ts";
@@ -54,7 +54,7 @@ after(async () => {
 });
 
 async function openGateway(): Promise<Gateway> {
-  const pool = validateRows(
+  const pool = enableRowValidation(
     openPool(database.connection, { log, sizeMax: 8, connectMsMax: TEST_CONNECTION_TIMEOUT_MS }),
   );
   ends.push(() => pool.end());
@@ -68,8 +68,8 @@ async function openGateway(): Promise<Gateway> {
     passwordHash: cheapHash,
   });
   await auth.$context;
-  const asked = openAuthCall(async () => auth, witness);
-  const ask: AuthCall = (caller, question) => {
+  const asked = createAuthLibraryCall(async () => auth, witness);
+  const ask: AuthLibraryCall = (caller, question) => {
     const isGuess = GUESSED.test(question.path) || JSON.stringify(question.body)?.includes(PASSWORD_GUESSED);
     if (isGuess) evaluated++;
     return asked(caller, question);
@@ -77,7 +77,7 @@ async function openGateway(): Promise<Gateway> {
   const attempts = openAttemptLimits({ pool, secret });
   return {
     signIn: openSignIn({ ask, attempts, pool, verifyEmails: false }),
-    passwords: openPasswords({ pool, ask, attempts, log, canMail: false }),
+    passwords: openPasswordService({ pool, ask, attempts, log, canMail: false }),
     twoFactor: openTwoFactor({ ask, attempts }),
   };
 }

@@ -10,7 +10,7 @@ import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { type Identities, type IdentitiesOptions, openIdentities } from "./identities.ts";
 import { SignInRefusal } from "./refusals.ts";
 import { openSecretReencryption } from "./secret-reencryption.ts";
-import { openSignatureReplacement } from "./signature-replacement.ts";
+import { createSessionSignatureReplacer } from "./session-signature-replacer.ts";
 import { cheapHash } from "./testing/cheap-hash.ts";
 import { totp } from "./testing/totp.ts";
 
@@ -108,7 +108,7 @@ test("second factors work in every step of a secret's replacement, and finally a
 test("a link's token signed with another valid secret is signed again with the current one; other text stays unchanged", () => {
   const sign = (secret: string, text: string): string =>
     `${text}.${createHmac("sha256", secret).update(text).digest("base64url")}`;
-  const resigning = openSignatureReplacement({ secret: SECOND, others: [FIRST] });
+  const resigning = createSessionSignatureReplacer({ secret: SECOND, others: [FIRST] });
   assert.equal(resigning.token(sign(FIRST, "head.body")), sign(SECOND, "head.body"));
   for (const token of [sign(SECOND, "head.body"), sign("a stranger's", "head.body"), "no token", "", "."]) {
     assert.equal(resigning.token(token), token);

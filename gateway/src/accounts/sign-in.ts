@@ -3,8 +3,8 @@ import type pg from "pg";
 import { z } from "zod";
 import { queryRows, row } from "../db/rows.ts";
 import { type AttemptLimits, networkOf, refuseUsedCode } from "./attempt-limits.ts";
-import { type AuthAnswer, type AuthCall, type Caller, UnknownAuthError } from "./auth-call.ts";
-import { CHALLENGE_PATH, COOKIE_PREFIX } from "./auth-names.ts";
+import { type AuthAnswer, type AuthLibraryCall, type Caller, UnknownAuthError } from "./auth-library-call.ts";
+import { CHALLENGE_PATH, COOKIE_PREFIX } from "./better-auth-constants.ts";
 import { SignInRefusal } from "./refusals.ts";
 import type { SecretReencryption } from "./secret-reencryption.ts";
 import { type FoundSession, personFromLibrarySession, type SignedInPerson } from "./signed-in-person.ts";
@@ -29,7 +29,7 @@ export interface SignIn {
 }
 
 interface SignInOptions {
-  ask: AuthCall;
+  ask: AuthLibraryCall;
   attempts: AttemptLimits;
   pool: pg.Pool;
   verifyEmails: boolean;

@@ -2,7 +2,7 @@
 import type { Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import { type AttemptLimits, refuseUsedCode } from "./attempt-limits.ts";
-import { type AuthAnswer, type AuthCall, type Caller, UnknownAuthError } from "./auth-call.ts";
+import { type AuthAnswer, type AuthLibraryCall, type Caller, UnknownAuthError } from "./auth-library-call.ts";
 import { SignInRefusal } from "./refusals.ts";
 import type { SecretReencryption } from "./secret-reencryption.ts";
 
@@ -30,7 +30,7 @@ export interface TwoFactor {
 }
 
 interface TwoFactorOptions {
-  ask: AuthCall;
+  ask: AuthLibraryCall;
   attempts: AttemptLimits;
   /** Present while the secret that encrypts second factors is being replaced. */
   kept?: Pick<SecretReencryption, "makeReadable"> | undefined;

@@ -2,11 +2,11 @@
 import { openAccounts } from "../accounts/accounts.ts";
 import { type Identities, openIdentities } from "../accounts/identities.ts";
 import type { OidcProvider } from "../accounts/oidc.ts";
-import type { AccountParts } from "../accounts/parts.ts";
 import type { PasswordHash } from "../accounts/password-hash.ts";
+import type { AccountServices } from "../accounts/services.ts";
 import type { RotatingSecret } from "../base/rotating-secret.ts";
 import type { Context } from "./context.ts";
-import type { Ports } from "./ports.ts";
+import type { ExternalInterfaces } from "./port-interfaces.ts";
 
 const SIGN_IN_SWEEP_EVERY_MS = 60 * 60 * 1000;
 
@@ -30,11 +30,11 @@ export interface AccountSettings {
   upkeep: boolean;
 }
 
-export async function openAccountParts(
+export async function openAccountServices(
   context: Context,
   settings: AccountSettings,
-  { store: { pool, clock: databaseClock, schema }, mail }: Pick<Ports, "store" | "mail">,
-): Promise<AccountParts> {
+  { store: { pool, clock: databaseClock, schema }, mail }: Pick<ExternalInterfaces, "store" | "mail">,
+): Promise<AccountServices> {
   const { newId, log, onClose } = context;
   const { sessionSecret: secret, oidcProviders: providers, loadsSignInLate: loadedLate } = settings;
   const identities = await openIdentities({

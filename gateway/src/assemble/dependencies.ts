@@ -1,6 +1,6 @@
 /** Lists the gateway's dependencies, and which of them every request needs. */
-import type { Ports } from "./ports.ts";
-import type { Serving } from "./serving.ts";
+import type { ExternalInterfaces } from "./port-interfaces.ts";
+import type { RequestPipeline } from "./request-pipeline.ts";
 
 export interface DependencySettings {
   /**
@@ -10,8 +10,8 @@ export interface DependencySettings {
 }
 
 interface Needs {
-  ports: Pick<Ports, "store" | "plane">;
-  serving: Pick<Serving, "gateway" | "plane">;
+  ports: Pick<ExternalInterfaces, "store" | "plane">;
+  serving: Pick<RequestPipeline, "gateway" | "plane">;
 }
 
 export const dependenciesOf = ({ limitsWhenAway }: DependencySettings, { ports, serving }: Needs) => [

@@ -1,7 +1,7 @@
 /** Opens the parts for nodes: node records, dispatch and trust. */
 import { parseId, publicId, type Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
-import { RETIRED_NODE_CREDENTIALS_MS_MAX } from "../base/node-thresholds.ts";
+import { RETIRED_NODE_CREDENTIALS_MS_MAX } from "../base/node-trust-thresholds.ts";
 import type { NodeStanding } from "../base/states.ts";
 import { ACCOUNT_TOPIC, type Broadcast, NODE_TOPIC } from "../db/broadcast.ts";
 import { type Dispatcher, openDispatcher } from "../dispatch/dispatcher.ts";

@@ -1,27 +1,27 @@
 /** Opens readiness and metrics for the internal port. */
 import { watchLoopDelay } from "../base/loop-delay.ts";
-import type { FileWatch } from "../base/open-file-limit.ts";
+import type { OpenFileMonitor } from "../base/open-file-limit.ts";
 import { healthOf } from "../http/health.ts";
 import type { Metrics } from "../http/metrics/metrics.ts";
+import type { BackgroundJobResults } from "./background-jobs.ts";
 import type { Context } from "./context.ts";
 import { type DependencySettings, dependenciesOf } from "./dependencies.ts";
-import type { Ports } from "./ports.ts";
-import type { Serving } from "./serving.ts";
-import type { UpkeepResults } from "./upkeep.ts";
+import type { ExternalInterfaces } from "./port-interfaces.ts";
+import type { RequestPipeline } from "./request-pipeline.ts";
 
 export interface HealthSettings extends DependencySettings {
   version: string;
 }
 
 interface Needs {
-  ports: Pick<Ports, "store" | "plane" | "shared">;
+  ports: Pick<ExternalInterfaces, "store" | "plane" | "shared">;
   metrics: Metrics;
-  serving: Serving;
-  upkeep: UpkeepResults;
-  files: FileWatch | undefined;
+  serving: RequestPipeline;
+  upkeep: BackgroundJobResults;
+  files: OpenFileMonitor | undefined;
 }
 
-export function openHealth(
+export function openReadinessAndMetrics(
   { clock, gatewayId, onClose }: Context,
   settings: HealthSettings,
   { ports, metrics, serving, upkeep, files }: Needs,

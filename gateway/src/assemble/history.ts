@@ -6,22 +6,22 @@ import type pg from "pg";
 import { z } from "zod";
 import { CLEAR_CACHES_TOPIC, sendBroadcast } from "../db/broadcast.ts";
 import { CHANGE_TOPIC, joinChangeParts } from "../db/changes.ts";
-import type { FailoverMove, Lineage } from "../db/lineage/lineage.ts";
+import type { Lineage, TimelineSwitch } from "../db/lineage/lineage.ts";
 import { type Journal, openJournal } from "../ledger/journal.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import {
   emptyReentryResult,
+  type LostCommitsReentryResult,
   pruneChangeIds,
-  type ReentryResult,
   reenterChanges,
   reenterRequests,
 } from "../ledger/reentry.ts";
 import type { Spool } from "../ledger/spool.ts";
-import { parsePayload } from "../plane/deployment/inquiry.ts";
-import { HISTORIES_SUBJECT } from "../plane/gateway-subjects.ts";
+import { parsePayload } from "../plane/deployment/ask-running-gateways.ts";
+import { DATABASE_HISTORIES_SUBJECT } from "../plane/gateway-subjects.ts";
 import type { Plane } from "../plane/plane.ts";
 import type { Context } from "./context.ts";
-import type { DatabaseStore } from "./ports.ts";
+import type { DatabaseAccess } from "./port-interfaces.ts";
 
 /** How often gateways tell each other which database timeline they follow. */
 const TELL_EVERY_MS = 5_000;
@@ -57,7 +57,7 @@ export type Journals = Record<"requests" | "changes", Journal>;
 export function openJournals(
   { clock, log, onClose }: Context,
   { replayWindowMs: windowMs }: HistorySettings,
-  { spool, store }: { spool: Spool; store: DatabaseStore },
+  { spool, store }: { spool: Spool; store: DatabaseAccess },
 ): Journals | undefined {
   if (store.lineage === undefined) return undefined;
   const common = { spool, windowMs, clock, log };
@@ -77,25 +77,25 @@ export function openJournals(
 }
 
 interface Following {
-  store: DatabaseStore;
+  store: DatabaseAccess;
   journals: Journals;
   ledger: Pick<Ledger, "trySettling">;
 }
 
 /** Starts to follow the database's history. First finishes an interrupted re-entry of lost commits. */
-export async function followHistory(
+export async function followDatabaseHistory(
   context: Context,
   { store, journals, ledger }: Following,
 ): Promise<() => HistoryLossMetrics> {
   const { log, clock, gatewayId } = context;
   const lineage = store.lineage as Lineage;
   const figures = { losses: 0, lastAt: undefined as number | undefined, entered: 0, notEntered: 0 };
-  const found = new Map<string, ReentryResult>();
+  const found = new Map<string, LostCommitsReentryResult>();
   const keepAll = (isNeeded: boolean): void => {
     journals.requests.keepAll(isNeeded);
     journals.changes.keepAll(isNeeded);
   };
-  const declare = async (move: FailoverMove, { entered, notEntered }: ReentryResult): Promise<void> => {
+  const declare = async (move: TimelineSwitch, { entered, notEntered }: LostCommitsReentryResult): Promise<void> => {
     const count = Object.values(entered).reduce((sum, one) => sum + one, 0);
     if (move.positions === 0 && count === 0 && notEntered.length === 0) {
       log.info({ epoch: move.epoch }, "the failover lost nothing: the database has all commits in the journals");
@@ -114,7 +114,7 @@ export async function followHistory(
   const enter = async (
     client: pg.ClientBase | pg.Pool,
     { isLast }: { isLast: boolean },
-    into: ReentryResult,
+    into: LostCommitsReentryResult,
   ): Promise<void> => {
     if (store.schema.number < CHANGES_SINCE) return;
     const isEntered = await reenterChanges({ client, journal: journals.changes, nowMs: clock.now(), isLast }, into);
@@ -154,9 +154,9 @@ export async function followHistory(
   return () => ({ ...figures, refused: lineage.refusals });
 }
 
-interface Loss extends ReentryResult {
+interface Loss extends LostCommitsReentryResult {
   gatewayId: string;
-  move: FailoverMove;
+  move: TimelineSwitch;
 }
 
 async function recordLoss(pool: pg.Pool, { gatewayId, move, entered, notEntered }: Loss): Promise<void> {
@@ -176,10 +176,10 @@ const Told = z.object({ system: z.string(), timeline: z.int() });
 export function exchangeTimelines({ clock, onClose }: Context, lineage: Lineage, plane: Plane): void {
   const tell = (): void => {
     const { seen } = lineage;
-    if (seen !== undefined) plane.publish(HISTORIES_SUBJECT, Buffer.from(JSON.stringify(Told.parse(seen))));
+    if (seen !== undefined) plane.publish(DATABASE_HISTORIES_SUBJECT, Buffer.from(JSON.stringify(Told.parse(seen))));
   };
   onClose(
-    plane.subscribe(HISTORIES_SUBJECT, (_subject, payload) => {
+    plane.subscribe(DATABASE_HISTORIES_SUBJECT, (_subject, payload) => {
       const told = parsePayload(Told, payload);
       if (told !== undefined) lineage.hear(told);
     }),

@@ -12,7 +12,7 @@ import { manualClock } from "../base/testing.ts";
 import { openTestDatabase } from "../db/testing.ts";
 import { createTestHold, createTestSettlement, newId, TEST_CHARGE } from "../ledger/testing.ts";
 import type { CloseFunction } from "./context.ts";
-import { openMoney } from "./money.ts";
+import { openLedgerAndSpool } from "./money.ts";
 import { testStore } from "./testing.ts";
 
 test("a closing gateway waits for settlements that are being written to the database", async (t) => {
@@ -45,7 +45,7 @@ test("a closing gateway waits for settlements that are being written to the data
     waits.resolve();
     return clock.after(delayMs, run);
   };
-  const { ledger } = await openMoney(
+  const { ledger } = await openLedgerAndSpool(
     {
       ...{ random: systemRandom(), newId, gatewayId: "test", log: createLog("silent") },
       clock: new Proxy(clock, {

@@ -2,20 +2,20 @@
 import { openRefusals, type Refusals } from "../history/refusals.ts";
 import { openRefusedCalls, REFUSED_CALLS_MIGRATION, type RefusedCalls } from "../history/refused-calls.ts";
 import { openRollups, type Rollups } from "../history/rollups.ts";
-import { openUnfundedCounts, type UnfundedCounts } from "../history/unfunded-counts.ts";
+import { openUnfundedRequestCounts, type UnfundedRequestCounts } from "../history/unfunded-request-counts.ts";
 import { type HoldLeases, openHoldLeases } from "../ledger/leases.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
 import { openSpool, type Spool } from "../ledger/spool.ts";
 import { openSpoolReplay } from "../ledger/spool-replay.ts";
 import type { Context } from "./context.ts";
 import {
-  followHistory,
+  followDatabaseHistory,
   type HistoryLossMetrics,
   type HistorySettings,
   type Journals,
   openJournals,
 } from "./history.ts";
-import type { DatabaseStore, SpoolPlace } from "./ports.ts";
+import type { DatabaseAccess, SpoolPlace } from "./port-interfaces.ts";
 
 export interface MoneySettings extends HistorySettings {
   /** How long a request's hold remains after its gateway died. */
@@ -24,11 +24,11 @@ export interface MoneySettings extends HistorySettings {
   upkeep: boolean;
 }
 
-export interface Money {
+export interface LedgerAndSpool {
   ledger: Ledger;
   leases: HoldLeases;
   refusals: Refusals;
-  unfunded: UnfundedCounts;
+  unfunded: UnfundedRequestCounts;
   refusedCalls: RefusedCalls;
   /** Undefined if this gateway runs no background jobs. */
   rollups: Rollups | undefined;
@@ -39,11 +39,11 @@ export interface Money {
   isSpoolEmpty: () => Promise<boolean>;
 }
 
-export async function openMoney(
+export async function openLedgerAndSpool(
   context: Context,
   settings: MoneySettings,
-  { store, spool: place }: { store: DatabaseStore; spool: SpoolPlace },
-): Promise<Money> {
+  { store, spool: place }: { store: DatabaseAccess; spool: SpoolPlace },
+): Promise<LedgerAndSpool> {
   const { clock, log, gatewayId, onClose } = context;
   const { holdLeaseMs, upkeep } = settings;
   const { pool, ledgerPool, ledgerApartPool, schema } = store;
@@ -72,11 +72,11 @@ export async function openMoney(
   void replay.run();
   const leases = openHoldLeases({ ledger, clock, log, holdLeaseMs });
   onClose(() => leases.stop());
-  const unfunded = openUnfundedCounts({ pool, clock, log });
+  const unfunded = openUnfundedRequestCounts({ pool, clock, log });
   onClose(() => unfunded.close());
   const refusedCalls = openRefusedCalls({ pool, clock, log, isThere: () => schema.number >= REFUSED_CALLS_MIGRATION });
   onClose(() => refusedCalls.close());
-  const losses = journals && (await followHistory(context, { store, journals, ledger }));
+  const losses = journals && (await followDatabaseHistory(context, { store, journals, ledger }));
   const isSpoolEmpty = async (): Promise<boolean> => ledger.unsettled().length === 0 && (await replay.run());
   return { ledger, leases, refusals, unfunded, refusedCalls, rollups, journals, losses, isSpoolEmpty };
 }

@@ -4,13 +4,13 @@ import { openDeliverer } from "../notifications/deliverer.ts";
 import { openDeliveries } from "../notifications/deliveries.ts";
 import { openEventFinder } from "../notifications/event-finder.ts";
 import { openInbox } from "../notifications/inbox.ts";
-import { NOTIFICATIONS_MIGRATION, openNotify } from "../notifications/notify.ts";
-import type { NotificationParts } from "../notifications/parts.ts";
-import { openWebhookPost } from "../notifications/post-webhook.ts";
-import { openSettings } from "../notifications/settings.ts";
+import { NOTIFICATIONS_MIGRATION, openNotifier } from "../notifications/notify.ts";
+import { createWebhookPoster } from "../notifications/post-webhook.ts";
+import type { NotificationServices } from "../notifications/services.ts";
+import { openNotificationSettings } from "../notifications/settings.ts";
 import { addressRule } from "../notifications/webhook-addresses.ts";
 import type { Context } from "./context.ts";
-import type { Ports } from "./ports.ts";
+import type { ExternalInterfaces } from "./port-interfaces.ts";
 
 const CLOSE_MS_MAX = 2_000;
 
@@ -22,14 +22,14 @@ export interface NotificationSettings {
   loopbackWebhooks: boolean;
 }
 
-export function openNotificationParts(
+export function openNotificationServices(
   { clock, random, newId, log, onClose }: Context,
   { linkOrigin: origin, version, upkeep, loopbackWebhooks }: NotificationSettings,
-  { store: { pool, schema }, mail }: Pick<Ports, "store" | "mail">,
-): NotificationParts {
-  const notify = openNotify({ newId, clock, origin });
+  { store: { pool, schema }, mail }: Pick<ExternalInterfaces, "store" | "mail">,
+): NotificationServices {
+  const notify = openNotifier({ newId, clock, origin });
   const deliveries = openDeliveries({ pool, clock });
-  const post = openWebhookPost({
+  const post = createWebhookPoster({
     allows: addressRule({ allowLoopback: loopbackWebhooks }),
     allowsHttp: loopbackWebhooks,
     clock,
@@ -48,7 +48,7 @@ export function openNotificationParts(
       isThere,
       notify,
       tell: (event, only) => notify(pool, event, only),
-      settings: openSettings({ pool, random }),
+      settings: openNotificationSettings({ pool, random }),
       inbox: openInbox({ pool }),
       deliveries,
       events: openEventFinder({ pool, clock, notify }),

@@ -1,16 +1,16 @@
 /** Opens the two HTTP servers: the public one with every route, and the internal one for health and metrics. */
 import { freeStartupMemory } from "../base/startup-memory.ts";
 import { type Health, internalServer } from "../http/server.ts";
-import { warmConsole } from "../routes/console/warm-up.ts";
-import type { Parts } from "../routes/parts.ts";
+import { warmUpConsoleQueries } from "../routes/console/warm-up-queries.ts";
+import type { RouteServices } from "../routes/services.ts";
 import { publicServer } from "../site/public-server.ts";
 import type { CloseFunction, Context } from "./context.ts";
-import type { DatabaseStore, Listener } from "./ports.ts";
+import type { DatabaseAccess, Listener } from "./port-interfaces.ts";
 
 interface Needs {
   listener: Listener;
-  store: Pick<DatabaseStore, "connections">;
-  parts: Parts;
+  store: Pick<DatabaseAccess, "connections">;
+  parts: RouteServices;
   health: Health;
   /** Registers a function that runs last, so that health and metrics are available until the end. */
   onClosed: (stop: CloseFunction) => void;
@@ -62,7 +62,7 @@ export async function openServers(
     cutOff: () => open.server.closeAllConnections(),
     async warm() {
       const { kept: connections } = store.connections;
-      await warmConsole(parts, { connections, isOver: () => isOver }).catch((error) =>
+      await warmUpConsoleQueries(parts, { connections, isOver: () => isOver }).catch((error) =>
         log.debug({ err: error }, "could not prepare the console's SQL queries; the first page load will be slower"),
       );
       // Only while no request is in flight, because freeing memory blocks the event loop.

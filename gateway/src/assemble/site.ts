@@ -1,39 +1,39 @@
 /** Opens the parts that HTTP routes use, from every domain. */
-import type { AccountParts } from "../accounts/parts.ts";
+import type { AccountServices } from "../accounts/services.ts";
 import { parseId } from "../base/ids.ts";
 import { watchOpenFiles } from "../base/open-file-limit.ts";
 import { rateLimitedLog } from "../base/rate-limited-log.ts";
 import type { RotatingSecret } from "../base/rotating-secret.ts";
 import { ACCOUNT_TOPIC, NODE_TOPIC, TEAM_TOPIC } from "../db/broadcast.ts";
-import { openHistoryParts } from "../history/parts.ts";
-import type { NodeSample } from "../history/presence.ts";
+import type { NodeSample } from "../history/node-presence.ts";
+import { openHistoryServices } from "../history/services.ts";
 import { openBodyBudget } from "../http/body-budget.ts";
 import type { HttpOptions } from "../http/call.ts";
 import type { CorsOrigins } from "../http/cors.ts";
 import { openCursors } from "../http/lists/cursors.ts";
 import type { Metrics } from "../http/metrics/metrics.ts";
 import { watchOutages } from "../http/outages.ts";
-import type { InferenceParts } from "../inference/parts.ts";
+import type { InferenceServices } from "../inference/services.ts";
 import { runUnpaidJob } from "../inference/unpaid-job.ts";
-import { openKeyParts } from "../keys/parts.ts";
-import { openLedgerParts } from "../ledger/parts.ts";
-import type { NotificationParts } from "../notifications/parts.ts";
+import { openKeyServices } from "../keys/services.ts";
+import { openLedgerServices } from "../ledger/services.ts";
+import type { NotificationServices } from "../notifications/services.ts";
 import { INCIDENTS_MIGRATION } from "../operators/incidents/store.ts";
-import { openOperatorParts } from "../operators/parts.ts";
-import { openAlerts } from "../payments/alerts.ts";
-import type { PaymentParts } from "../payments/parts.ts";
+import { openOperatorServices } from "../operators/services.ts";
+import { openCreditAlerts } from "../payments/credit-alerts.ts";
 import { openPayments } from "../payments/payments.ts";
+import type { PaymentServices } from "../payments/services.ts";
 import { LiveFeeds } from "../routes/console/live.ts";
-import type { ConnectedNodes } from "../routes/nodes/parts.ts";
-import type { Parts } from "../routes/parts.ts";
+import type { ConnectedNodes } from "../routes/nodes/services.ts";
+import type { RouteServices } from "../routes/services.ts";
 import { openCheckReader } from "../trust/spot-checks/check-reader.ts";
 import { SPOT_CHECKS_MIGRATION } from "../trust/spot-checks/store.ts";
 import type { Trust } from "../trust/trust.ts";
 import type { Context } from "./context.ts";
 import { type DependencySettings, dependenciesOf } from "./dependencies.ts";
-import type { Money } from "./money.ts";
-import type { Listener, Ports } from "./ports.ts";
-import { keyOptions, type Serving } from "./serving.ts";
+import type { LedgerAndSpool } from "./money.ts";
+import type { ExternalInterfaces, Listener } from "./port-interfaces.ts";
+import { keyOptions, type RequestPipeline } from "./request-pipeline.ts";
 
 export interface SiteSettings {
   /** The version of the gateway's software. */
@@ -62,18 +62,18 @@ export interface SiteSettings {
 interface SiteNeeds {
   listener: Listener;
   metrics: Metrics;
-  accounts: AccountParts;
-  notifying: NotificationParts;
-  serving: Serving;
+  accounts: AccountServices;
+  notifying: NotificationServices;
+  serving: RequestPipeline;
   trust: Trust;
 }
 
 export async function openSite(
   context: Context,
   settings: SiteSettings & DependencySettings,
-  ports: Ports,
+  ports: ExternalInterfaces,
   { listener, metrics, accounts, notifying, serving, trust }: SiteNeeds,
-): Promise<Parts> {
+): Promise<RouteServices> {
   const { clock, newId, log, onClose } = context;
   const { store, models } = ports;
   const { payoutHoldDays, status, publicUrl, version } = settings;
@@ -81,7 +81,7 @@ export async function openSite(
   const { fleet, money, apiKeys } = serving;
   const { ledger, unfunded, refusedCalls } = money;
   const now = (): number => clock.now();
-  const keys = openKeyParts(keyOptions(context, settings.pepper, store), apiKeys);
+  const keys = openKeyServices(keyOptions(context, settings.pepper, store), apiKeys);
   onClose(() => keys.hostTokens.close());
   const live = new LiveFeeds({ clock, log });
   onClose(() => live.close());
@@ -102,8 +102,8 @@ export async function openSite(
     status,
     identities: accounts.identities,
     ...keys,
-    ...openLedgerParts({ pool, ledger, payoutHoldDays }),
-    ...(await openHistoryParts({
+    ...openLedgerServices({ pool, ledger, payoutHoldDays }),
+    ...(await openHistoryServices({
       pool,
       now,
       unfunded,
@@ -113,8 +113,8 @@ export async function openSite(
       sampleEveryMs: status.sampleEveryMs,
     })),
     ...notifying,
-    ...openPaymentParts(context, ports, notifying),
-    ...inferenceParts(serving, settings),
+    ...openPaymentServices(context, ports, notifying),
+    ...makeInferenceServices(serving, settings),
     fleet,
     nodes,
     checks: openCheckReader({ pool, isThere: () => store.schema.number >= SPOT_CHECKS_MIGRATION }),
@@ -123,7 +123,7 @@ export async function openSite(
       await broadcast.send(NODE_TOPIC, nodeId);
     },
     mint: ports.plane && ((id) => serving.plane.mint(id)),
-    ...openOperatorParts({
+    ...openOperatorServices({
       pool,
       clock,
       newId,
@@ -144,7 +144,7 @@ function openDoor(
     metrics,
     files,
     journals,
-  }: Pick<Ports, "models" | "files"> & { metrics: Metrics } & Pick<Money, "journals">,
+  }: Pick<ExternalInterfaces, "models" | "files"> & { metrics: Metrics } & Pick<LedgerAndSpool, "journals">,
 ): HttpOptions {
   const watch = files && watchOpenFiles({ files, clock, log });
   onClose(() => watch?.stop());
@@ -164,18 +164,21 @@ function openDoor(
   };
 }
 
-function openPaymentParts(
+function openPaymentServices(
   { clock, newId, log }: Context,
-  { store: { pool }, payments: provider }: Ports,
-  { notifications: { notify } }: NotificationParts,
-): PaymentParts {
+  { store: { pool }, payments: provider }: ExternalInterfaces,
+  { notifications: { notify } }: NotificationServices,
+): PaymentServices {
   return {
-    alerts: openAlerts({ pool, notify, newId }),
+    alerts: openCreditAlerts({ pool, notify, newId }),
     payments: provider && openPayments({ pool, notify, provider, clock, newId, log }),
   };
 }
 
-function inferenceParts({ gateway }: Serving, { embeddingsBase64Compat: base64Compat }: SiteSettings): InferenceParts {
+function makeInferenceServices(
+  { gateway }: RequestPipeline,
+  { embeddingsBase64Compat: base64Compat }: SiteSettings,
+): InferenceServices {
   return {
     gateway,
     base64Compat,
@@ -187,7 +190,7 @@ function inferenceParts({ gateway }: Serving, { embeddingsBase64Compat: base64Co
   };
 }
 
-function connectedNodes({ dispatch: { roster, dispatcher } }: Serving, trust: Trust): ConnectedNodes {
+function connectedNodes({ dispatch: { roster, dispatcher } }: RequestPipeline, trust: Trust): ConnectedNodes {
   return {
     count: () => roster.nodes().length,
     all: () => roster.nodes().flatMap(seenNode),

@@ -5,12 +5,12 @@
 import { cheapHash } from "../accounts/testing/cheap-hash.ts";
 import type { Settings } from "../assemble.ts";
 import { alwaysReachable } from "../base/dependency.ts";
-import { deriveAssemblySettings } from "../build/settings.ts";
+import { deriveSettingsFromConfig } from "../build/settings.ts";
 import { parseConfig } from "../config.ts";
 import type { Broadcast } from "../db/broadcast.ts";
 import type { TestDatabase } from "../db/testing.ts";
 import { NODE_RULES } from "../fleet/rules.ts";
-import type { DatabaseStore } from "./ports.ts";
+import type { DatabaseAccess } from "./port-interfaces.ts";
 
 export const TEST_SECRET = "a secret of tests, 32 characters or more";
 
@@ -29,7 +29,7 @@ const SECRETS = {
  * password hashes. `others` override these.
  */
 export const testSettings = (others: Partial<Settings> = {}): Settings => ({
-  ...deriveAssemblySettings({ config: parseConfig({}), secrets: SECRETS, secretCanaries: new Map() }),
+  ...deriveSettingsFromConfig({ config: parseConfig({}), secrets: SECRETS, secretCanaries: new Map() }),
   nodeRules: { ...NODE_RULES, probationNodesMax: 100 },
   sessionSecret: { current: TEST_SECRET },
   cursorSecret: { current: TEST_SECRET },
@@ -43,7 +43,7 @@ export const testSettings = (others: Partial<Settings> = {}): Settings => ({
 const SILENCE: Broadcast = { send: async () => {}, on: () => {}, close: async () => {} };
 
 /** A database without statement timeouts, so that tests pass on a busy machine. */
-export const testStore = ({ pool }: Pick<TestDatabase, "pool">): DatabaseStore => ({
+export const testStore = ({ pool }: Pick<TestDatabase, "pool">): DatabaseAccess => ({
   pool,
   ledgerPool: pool,
   connections: { max: 10, kept: 0 },

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { Duplex, duplexPair } from "node:stream";
 import { test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { Channel, ChannelError, FIRST_MESSAGE_KIND, type Message } from "./channel.ts";
+import { Channel, ChannelError, LOWEST_FREE_MESSAGE_KIND, type Message } from "./channel.ts";
 import { systemClock as clock } from "./clock.ts";
 
-const TOLD = FIRST_MESSAGE_KIND;
-const ASKED = FIRST_MESSAGE_KIND + 1;
+const TOLD = LOWEST_FREE_MESSAGE_KIND;
+const ASKED = LOWEST_FREE_MESSAGE_KIND + 1;
 
 function pair(): [Channel, Channel] {
   const [one, other] = duplexPair();

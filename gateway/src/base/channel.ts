@@ -26,7 +26,7 @@ const ANSWER = 0;
 const BYTES_ANSWER = 1;
 const FAILURE = 2;
 /** The first message kind that users of a channel may choose. */
-export const FIRST_MESSAGE_KIND = 8;
+export const LOWEST_FREE_MESSAGE_KIND = 8;
 
 const LENGTH_BYTES = 4;
 /** The bytes of kind, number and text length. */
@@ -209,7 +209,7 @@ export class Channel {
     const textEnd = start + HEAD_BYTES + read.readUInt32LE(start + 5);
     const text = read.toString("utf8", start + HEAD_BYTES, textEnd);
     const message = { number, text, bytes: read.subarray(textEnd, end) };
-    if (kind >= FIRST_MESSAGE_KIND) {
+    if (kind >= LOWEST_FREE_MESSAGE_KIND) {
       const handle = this.#handlers[kind];
       invariant(handle !== undefined, `nobody handles messages of kind ${kind}`);
       handle(message);

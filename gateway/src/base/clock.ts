@@ -3,7 +3,7 @@
  * gateway reads the system clock or sets a timer.
  */
 import { type Clock as AnyClock, wallClock } from "@tollgate/protocol/clock.ts";
-import { BEAT_MS, openSharedTimer } from "./shared-timer.ts";
+import { openSharedTimer, SHARED_TIMER_BEAT_MS } from "./shared-timer.ts";
 
 export type Clock = AnyClock;
 
@@ -12,7 +12,8 @@ export type Clock = AnyClock;
  */
 export const systemClock: Clock = {
   ...wallClock,
-  every: (periodMs, task) => (periodMs % BEAT_MS === 0 ? onTheBeat(periodMs, task) : wallClock.every(periodMs, task)),
+  every: (periodMs, task) =>
+    periodMs % SHARED_TIMER_BEAT_MS === 0 ? onTheBeat(periodMs, task) : wallClock.every(periodMs, task),
 };
 
 /** The shared timer does not keep the process alive. */

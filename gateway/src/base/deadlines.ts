@@ -7,7 +7,7 @@ interface Deadlines<T> {
   delete(due: Deadline<T>): void;
 }
 
-/** A pending deadline. Emptied when it ends, for the reason given in short-lived.ts. */
+/** A pending deadline. Emptied when it ends, for the reason given in short-lived-collections.ts. */
 export interface Deadline<T> {
   thing: T | undefined;
   atMs: number;

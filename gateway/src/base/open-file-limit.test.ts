@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "./log.ts";
-import { isFileReserveUsed, isHalfFileReserveUsed, systemOpenFiles, watchOpenFiles } from "./open-file-limit.ts";
+import {
+  isDescriptorReserveUsed,
+  isHalfDescriptorReserveUsed,
+  systemOpenFiles,
+  watchOpenFiles,
+} from "./open-file-limit.ts";
 import { manualClock } from "./testing.ts";
 
 test("an eighth of all file descriptors, at most 256, is reserved, and bursts of connections may use half of these", () => {
@@ -10,11 +15,11 @@ test("an eighth of all file descriptors, at most 256, is reserved, and bursts of
     [1_024, 896],
     [1_000_000, 999_744],
   ] as const) {
-    assert.equal(isFileReserveUsed({ open: last, max }), false);
-    assert.equal(isFileReserveUsed({ open: last + 1, max }), true);
+    assert.equal(isDescriptorReserveUsed({ open: last, max }), false);
+    assert.equal(isDescriptorReserveUsed({ open: last + 1, max }), true);
     const half = (last + max) / 2;
-    assert.equal(isHalfFileReserveUsed({ open: half, max }), false);
-    assert.equal(isHalfFileReserveUsed({ open: half + 1, max }), true);
+    assert.equal(isHalfDescriptorReserveUsed({ open: half, max }), false);
+    assert.equal(isHalfDescriptorReserveUsed({ open: half + 1, max }), true);
   }
 });
 

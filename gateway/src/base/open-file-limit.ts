@@ -30,15 +30,15 @@ export function systemOpenFiles(): OpenFiles | undefined {
  * Whether the reserve is in use: less than an eighth of the file descriptors (at most 256) is free. The reserve is for
  * the database, the plane and the spool. Pure.
  */
-export const isFileReserveUsed = (state: { open: number; max: number }): boolean => exceeds(state, 1);
+export const isDescriptorReserveUsed = (state: { open: number; max: number }): boolean => exceeds(state, 1);
 
 /** Whether half of that reserve is in use. Pure. */
-export const isHalfFileReserveUsed = (state: { open: number; max: number }): boolean => exceeds(state, 1 / 2);
+export const isHalfDescriptorReserveUsed = (state: { open: number; max: number }): boolean => exceeds(state, 1 / 2);
 
 const exceeds = ({ open, max }: { open: number; max: number }, share: number): boolean =>
   open > max - Math.min(256, Math.ceil(max / 8)) * share;
 
-export interface FileWatch {
+export interface OpenFileMonitor {
   /** Counts a client's connection. The returned function must be called when the client disconnects. */
   connected(): () => void;
   /** Whether new requests are refused. */
@@ -55,7 +55,7 @@ interface FileWatchOptions {
   log: Log;
 }
 
-export function watchOpenFiles({ files, clock, log }: FileWatchOptions): FileWatch {
+export function watchOpenFiles({ files, clock, log }: FileWatchOptions): OpenFileMonitor {
   const sparing = rateLimitedLog(log, clock);
   const { max } = files;
   let counted = files.count();
@@ -67,7 +67,7 @@ export function watchOpenFiles({ files, clock, log }: FileWatchOptions): FileWat
   });
   const state = () => ({ open: counted + since, max });
   const refuses = (): boolean => {
-    if (!isFileReserveUsed(state())) return false;
+    if (!isDescriptorReserveUsed(state())) return false;
     sparing.error("", state(), "file descriptors are running out: requests get 503 until some are free");
     return true;
   };
@@ -79,7 +79,7 @@ export function watchOpenFiles({ files, clock, log }: FileWatchOptions): FileWat
       };
     },
     refuses,
-    refusesConnections: () => isHalfFileReserveUsed(state()) && refuses(),
+    refusesConnections: () => isHalfDescriptorReserveUsed(state()) && refuses(),
     state,
     stop,
   };

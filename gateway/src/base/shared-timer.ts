@@ -2,7 +2,7 @@
  * Runs periodic tasks on a shared timer with half-second beats. So an idle process wakes up once for all tasks, and not
  * at all when none is due. Tasks with a period of two seconds or a multiple share every fourth beat.
  */
-export const BEAT_MS = 500;
+export const SHARED_TIMER_BEAT_MS = 500;
 /**
  * The first of these numbers that divides a task's period in beats also divides the number of the beat of its first
  * run.
@@ -28,13 +28,13 @@ export function openSharedTimer(clock: Timers): (periodMs: number, task: () => v
   const all = new Set<Repeated>();
   let armedFor = Number.POSITIVE_INFINITY;
   let cancel = (): void => {};
-  const beatNow = (): number => Math.floor((clock.monotonic() + EARLY_MS) / BEAT_MS);
+  const beatNow = (): number => Math.floor((clock.monotonic() + EARLY_MS) / SHARED_TIMER_BEAT_MS);
 
   const arm = (beat: number): void => {
     if (beat >= armedFor) return;
     cancel();
     armedFor = beat;
-    cancel = clock.after(Math.max(1, Math.ceil(beat * BEAT_MS - clock.monotonic())), run);
+    cancel = clock.after(Math.max(1, Math.ceil(beat * SHARED_TIMER_BEAT_MS - clock.monotonic())), run);
   };
   const run = (): void => {
     armedFor = Number.POSITIVE_INFINITY;
@@ -52,7 +52,7 @@ export function openSharedTimer(clock: Timers): (periodMs: number, task: () => v
     for (const each of due) if (all.has(each)) each.task();
   };
   return (periodMs, task) => {
-    const everyBeats = periodMs / BEAT_MS;
+    const everyBeats = periodMs / SHARED_TIMER_BEAT_MS;
     const measure = MEASURES.find((beats) => everyBeats % beats === 0) ?? 1;
     const dueBeat = Math.floor((beatNow() + everyBeats) / measure) * measure;
     const each = { everyBeats, dueBeat, task };

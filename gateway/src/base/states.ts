@@ -10,9 +10,7 @@ export {
   type AccountKind,
   BUILDER_ENTRY_KINDS,
   BUILDER_NOTIFICATIONS,
-  CHECK_METHODS,
   CHECK_VERDICTS,
-  type CheckMethod,
   DELIVERY_CHANNELS,
   DELIVERY_STATES,
   type DeliveryChannel,
@@ -46,6 +44,8 @@ export {
   type RequestOutcome,
   SCRIPT_ACCESS,
   type ScriptAccess,
+  SPOT_CHECK_METHODS,
+  type SpotCheckMethod,
   type SpotCheckVerdict,
   TEAM_ACTIONS,
   type TeamAction,
@@ -91,8 +91,8 @@ export const REVERSAL_KINDS = ["refund", "dispute"] as const;
 export type ReversalKind = (typeof REVERSAL_KINDS)[number];
 
 /** The purpose of a transfer that belongs to a checkout. */
-export const PAYMENT_MOVE_KINDS = ["purchase", ...REVERSAL_KINDS] as const;
-export type PaymentMoveKind = (typeof PAYMENT_MOVE_KINDS)[number];
+export const PAYMENT_TRANSFER_KINDS = ["purchase", ...REVERSAL_KINDS] as const;
+export type PaymentTransferKind = (typeof PAYMENT_TRANSFER_KINDS)[number];
 
 /** The results of processing a payment provider's event. */
 export const PAYMENT_EVENT_OUTCOMES = ["applied", "waiting", "unknown", "mismatch", "ignored"] as const;

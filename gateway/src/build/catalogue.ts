@@ -1,5 +1,5 @@
 /** Loads the catalog of models and their token counters. */
-import type { DatabaseStore, ModelsAndTokenizers } from "../assemble/ports.ts";
+import type { DatabaseAccess, ModelsAndTokenizers } from "../assemble/port-interfaces.ts";
 import { invariant } from "../base/invariant.ts";
 import { CATALOGUE_TOPIC } from "../db/broadcast.ts";
 import { recordPrices } from "../ledger/prices.ts";
@@ -9,9 +9,9 @@ import { openMetering } from "../metering/metering.ts";
 import { openLargeBodyReader } from "../routes/reading/large-body-reader.ts";
 import type { BuildContext } from "./context.ts";
 
-export async function openModels(
+export async function openModelsAndTokenizers(
   context: BuildContext,
-  { pool, broadcast }: Pick<DatabaseStore, "pool" | "broadcast">,
+  { pool, broadcast }: Pick<DatabaseAccess, "pool" | "broadcast">,
 ): Promise<ModelsAndTokenizers> {
   const { config, log, progress, onClose, worker } = context;
   progress("loading the tokenizers");
@@ -35,7 +35,7 @@ export async function openModels(
 
 async function openCatalogue(
   { config, log }: BuildContext,
-  { pool, broadcast, meter }: Pick<DatabaseStore, "pool" | "broadcast"> & Pick<ModelsAndTokenizers, "meter">,
+  { pool, broadcast, meter }: Pick<DatabaseAccess, "pool" | "broadcast"> & Pick<ModelsAndTokenizers, "meter">,
 ): Promise<LiveCatalogue> {
   const catalogue = await openLiveCatalogue({
     file: config.catalogueFile ?? CATALOGUE_FILE,

@@ -12,7 +12,7 @@ import type { Limits } from "../limits/limits.ts";
 import type { Plane } from "../plane/plane.ts";
 import type { ServerSecrets } from "../server-secrets.ts";
 
-export interface BuildOptions {
+export interface GatewayBuildOptions {
   config: Config;
   log: Log;
   progress: (what: string) => void;
@@ -45,7 +45,7 @@ interface WorkerPlace {
   limits?: Limits;
 }
 
-export type BuildContext = Omit<BuildOptions, "clock" | "random"> & Context;
+export type BuildContext = Omit<GatewayBuildOptions, "clock" | "random"> & Context;
 
 /**
  * Secrets derived from the pepper, so that gateways with the same pepper share them and operators need not store them.

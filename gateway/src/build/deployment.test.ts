@@ -17,7 +17,7 @@ import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { findValkeyServer, sendValkeyCommand, startValkeyServer, type TestServer } from "../limits/testing.ts";
 import { createKey } from "../plane/credentials/nkeys.ts";
 import { serverSecrets } from "../server-secrets.ts";
-import { openOwnSettings, openSharedSettings } from "./deployment.ts";
+import { openGatewaySettings, openSharedSettings } from "./deployment.ts";
 import { type MissingDependency, StoppedWhileWaiting } from "./wait-for-dependencies.ts";
 
 const binary = findValkeyServer();
@@ -127,7 +127,7 @@ describe("a gateway that compares its settings with those recorded in the databa
   /** Changes a shared setting as `tollgate admin deployment set` does. */
   const change = async (name: SharedSettingName, env: Env): Promise<void> => {
     const config = parseConfig(env);
-    const own = await openOwnSettings({ config, secrets: await serverSecrets(config), newId: randomUUID });
+    const own = await openGatewaySettings({ config, secrets: await serverSecrets(config), newId: randomUUID });
     const from = (await readSharedSettings(database.pool))[name];
     const to = (await own.tell({}))[name]?.written() ?? assert.fail();
     await changeSharedSetting(database.pool, name, { from, to: { value: to, previous: from?.value ?? null } });

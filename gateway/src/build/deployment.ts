@@ -1,6 +1,6 @@
 /** Compares this gateway's values of the shared settings with the values recorded for the deployment. */
 import type pg from "pg";
-import type { DatabaseStore } from "../assemble/ports.ts";
+import type { DatabaseAccess } from "../assemble/port-interfaces.ts";
 import type { Config } from "../config.ts";
 import { DEPLOYMENT_TOPIC } from "../db/broadcast.ts";
 import { compareSharedSettings, type GatewaySettings } from "../db/deployment/compare.ts";
@@ -19,20 +19,24 @@ import type { ServerSecrets } from "../server-secrets.ts";
 import type { BuildContext } from "./context.ts";
 import { type ReportMissing, untilSettingsMatch } from "./wait-for-dependencies.ts";
 
-interface OwnOptions {
+interface GatewaySettingsOptions {
   config: Config;
   secrets: ServerSecrets;
   /** Creates IDs for limits servers that have none. Undefined: nothing is written. */
   newId: (() => string) | undefined;
 }
 
-export interface OwnSettingsContext {
+export interface GatewaySettingsContext {
   tell: (stored: StoredSettings) => Promise<GatewaySettings>;
   close: () => void;
 }
 
 /** Reads this gateway's values of the shared settings. Contacts no server except the limits server. */
-export async function openOwnSettings({ config, secrets, newId }: OwnOptions): Promise<OwnSettingsContext> {
+export async function openGatewaySettings({
+  config,
+  secrets,
+  newId,
+}: GatewaySettingsOptions): Promise<GatewaySettingsContext> {
   const server = await serverOf(config);
   const limits = server === undefined ? async () => plainSetting("memory") : limitsOn(server, newId);
   const still: GatewaySettings = {
@@ -104,7 +108,7 @@ function limitsOn(server: ValkeyServer, newId: (() => string) | undefined) {
   };
 }
 
-type Needs = { store: Pick<DatabaseStore, "broadcast" | "schema"> & { pool: pg.Pool }; secrets: ServerSecrets };
+type Needs = { store: Pick<DatabaseAccess, "broadcast" | "schema"> & { pool: pg.Pool }; secrets: ServerSecrets };
 
 /** Waits until the settings match. Does not wait if the database is too old to store shared settings. */
 export async function openSharedSettings(
@@ -115,7 +119,7 @@ export async function openSharedSettings(
   const { config, newId, clock, log, onClose } = context;
   const { store, secrets } = needs;
   const { pool, broadcast, schema } = store;
-  const own = await openOwnSettings({ config, secrets, newId });
+  const own = await openGatewaySettings({ config, secrets, newId });
   onClose(() => own.close());
   const isOnly = config.databaseUrl === undefined;
   const compare = ({ records }: { records: boolean }) =>

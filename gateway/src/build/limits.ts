@@ -1,12 +1,12 @@
 /** Chooses where limits are counted: in this process, in the primary process, or on a shared Valkey server. */
-import type { Ports } from "../assemble/ports.ts";
+import type { ExternalInterfaces } from "../assemble/port-interfaces.ts";
 import { limitsWithLocalFallback } from "../limits/local-fallback.ts";
 import { memoryLimits } from "../limits/memory.ts";
 import type { BuildContext } from "./context.ts";
 
 /** `nowMs`: replaces the Valkey server's clock in tests. */
-export const createLimitsOpener =
-  ({ config, clock, log, worker }: BuildContext, nowMs?: () => number): Ports["limits"] =>
+export const createLimitsFactory =
+  ({ config, clock, log, worker }: BuildContext, nowMs?: () => number): ExternalInterfaces["limits"] =>
   async ({ gateways, unavailable }) => {
     const { valkeyUrl: url, limitsWhenAway: whenAway } = config;
     if (url === undefined) return worker?.limits ?? memoryLimits({ clock });

@@ -1,5 +1,5 @@
 /** Opens the configured listeners. */
-import type { Listener } from "../assemble/ports.ts";
+import type { Listener } from "../assemble/port-interfaces.ts";
 import { type LiveCertificate, openCertificate } from "../base/certificate.ts";
 import { ListenError } from "../base/listen-error.ts";
 import type { Config } from "../config.ts";

@@ -68,7 +68,7 @@ export const planeSigningKeys = ({ seed: accountSeed, account, signingSeeds }: C
  * Verifies that the plane belongs to this database's deployment before any node gets messages. Returns the deployment's
  * ID.
  */
-export async function openDeployment(
+export async function verifyPlaneDeployment(
   context: BuildContext,
   { pool, plane = absentPlane() }: { pool: pg.Pool; plane: Plane | undefined },
 ): Promise<string> {

@@ -16,7 +16,7 @@ interface Known {
   upkeep?: boolean;
 }
 
-export function deriveAssemblySettings({
+export function deriveSettingsFromConfig({
   config,
   secrets,
   secretCanaries,

@@ -122,7 +122,7 @@ class DevPlatform {
     const config = await this.#withPayments();
     step("starting the gateway");
     // Imported here: the gateway is large, and a static import would load it for every command.
-    const { build } = await import("../build.ts");
+    const { buildGateway: build } = await import("../build.ts");
     const { ensureDevAccounts } = await import("./dev-accounts.ts");
     const gateway = await build({
       config,

@@ -4,7 +4,7 @@ import { type ExplainError, explainSystemError } from "@tollgate/terminal/failur
 import type pg from "pg";
 import { ListenError } from "../base/listen-error.ts";
 import { ConfigError } from "../config.ts";
-import { isStartupOptionsRefused } from "../db/startup-options-refused.ts";
+import { isStartupOptionsRefusal } from "../db/startup-options-refused.ts";
 
 /** Keyed by the name of the error's class, because importing the classes would load the gateway for every command. */
 const NEXT: Record<string, string> = {
@@ -55,7 +55,7 @@ export async function assertReachable(pool: pg.Pool, from: string): Promise<void
     // Behind a pooler, the first connection is refused; the second one omits startup options and succeeds.
     await pool
       .query("select 1")
-      .catch((error) => (isStartupOptionsRefused(error) ? pool.query("select 1") : Promise.reject(error)));
+      .catch((error) => (isStartupOptionsRefusal(error) ? pool.query("select 1") : Promise.reject(error)));
   } catch (cause) {
     const { code, message } = cause as Error & { code?: string };
     const reason = explainSystemError(cause)?.message ?? (code === undefined ? message : `${message} (${code})`);

@@ -1,9 +1,9 @@
 /** Formats the output of `tollgate migrate --plan`. */
 import { formatPrograms } from "../db/connected-programs.ts";
+import type { MigrationPlan, PlannedMigration } from "../db/migration-plan.ts";
 import { padVersion } from "../db/migrations.ts";
-import type { Plan, PlannedMigration } from "../db/plan.ts";
 
-export function formatMigrationPlan({ schema, known, migrations, functions, connected }: Plan): string {
+export function formatMigrationPlan({ schema, known, migrations, functions, connected }: MigrationPlan): string {
   const at = schema === 0 ? "The database has no schema yet" : `The database is at migration ${padVersion(schema)}`;
   const lines = [`${at}; this program has migrations up to ${padVersion(known)}.`];
   if (schema > known)

@@ -4,11 +4,11 @@ import { type BaseCommandContext, type Command, type CommandInput, JSON_FLAG } f
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { createErrorLog } from "../base/log.ts";
 import { databaseUrlOf } from "../config.ts";
+import { readBundledSql } from "../db/bundled-sql.ts";
 import { type MigrationResult, migrate } from "../db/migrate.ts";
+import { planMigration } from "../db/migration-plan.ts";
 import { SQL_DIRECTORY } from "../db/migrations.ts";
-import { planMigration } from "../db/plan.ts";
 import { openPool } from "../db/pool.ts";
-import { readProgramSql } from "../db/program-sql.ts";
 import { assertReachable } from "./failures.ts";
 import { formatMigrationPlan } from "./migrate-plan.ts";
 
@@ -17,7 +17,7 @@ import { formatMigrationPlan } from "./migrate-plan.ts";
  */
 const PENDING = 3;
 
-export const migrateOnly: Command = {
+export const migrateCommand: Command = {
   help: "migrate the database at DATABASE_URL to this version, then exit",
   flags: {
     plan: { help: "show what would be done, and change nothing (exit code 3 if there is something to do)" },
@@ -40,7 +40,7 @@ async function run({ switches, json }: CommandInput, { terminal, env }: BaseComm
   try {
     await assertReachable(pool, "DATABASE_URL");
     if (switches.has("plan")) {
-      const plan = await planMigration(pool, await readProgramSql());
+      const plan = await planMigration(pool, await readBundledSql());
       terminal.print(json ? JSON.stringify(plan, null, 2) : formatMigrationPlan(plan));
       return plan.migrations.length + plan.functions.length === 0 ? 0 : PENDING;
     }

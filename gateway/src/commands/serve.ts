@@ -56,7 +56,7 @@ async function run(_given: CommandInput, { env }: BaseCommandContext): Promise<n
 }
 
 async function serveAlone(config: Config, log: Log, stop: StopRequest): Promise<number> {
-  const { build } = await import("../build.ts");
+  const { buildGateway: build } = await import("../build.ts");
   const { StoppedWhileWaiting } = await import("../build/wait-for-dependencies.ts");
   const gateway = await build({
     config,

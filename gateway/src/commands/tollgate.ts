@@ -6,7 +6,7 @@ import { VERSION } from "../base/version.ts";
 import { adminCommands } from "./admin/admin.ts";
 import { dev } from "./dev.ts";
 import { doctor } from "./doctor/doctor.ts";
-import { migrateOnly } from "./migrate.ts";
+import { migrateCommand } from "./migrate.ts";
 import { receiptVerify } from "./receipt.ts";
 import { serve } from "./serve.ts";
 import { apiCommand } from "./session/api.ts";
@@ -21,7 +21,7 @@ export const TOLLGATE_COMMANDS: CommandTable = {
   commands: {
     dev,
     serve,
-    migrate: migrateOnly,
+    migrate: migrateCommand,
     doctor,
     login,
     logout,

@@ -3,7 +3,7 @@
  * is no timer, so a single operation waits for nothing. Under load a round trip serves up to `sizeMax` operations.
  * - A batch that did not reach the database fails as a whole.
  * - A batch that the database refused is repeated operation by operation, so that an invalid operation fails alone.
- * - With `apart`, operations of a refused batch run on other connections (account-lanes.ts). Meanwhile the next batches leave
+ * - With `apart`, operations of a refused batch run on other connections (account-queues.ts). Meanwhile the next batches leave
  *   out their accounts, so a locked account delays others by one batch at most.
  * - With `waitMaxMs`, retryable failures are sent again with the same IDs until that time has passed. Without it the
  *   caller decides.
@@ -14,7 +14,7 @@ import { type Deadline, openDeadlines } from "../base/deadlines.ts";
 import { UnreachableError } from "../base/dependency.ts";
 import { invariant } from "../base/invariant.ts";
 import { growingPauseMs } from "../base/retry-pauses.ts";
-import { AccountLanes, type LaneOutcome } from "./account-lanes.ts";
+import { AccountQueues, type QueuedOperationOutcome } from "./account-queues.ts";
 
 /** Statistics since the start, including failed batches. */
 export interface BatchFigures {
@@ -80,7 +80,7 @@ export class Batcher<Op, Result> {
   #isRunning = false;
   #open = 0;
   #idle: (() => void)[] = [];
-  readonly #lanes = new AccountLanes<Waiting<Op, Result>>({
+  readonly #lanes = new AccountQueues<Waiting<Op, Result>>({
     serve: (waiting) => this.#serveApart(waiting),
     giveBack: (rest) => this.#enqueue(rest),
     refuse: (rest, { trouble }) => {
@@ -204,7 +204,7 @@ export class Batcher<Op, Result> {
     this.#enqueue(free);
   }
 
-  async #serveApart(waiting: Waiting<Op, Result>): Promise<LaneOutcome> {
+  async #serveApart(waiting: Waiting<Op, Result>): Promise<QueuedOperationOutcome> {
     const { apart } = this.#options;
     invariant(apart !== undefined, "only operations with connections of their own are served apart");
     const { clock } = this.#options;

@@ -11,7 +11,7 @@ const CHANGE = "TGJ01";
 /**
  * A startup option: triggers send their descriptions of changes to the session. Without it, they notify all gateways.
  */
-export const DESCRIBE_CHANGES_OPTION = "-c tollgate.journal=on";
+export const CHANGE_NOTICES_STARTUP_OPTION = "-c tollgate.journal=on";
 
 /**
  * The topic of changes made by other programs. A long description is split into several messages: its hash, the number

@@ -10,7 +10,7 @@ import { z } from "zod";
 import { invariant } from "../base/invariant.ts";
 import { type DatabaseAddress, parseDatabaseUrl, type SslMode } from "./address.ts";
 import { queryOne, row } from "./rows.ts";
-import { isStartupOptionsRefused } from "./startup-options-refused.ts";
+import { isStartupOptionsRefusal } from "./startup-options-refused.ts";
 
 /** The timeout for testing one host when the URL has several. */
 const LOOK_MS_MAX = 2_000;
@@ -230,7 +230,7 @@ export class DatabaseClient extends pg.Client {
       throw errored ?? new Error("Connection terminated");
     }
     await super.connect().catch((error) => {
-      if (isStartupOptionsRefused(error)) places.isPooled = true;
+      if (isStartupOptionsRefusal(error)) places.isPooled = true;
       throw error;
     });
     if (!places.isChoosy && places.isPooled === false) return;

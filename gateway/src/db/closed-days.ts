@@ -5,7 +5,7 @@
  */
 import type pg from "pg";
 import { z } from "zod";
-import { ownerHoursCondition } from "./owner-hours-condition.ts";
+import { buildOwnerHourlyRowsSql } from "./owner-hourly-rows-sql.ts";
 import { queryOne, row } from "./rows.ts";
 
 /** The migration that adds closed days. */
@@ -17,7 +17,7 @@ const There = row({ isThere: z.boolean() });
 export const hasClosedDays = (db: pg.Pool | pg.PoolClient): Promise<boolean> => isThere(db, "closed_day");
 
 /** Whether closed days include performance by model, which a later migration adds. */
-export const hasDaysByModel = (db: pg.Pool | pg.PoolClient): Promise<boolean> => isThere(db, "performance_day");
+export const hasPerformanceDayTable = (db: pg.Pool | pg.PoolClient): Promise<boolean> => isThere(db, "performance_day");
 
 /**
  * The table or view with the performance of all requests. A later migration stores recent counts apart until a job
@@ -91,7 +91,7 @@ export function usageRowsSql(sums: keyof typeof SUMS, { from, to }: Span, hasDay
   const { table, when, joined, columns } = SUMS[sums];
   const isOwn = sums === "own";
   if (!hasDays) {
-    const hours = isOwn ? ownerHoursCondition("account_id", from, to) : `hour >= ${from} and hour < ${to}`;
+    const hours = isOwn ? buildOwnerHourlyRowsSql("account_id", from, to) : `hour >= ${from} and hour < ${to}`;
     return `(select hour, ${columns}, ${AMOUNTS} from usage_hour where ${hours})`;
   }
   return `(with ${splitByClosedDays("usage", from, to)}

@@ -5,12 +5,12 @@
 import type pg from "pg";
 import { z } from "zod";
 import { VERSION } from "../base/version.ts";
-import { PROGRAM_SCHEMA } from "./migrations.ts";
+import { NEWEST_KNOWN_MIGRATION } from "./migrations.ts";
 import { column, queryOne, queryRows, row } from "./rows.ts";
 
 /** The connection name with the program's version: `tollgate 0.1.0 schema 28`, `tollgate heartbeat 0.1.0 schema 28`. */
 export const connectionName = (use = ""): string =>
-  ["tollgate", use, VERSION, "schema", PROGRAM_SCHEMA].filter((word) => word !== "").join(" ");
+  ["tollgate", use, VERSION, "schema", NEWEST_KNOWN_MIGRATION].filter((word) => word !== "").join(" ");
 
 const BROADCAST = "tollgate broadcast";
 

@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { createLog } from "../base/log.ts";
 import { manualClock } from "../base/testing.ts";
-import { clockTrouble, openDatabaseClock, uncertaintyOf, updateClockFix } from "./database-clock.ts";
+import { clockTrouble, openDatabaseClock, uncertaintyOf, updateClockEstimate } from "./database-clock.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
 const JUMP_MS_MIN = 5_000;
@@ -120,11 +120,11 @@ describe("a reading of the database's clock", () => {
     fc.assert(
       fc.property(legs, fc.integer(), (trips, aheadMs) => {
         let at = 0;
-        let fix: Parameters<typeof updateClockFix>[0];
+        let fix: Parameters<typeof updateClockEstimate>[0];
         for (const { pauseMs, thereMs, backMs } of trips) {
           const askedAt = at + pauseMs;
           at = askedAt + thereMs + backMs;
-          fix = updateClockFix(fix, { theirs: askedAt + thereMs + aheadMs, askedAt, heardAt: at }, JUMP_MS_MIN);
+          fix = updateClockEstimate(fix, { theirs: askedAt + thereMs + aheadMs, askedAt, heardAt: at }, JUMP_MS_MIN);
           assert.ok(Math.abs(fix.aheadMs - aheadMs) <= uncertaintyOf(fix, at) + 1e-6);
           assert.equal(clockTrouble(fix, { at, msMax: JUMP_MS_MIN }), undefined);
         }
@@ -133,8 +133,8 @@ describe("a reading of the database's clock", () => {
   });
 
   test("is kept while later readings agree with it", () => {
-    const first = updateClockFix(undefined, { theirs: 1_000, askedAt: 0, heardAt: 0 }, JUMP_MS_MIN);
-    const next = updateClockFix(first, { theirs: 1_510, askedAt: 500, heardAt: 540 }, JUMP_MS_MIN);
+    const first = updateClockEstimate(undefined, { theirs: 1_000, askedAt: 0, heardAt: 0 }, JUMP_MS_MIN);
+    const next = updateClockEstimate(first, { theirs: 1_510, askedAt: 500, heardAt: 540 }, JUMP_MS_MIN);
     assert.equal(next.aheadMs, 1_000);
     assert.equal(next.errorMs.toFixed(3), "0.054");
   });

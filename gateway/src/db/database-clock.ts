@@ -26,7 +26,7 @@ export interface ClockReading {
 }
 
 /** The estimate of the database's clock, based on the readings so far. */
-interface ClockFix {
+interface ClockEstimate {
   /** The database clock minus the monotonic clock, in ms. */
   aheadMs: number;
   /** The maximum error of that difference, in ms. */
@@ -41,11 +41,11 @@ interface ClockFix {
  * Combines a reading with the previous estimate. Keeps the estimate while it agrees with the reading, so that time does
  * not jitter. Pure.
  */
-export function updateClockFix(
-  known: ClockFix | undefined,
+export function updateClockEstimate(
+  known: ClockEstimate | undefined,
   { theirs, askedAt, heardAt }: ClockReading,
   jumpMsMin: number,
-): ClockFix {
+): ClockEstimate {
   const [low, high] = [theirs - heardAt, theirs - askedAt];
   const middle = (low + high) / 2;
   if (known === undefined) return { aheadMs: middle, errorMs: high - middle, heardAt, jumpMs: 0, agreeing: 0 };
@@ -58,15 +58,16 @@ export function updateClockFix(
   return { aheadMs, errorMs, heardAt, jumpMs: agreeing < AGREEING_MIN ? known.jumpMs : 0, agreeing };
 }
 
-const errorAt = ({ errorMs, heardAt }: ClockFix, at: number): number => errorMs + Math.max(0, at - heardAt) * DRIFT;
+const errorAt = ({ errorMs, heardAt }: ClockEstimate, at: number): number =>
+  errorMs + Math.max(0, at - heardAt) * DRIFT;
 
 /** The maximum error of the time of day at the monotonic time `at`. Pure. */
-export const uncertaintyOf = (fix: ClockFix | undefined, at: number): number =>
+export const uncertaintyOf = (fix: ClockEstimate | undefined, at: number): number =>
   fix === undefined ? Number.POSITIVE_INFINITY : errorAt(fix, at) + fix.jumpMs;
 
 /** Why the time of day is unreliable, or undefined. Pure. */
 export function clockTrouble(
-  fix: ClockFix | undefined,
+  fix: ClockEstimate | undefined,
   { at, msMax }: { at: number; msMax: number },
 ): string | undefined {
   const uncertainty = uncertaintyOf(fix, at);
@@ -106,7 +107,7 @@ export function openDatabaseClock({
   uncertaintyMsMax: msMax = CLOCK_UNCERTAINTY_MS_MAX,
 }: DatabaseClockOptions): DatabaseClock {
   const sparing = rateLimitedLog(log, machine);
-  let fix: ClockFix | undefined;
+  let fix: ClockEstimate | undefined;
   let isTroubled = false;
   const now = (): number => (fix === undefined ? machine.now() : Math.floor(machine.monotonic() + fix.aheadMs));
   const offsetMs = (): number | null => (fix === undefined ? null : machine.monotonic() + fix.aheadMs - machine.now());
@@ -131,7 +132,7 @@ export function openDatabaseClock({
   return {
     clock: { ...machine, now },
     read(reading) {
-      fix = updateClockFix(fix, reading, msMax);
+      fix = updateClockEstimate(fix, reading, msMax);
       report(reading);
     },
     state: () => {

@@ -4,7 +4,7 @@
  */
 import pg from "pg";
 import type { Log } from "../base/log.ts";
-import { DESCRIBE_CHANGES_OPTION } from "./changes.ts";
+import { CHANGE_NOTICES_STARTUP_OPTION } from "./changes.ts";
 import { isConnectionLoss } from "./errors.ts";
 import { type DatabaseGuard, guardedClients } from "./guard.ts";
 import { type Connection, poolConfig } from "./pool.ts";
@@ -28,7 +28,7 @@ export function openGuardedPool(connection: Connection, options: GuardedPoolOpti
   const pool = new GuardedPool(guard, {
     ...poolConfig(connection, {
       ...rest,
-      sessionOptions: `${DESCRIBE_CHANGES_OPTION} ${sessionOptions}`,
+      sessionOptions: `${CHANGE_NOTICES_STARTUP_OPTION} ${sessionOptions}`,
       connectMsMax: CONNECT_MS_MAX,
     }),
     lock_timeout: lockMsMax,

@@ -12,13 +12,18 @@ import { closeImmediately } from "./close-immediately.ts";
 import { connectionName } from "./connected-programs.ts";
 import type { DatabaseClock } from "./database-clock.ts";
 import { isConnectionLoss } from "./errors.ts";
-import { HistoryReading, type Lineage, READ_HISTORY } from "./lineage/lineage.ts";
+import { DatabaseHistoryRow, type Lineage, READ_HISTORY } from "./lineage/lineage.ts";
 import { type Connection, clientConfig } from "./pool.ts";
 import { assertPoolerKeepsSessions } from "./pooler.ts";
 import { queryOne, row } from "./rows.ts";
 import { checkSession, type DurabilityMode } from "./session.ts";
 
-const Life = row({ ms: z.number(), isStandby: z.boolean(), readOnly: z.boolean(), history: HistoryReading.optional() });
+const Life = row({
+  ms: z.number(),
+  isStandby: z.boolean(),
+  readOnly: z.boolean(),
+  history: DatabaseHistoryRow.optional(),
+});
 const READING = `select extract(epoch from clock_timestamp())::float8 * 1000 as ms,
                         pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') = 'on' as "readOnly"`;
 /** Writes a message without meaning to the write-ahead log, so that the query has something to commit. */

@@ -9,13 +9,13 @@
  */
 import type pg from "pg";
 import type { Log } from "../base/log.ts";
+import { type BundledSql, oldestCompatibleProgram, readBundledSql } from "./bundled-sql.ts";
 import { connectedPrograms, formatPrograms } from "./connected-programs.ts";
 import { isDeadlock } from "./errors.ts";
 import { applyFunctions, compareFunctions, FUNCTION_RECORDS } from "./functions.ts";
 import { takeMigrationLock } from "./migration-lock.ts";
 import type { Migration } from "./migrations.ts";
 import { runOutsideTransaction } from "./outside-transaction.ts";
-import { oldestCompatibleProgram, type ProgramSql, readProgramSql } from "./program-sql.ts";
 import { readSchemaStatus, type SchemaStatus } from "./schema-status.ts";
 import { MigrationError, runSqlFile } from "./sql-files.ts";
 
@@ -57,7 +57,7 @@ export async function migrate(
   pool: pg.Pool,
   { log, after = "if alone", ...options }: MigrateOptions,
 ): Promise<MigrationResult> {
-  const program = await readProgramSql(options);
+  const program = await readBundledSql(options);
   if (await isNothingToDo(pool, program)) return { migrations: [], functions: [], left: [] };
   for (let deadlocks = 1; ; deadlocks++) {
     try {
@@ -74,7 +74,7 @@ export async function migrate(
 
 async function migrateOnce(
   pool: pg.Pool,
-  program: ProgramSql,
+  program: BundledSql,
   { log, after }: Required<Pick<MigrateOptions, "log" | "after">>,
 ): Promise<MigrationResult> {
   const client = await pool.connect();
@@ -102,7 +102,7 @@ async function migrateOnce(
 }
 
 /** Checked before the run waits for the lock, because another process may run a migration for hours. */
-async function isNothingToDo(pool: pg.Pool, { migrations, functions }: ProgramSql): Promise<boolean> {
+async function isNothingToDo(pool: pg.Pool, { migrations, functions }: BundledSql): Promise<boolean> {
   const { pending, isNewer } = await readSchemaStatus(pool, migrations);
   if (isNewer) return true;
   if (pending.length > 0) return false;
@@ -137,7 +137,7 @@ async function choose(
 }
 
 /** Creates an empty database from base.sql, if it exists. Returns how many migrations it includes. */
-async function makeFromBase(client: pg.PoolClient, { base }: ProgramSql, migrations: Migration[]): Promise<number> {
+async function makeFromBase(client: pg.PoolClient, { base }: BundledSql, migrations: Migration[]): Promise<number> {
   if (base === undefined || base.version > migrations.length) return 0;
   await runSqlFile(client, "Base", base);
   return base.version;
@@ -146,7 +146,7 @@ async function makeFromBase(client: pg.PoolClient, { base }: ProgramSql, migrati
 /** Runs migrations, then applies functions. Returns the names of the changed functions. */
 async function apply(
   client: pg.PoolClient,
-  program: ProgramSql,
+  program: BundledSql,
   schema: number,
   migrations: Migration[],
 ): Promise<string[]> {

@@ -24,7 +24,7 @@ const FILE_NAME = /^(\d{4})_[a-z0-9_]+\.sql$/;
 const HEADERS = { phase: ["before", "after"], transaction: ["shared", "none"] } as const;
 
 /** The newest migration that this program knows. */
-export const PROGRAM_SCHEMA: number = Math.max(
+export const NEWEST_KNOWN_MIGRATION: number = Math.max(
   0,
   ...readdirSync(join(SQL_DIRECTORY, "migrations")).map((name) => Number(FILE_NAME.exec(name)?.[1] ?? 0)),
 );

@@ -1,7 +1,7 @@
 /**
  * Queries with a schema for their rows. The schema provides the rows' type. Tests check every row against it;
  * production does not. So a schema only describes and never converts: a query selects values in the form that the code
- * needs. The pool decides whether rows are checked (`validateRows`), and testing.ts turns this on.
+ * needs. The pool decides whether rows are checked (`enableRowValidation`), and testing.ts turns this on.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -51,7 +51,7 @@ export class RowMismatch extends Error {
 }
 
 /** Checks this pool's rows from now on. Call it before the pool is used. */
-export function validateRows(pool: pg.Pool): pg.Pool {
+export function enableRowValidation(pool: pg.Pool): pg.Pool {
   const mark = (db: Queryable): void => {
     db[CHECKED] = true;
   };

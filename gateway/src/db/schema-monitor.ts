@@ -7,11 +7,11 @@
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import { type BundledSql, readBundledSql } from "./bundled-sql.ts";
 import { isDatabaseUnreachable } from "./errors.ts";
 import { compareFunctions } from "./functions.ts";
 import { migrate } from "./migrate.ts";
 import { padVersion, SQL_DIRECTORY } from "./migrations.ts";
-import { type ProgramSql, readProgramSql } from "./program-sql.ts";
 import { readSchemaStatus, type SchemaStatus } from "./schema-status.ts";
 import { MigrationError } from "./sql-files.ts";
 
@@ -42,7 +42,7 @@ interface SchemaOptions {
 /** Migrates or checks the database. Rejects if this program cannot work with it. */
 export async function openSchemaMonitor(options: SchemaOptions): Promise<SchemaMonitor> {
   const { pool, mode, log, directory = SQL_DIRECTORY } = options;
-  const program = await readProgramSql(options);
+  const program = await readBundledSql(options);
   if (mode === "auto") await migrate(pool, { ...options, directory });
   const standing = await readSchemaStatus(pool, program.migrations);
   if (mode === "check") await check(pool, program, standing, log);
@@ -58,7 +58,7 @@ export async function openSchemaMonitor(options: SchemaOptions): Promise<SchemaM
 
 async function check(
   pool: pg.Pool,
-  program: ProgramSql,
+  program: BundledSql,
   { schema, pending, isNewer }: SchemaStatus,
   log: Log,
 ): Promise<void> {
@@ -79,11 +79,11 @@ async function check(
 
 class WatchedSchema implements SchemaMonitor {
   readonly #options: SchemaOptions;
-  readonly #program: ProgramSql;
+  readonly #program: BundledSql;
   #number: number;
   #waiting: { number: number; resolve: () => void }[] = [];
 
-  constructor(options: SchemaOptions, program: ProgramSql, number: number) {
+  constructor(options: SchemaOptions, program: BundledSql, number: number) {
     this.#options = options;
     this.#program = program;
     this.#number = number;

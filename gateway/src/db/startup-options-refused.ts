@@ -1,3 +1,3 @@
 /** Recognizes the error with which a pooler refuses startup options. */
-export const isStartupOptionsRefused = (error: unknown): boolean =>
+export const isStartupOptionsRefusal = (error: unknown): boolean =>
   error instanceof Error && /unsupported .*startup parameter/.test(error.message);

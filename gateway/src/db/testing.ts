@@ -29,7 +29,7 @@ import { logTail } from "./embedded/socket-and-log.ts";
 import { chooseRunAs, spawnOptions } from "./embedded/user.ts";
 import { migrate } from "./migrate.ts";
 import { type Connection, openPool } from "./pool.ts";
-import { validateRows } from "./rows.ts";
+import { enableRowValidation } from "./rows.ts";
 import { findPostgresBinaries } from "./testing/versions.ts";
 
 /** A timeout for connections that is long enough on a busy machine. */
@@ -114,7 +114,9 @@ export async function openTestDatabase(options: { sql?: string } = {}): Promise<
   const template = await templateOf(running, options.sql);
   await administer(admin, `create database ${name} template ${template}${copiedBy(running)}${ownedBy(user)}`);
   const connection = inDatabase(admin, name, user);
-  const pool = validateRows(openPool(connection, { log, sizeMax: 10, connectMsMax: TEST_CONNECTION_TIMEOUT_MS }));
+  const pool = enableRowValidation(
+    openPool(connection, { log, sizeMax: 10, connectMsMax: TEST_CONNECTION_TIMEOUT_MS }),
+  );
   const close = async (): Promise<void> => {
     await pool.end();
     await administer(admin, `drop database ${name} with (force)`);
@@ -135,7 +137,7 @@ function templateOf(running: TestServer, sql: string | undefined): Promise<strin
 async function makeTemplate({ admin, user }: TestServer, directory: string): Promise<string> {
   const name = newName();
   await administer(admin, `create database ${name}${ownedBy(user)}`);
-  const pool = validateRows(openPool(inDatabase(admin, name, user), { log, sizeMax: 1 }));
+  const pool = enableRowValidation(openPool(inDatabase(admin, name, user), { log, sizeMax: 1 }));
   try {
     await migrate(pool, { directory, log });
   } finally {

@@ -6,6 +6,7 @@ import { after, beforeEach, describe, type TestContext, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
 import pg from "pg";
 import { createLog } from "../base/log.ts";
+import { readBundledSql } from "./bundled-sql.ts";
 import {
   broadcastConnectionName,
   connectedPrograms,
@@ -13,9 +14,8 @@ import {
   countConnectedGateways,
 } from "./connected-programs.ts";
 import { type AfterPhaseMode, type MigrationResult, migrate } from "./migrate.ts";
-import { planMigration } from "./plan.ts";
+import { planMigration } from "./migration-plan.ts";
 import { clientConfig } from "./pool.ts";
-import { readProgramSql } from "./program-sql.ts";
 import { makeSqlDirectory } from "./testing/sql-directory.ts";
 import { openTestDatabase, type TestDatabase } from "./testing.ts";
 
@@ -225,7 +225,7 @@ describe("the migration plan", () => {
       migrations: files,
       functions: { "say.sql": "create or replace function say() returns int language sql as $$ select 1 $$;" },
     });
-    const program = await readProgramSql({ directory, oldestSchema });
+    const program = await readBundledSql({ directory, oldestSchema });
     const plan = await planMigration(database.pool, program);
     assert.deepEqual([plan.schema, plan.known, plan.functions], [1, 3, ["say"]]);
     const told = plan.migrations.map(({ name, phase, burdens }) => [
@@ -254,7 +254,7 @@ describe("the migration plan", () => {
 
   test("lists all migrations for an empty database, and none for an up-to-date database", async (t) => {
     const directory = await makeSqlDirectory(t, { migrations: FIRST });
-    const program = await readProgramSql({ directory, oldestSchema });
+    const program = await readBundledSql({ directory, oldestSchema });
     assert.equal((await planMigration(database.pool, program)).migrations.length, 1);
     await migrate(database.pool, { directory, log, oldestSchema });
     const plan = await planMigration(database.pool, program);

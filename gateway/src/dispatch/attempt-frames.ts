@@ -9,7 +9,7 @@ import type { Log } from "../base/log.ts";
 import { type RateLimitedLog, rateLimitedLog } from "../base/rate-limited-log.ts";
 import { hasEnded } from "./attempt.ts";
 import type { AttemptBlame } from "./attempt-blame.ts";
-import type { DispatchSink } from "./dispatch-order.ts";
+import type { DispatchSink } from "./dispatch-request.ts";
 import { type FrameRates, idleFrameCost } from "./frame-rates.ts";
 import { recordOutput, recordProgress } from "./node-silence.ts";
 import { applyEvent, type RunningAttempt, type RunningAttempts } from "./running-attempt.ts";

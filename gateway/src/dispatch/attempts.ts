@@ -3,25 +3,25 @@
  * attempt-frames.ts reads the node's frames, and attempt.ts has the rules as a table.
  */
 import { encodeFrame, encodeJobInParts } from "@tollgate/protocol/codec.ts";
-import { splitJob } from "@tollgate/protocol/job-pieces.ts";
+import { splitJob } from "@tollgate/protocol/job-splitting.ts";
 import { gatewayInboxSubject, nodeSubject, sendingNodeOf } from "@tollgate/protocol/nats-subjects.ts";
 import type { CancelSignal } from "../base/cancel.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import {
   ACCEPT_MS_MAX,
+  computePromptStallMsMax,
   PREFILL_MS_MAX,
   promptReadMsMax,
   SLOW_STREAM,
-  stalledProgressMsMax,
-} from "../base/node-thresholds.ts";
+} from "../base/node-trust-thresholds.ts";
 import type { Plane } from "../plane/plane.ts";
 import type { AttemptEnd } from "./attempt.ts";
 import { AttemptBlame } from "./attempt-blame.ts";
 import { watchDeadline } from "./attempt-deadline.ts";
 import { AttemptFrames } from "./attempt-frames.ts";
-import type { DispatchOrder, DispatchSink } from "./dispatch-order.ts";
-import { postponeLateCheck } from "./node-silence.ts";
+import type { DispatchRequest, DispatchSink } from "./dispatch-request.ts";
+import { postponeLatenessCheck } from "./node-silence.ts";
 import type { Roster } from "./roster.ts";
 import type { RosterNode } from "./roster-node.ts";
 import { type Attempt, applyEvent, type RunningAttempt, RunningAttempts } from "./running-attempt.ts";
@@ -118,7 +118,7 @@ export class Attempts {
 
   /** Offers the job to the node, as attempt number `number` of the request. Resolves when the attempt has ended. */
   run(
-    order: DispatchOrder,
+    order: DispatchRequest,
     number: number,
     node: RosterNode,
     sink: DispatchSink,
@@ -164,7 +164,7 @@ export class Attempts {
           fraction: 0,
           grewAt: Number.NEGATIVE_INFINITY,
           msMax: prefillMsMax,
-          stuckMsMax: stalledProgressMsMax(order.origin?.promptTokens ?? 0),
+          stuckMsMax: computePromptStallMsMax(order.origin?.promptTokens ?? 0),
         },
         stopTimer: () => {},
         over: (end) => {
@@ -186,7 +186,7 @@ export class Attempts {
         passed: (event) => {
           if (event === "quiet") this.#blame.orCut(attempt, event);
           else if (event === "late" && (!this.#isOverdue(attempt) || mayPassOver?.() !== true))
-            postponeLateCheck(attempt, clock.monotonic());
+            postponeLatenessCheck(attempt, clock.monotonic());
           else applyEvent(attempt, event);
         },
       });
@@ -216,7 +216,7 @@ export class Attempts {
    * state behind.
    */
   #framesOf(
-    { header, body }: DispatchOrder,
+    { header, body }: DispatchRequest,
     job: string,
     { node, later, ending }: { node: RosterNode; later: boolean; ending: () => void },
   ): Payload[] {

@@ -4,13 +4,13 @@ import { encodeFrame } from "@tollgate/protocol/codec.ts";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock, seededRandom, waitOneTurn } from "../base/testing.ts";
-import type { DispatchOrder, DispatchSink } from "./dispatch-order.ts";
+import type { DispatchRequest, DispatchSink } from "./dispatch-request.ts";
 import { type Dispatcher, type DispatchResult, openDispatcher } from "./dispatcher.ts";
 import { Roster } from "./roster.ts";
 import { TextSink as CollectingSink, FakeNode, MemoryPlane } from "./testing.ts";
 
 const REQUEST = "06dfk3zq9v8n2x4m7t1c5w0rbe";
-const order: DispatchOrder = {
+const order: DispatchRequest = {
   request: REQUEST,
   header: { model: "tiny-3b", endpoint: "chat", stream: true, output_tokens_max: 9, sampling: {} },
   body: { messages: [{ role: "user", content: "hi" }] },

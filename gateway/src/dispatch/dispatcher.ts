@@ -8,11 +8,11 @@ import type { KeywordUse } from "@tollgate/protocol/json-schema.ts";
 import type { CancelSignal } from "../base/cancel.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { PREFILL_MS_MAX, SILENT_NODES_PER_REQUEST_MAX } from "../base/node-thresholds.ts";
+import { PREFILL_MS_MAX, SILENT_NODES_PER_REQUEST_MAX } from "../base/node-trust-thresholds.ts";
 import type { Plane } from "../plane/plane.ts";
 import { type AttemptEnd, decideRetry, judgeSecondOpinion } from "./attempt.ts";
 import { Attempts } from "./attempts.ts";
-import type { DispatchOrder, DispatchSink } from "./dispatch-order.ts";
+import type { DispatchRequest, DispatchSink } from "./dispatch-request.ts";
 import type { Peers } from "./exchange/peers.ts";
 import type { NodeRequirements } from "./node-index.ts";
 import type { NodeRecord } from "./node-records.ts";
@@ -106,14 +106,14 @@ interface TokenCounts {
 }
 
 export interface Dispatcher {
-  run(order: DispatchOrder, sink: DispatchSink, signal: CancelSignal): Promise<DispatchResult>;
+  run(order: DispatchRequest, sink: DispatchSink, signal: CancelSignal): Promise<DispatchResult>;
   /**
    * Runs a request on this node only, even if the node is busy. Resolves with undefined if the node is not connected or
    * does not serve the model.
    */
   runOn(
     nodeId: string,
-    order: DispatchOrder,
+    order: DispatchRequest,
     sink: DispatchSink,
     signal: CancelSignal,
   ): Promise<DispatchResult | undefined>;
@@ -268,7 +268,7 @@ interface RunOptions {
   clock: Clock;
   /** Called for every attempt that ended, once the node at fault is known. */
   over: (attempt: Attempt) => void;
-  order: DispatchOrder;
+  order: DispatchRequest;
   sink: DispatchSink;
   signal: CancelSignal;
   deadlineMs: number;

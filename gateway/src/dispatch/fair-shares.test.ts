@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { JobJoiner } from "@tollgate/protocol/job-pieces.ts";
+import { JobJoiner } from "@tollgate/protocol/job-splitting.ts";
 import fc from "fast-check";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";

@@ -7,7 +7,7 @@ import { beforeEach, describe, test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock, seededRandom, waitOneTurn } from "../base/testing.ts";
-import type { DispatchOrder } from "./dispatch-order.ts";
+import type { DispatchRequest } from "./dispatch-request.ts";
 import { type Dispatcher, openDispatcher } from "./dispatcher.ts";
 import { openPeers, type Peers } from "./exchange/peers.ts";
 import type { NodeRecord } from "./node-records.ts";
@@ -48,7 +48,7 @@ describe("dispatch by the gateways' own counts of running jobs", () => {
     return node;
   };
   const ask = (dispatcher: Dispatcher, sink = new TextSink(), gone = new AbortController().signal, stream = true) => {
-    const order: DispatchOrder = {
+    const order: DispatchRequest = {
       request: String(requests++).padStart(26, "0"),
       header: { model: MODEL, endpoint: "chat", stream, output_tokens_max: 9, sampling: {} },
       body: { messages: [{ role: "user", content: "a secret prompt" }] },

@@ -6,13 +6,13 @@ import { nodeStateSubject } from "@tollgate/protocol/nats-subjects.ts";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock, seededRandom, waitOneTurn } from "../base/testing.ts";
-import type { DispatchOrder, DispatchSink } from "./dispatch-order.ts";
+import type { DispatchRequest, DispatchSink } from "./dispatch-request.ts";
 import { type Dispatcher, type DispatchResult, openDispatcher } from "./dispatcher.ts";
 import type { NodeRecord } from "./node-records.ts";
 import { Roster } from "./roster.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
 
-const order: DispatchOrder = {
+const order: DispatchRequest = {
   request: "06dfk3zq9v8n2x4m7t1c5w0rbe",
   header: { model: "tiny-3b", endpoint: "chat", stream: true, output_tokens_max: 9, sampling: {} },
   body: { messages: [{ role: "user", content: "hi" }] },

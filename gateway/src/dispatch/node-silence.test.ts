@@ -1,9 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { stalledProgressMsMax } from "../base/node-thresholds.ts";
+import { computePromptStallMsMax } from "../base/node-trust-thresholds.ts";
 import { manualClock } from "../base/testing.ts";
 import { watchDeadline } from "./attempt-deadline.ts";
-import { postponeLateCheck, recordOutput, recordProgress, type SignsOfLife, silenceTimeout } from "./node-silence.ts";
+import {
+  postponeLatenessCheck,
+  recordOutput,
+  recordProgress,
+  type SignsOfLife,
+  silenceTimeout,
+} from "./node-silence.ts";
 
 const accepted = (at = 0): SignsOfLife => ({
   offeredAt: 0,
@@ -23,7 +29,7 @@ describe("silence timeouts", () => {
     const reads = { ...accepted(100), lateAt: 250 };
     recordProgress(reads, 0.5, 1_500);
     assert.deepEqual(silenceTimeout(reads, 1_500, HOUR_MS), { leftMs: 600, event: "late" });
-    postponeLateCheck(reads, 2_100);
+    postponeLatenessCheck(reads, 2_100);
     assert.deepEqual(silenceTimeout(reads, 2_100, HOUR_MS), { leftMs: 250, event: "late" });
     assert.equal(silenceTimeout({ ...reads, lastOutputAt: 1_500 }, 1_500, HOUR_MS).event, "quiet");
   });
@@ -31,7 +37,7 @@ describe("silence timeouts", () => {
   test("allow 250 ms to accept while another node is available and 2 s otherwise, then 2.3 s without output", () => {
     const offered = { ...accepted(), acceptedAt: null, lateAt: 250 };
     assert.deepEqual(silenceTimeout(offered, 100, HOUR_MS), { leftMs: 150, event: "late" });
-    postponeLateCheck(offered, 250);
+    postponeLatenessCheck(offered, 250);
     assert.deepEqual(silenceTimeout(offered, 250, HOUR_MS), { leftMs: 250, event: "late" });
     assert.deepEqual(silenceTimeout({ ...accepted(), acceptedAt: null }, 500, HOUR_MS), {
       leftMs: 1500,
@@ -64,9 +70,9 @@ describe("silence timeouts", () => {
     assert.equal(stuck.aliveAt, 10_000, "it grew once, in the first second");
     recordProgress(stuck, 0.3, 31_000);
     assert.equal(stuck.aliveAt, 31_000);
-    assert.equal(stalledProgressMsMax(0), 10_000);
-    assert.equal(stalledProgressMsMax(1_000), 30_000);
-    assert.equal(stalledProgressMsMax(1_000_000), 60_000);
+    assert.equal(computePromptStallMsMax(0), 10_000);
+    assert.equal(computePromptStallMsMax(1_000), 30_000);
+    assert.equal(computePromptStallMsMax(1_000_000), 60_000);
   });
 
   test("restart after each vector of an embedding", () => {

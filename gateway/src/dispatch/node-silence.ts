@@ -8,7 +8,7 @@
  */
 
 import type { Endpoint } from "@tollgate/protocol/frames.ts";
-import { ACCEPT_MS_MAX, PROMPT_READ_MS_MIN } from "../base/node-thresholds.ts";
+import { ACCEPT_MS_MAX, PROMPT_READ_MS_MIN } from "../base/node-trust-thresholds.ts";
 
 /** How long a node may take to accept while no other node could be asked. */
 const ACCEPT_ALONE_MS_MAX = 2_000;
@@ -129,6 +129,6 @@ export function silenceTimeout(
 }
 
 /** Postpones the check of a late node, because no other node can take over now. */
-export function postponeLateCheck(heard: Pick<SignsOfLife, "lateAt">, now: number): void {
+export function postponeLatenessCheck(heard: Pick<SignsOfLife, "lateAt">, now: number): void {
   heard.lateAt = now + ACCEPT_MS_MAX;
 }

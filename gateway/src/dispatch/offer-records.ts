@@ -1,9 +1,9 @@
 /**
  * Tracks how nodes respond to offers: refusals (busy although it has a free slot by the gateways' counts) and late
  * acceptances. A node that declines gets fewer offers, and then gradually more again. Records survive a reconnection.
- * Pure functions; the numbers are in base/node-thresholds.ts.
+ * Pure functions; the numbers are in base/node-trust-thresholds.ts.
  */
-import { failurePenaltyMs, REFUSAL_PENALTIES, refusalPenaltyMs, SLOW_STREAM } from "../base/node-thresholds.ts";
+import { failurePenaltyMs, REFUSAL_PENALTIES, refusalPenaltyMs, SLOW_STREAM } from "../base/node-trust-thresholds.ts";
 
 interface Conduct {
   /** The number of refusals in a row. A job that ends well halves it. */

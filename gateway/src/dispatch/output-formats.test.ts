@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import type { Frame } from "@tollgate/protocol/frames.ts";
-import { JobJoiner } from "@tollgate/protocol/job-pieces.ts";
+import { JobJoiner } from "@tollgate/protocol/job-splitting.ts";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock, seededRandom, waitOneTurn } from "../base/testing.ts";
-import type { DispatchOrder, DispatchSink } from "./dispatch-order.ts";
+import type { DispatchRequest, DispatchSink } from "./dispatch-request.ts";
 import { type Dispatcher, type DispatchResult, openDispatcher } from "./dispatcher.ts";
 import { Roster } from "./roster.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
@@ -18,7 +18,7 @@ const format = { type: "json_schema" as const, name: "x", schema: { type: "objec
 const useOf = (keyword: string) => ({ needs: keyword, keyword, place: "#" });
 
 let requests = 0;
-const order = (formatted: boolean, keywords: string[] = []): DispatchOrder => ({
+const order = (formatted: boolean, keywords: string[] = []): DispatchRequest => ({
   request: String(++requests).padStart(26, "0"),
   header: { model: MODEL, endpoint: "chat", stream: false, output_tokens_max: 9, sampling: {} },
   body: { messages: [{ role: "user", content: "hi" }], ...(formatted && { format }) },

@@ -6,14 +6,14 @@ import { beforeEach, describe, test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock, seededRandom, waitOneTurn } from "../base/testing.ts";
-import type { DispatchOrder, DispatchSink } from "./dispatch-order.ts";
+import type { DispatchRequest, DispatchSink } from "./dispatch-request.ts";
 import { type Dispatcher, openDispatcher } from "./dispatcher.ts";
 import { Roster } from "./roster.ts";
 import type { Attempt } from "./running-attempt.ts";
 import { FakeNode, MemoryPlane, TextSink } from "./testing.ts";
 
 const MODEL = "tiny-3b";
-const order: DispatchOrder = {
+const order: DispatchRequest = {
   request: "06dfk3zq9v8n2x4m7t1c5w0rbe",
   header: { model: MODEL, endpoint: "chat", stream: true, output_tokens_max: 9, sampling: {} },
   body: { messages: [{ role: "user", content: "hi" }] },

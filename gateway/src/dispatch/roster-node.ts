@@ -1,7 +1,7 @@
 /** A connected node: the state that it reports, limited by its node record and by the gateways' observations. */
 import type { NodeState, ScoringKind } from "@tollgate/protocol/frames.ts";
 import { DEFAULT_SCHEMA_KEYWORDS } from "@tollgate/protocol/json-schema.ts";
-import { REFUSAL_PENALTIES } from "../base/node-thresholds.ts";
+import { REFUSAL_PENALTIES } from "../base/node-trust-thresholds.ts";
 import { mayReceiveRequests, type NodeRequirements } from "./node-index.ts";
 import type { NodeRecord } from "./node-records.ts";
 

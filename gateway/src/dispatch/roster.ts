@@ -7,7 +7,7 @@
 import type { NodeState } from "@tollgate/protocol/frames.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { UNESTABLISHED_NODE_SLOTS_MAX } from "../base/node-thresholds.ts";
+import { UNESTABLISHED_NODE_SLOTS_MAX } from "../base/node-trust-thresholds.ts";
 import type { Random } from "../base/random.ts";
 import { type RateLimitedLog, rateLimitedLog } from "../base/rate-limited-log.ts";
 import type { Plane } from "../plane/plane.ts";

@@ -1,8 +1,8 @@
 /** An attempt in flight, and its changes of state by the table in attempt.ts. */
 import type { Endpoint } from "@tollgate/protocol/frames.ts";
-import { ShortLivedMap } from "../base/short-lived.ts";
+import { ShortLivedMap } from "../base/short-lived-collections.ts";
 import { type AttemptEnd, type AttemptEvent, type AttemptState, hasEnded, nextState } from "./attempt.ts";
-import type { DispatchOrder, DispatchSink } from "./dispatch-order.ts";
+import type { DispatchRequest, DispatchSink } from "./dispatch-request.ts";
 import type { SignsOfLife } from "./node-silence.ts";
 import type { RosterNode } from "./roster-node.ts";
 
@@ -18,7 +18,7 @@ export interface Attempt {
   readonly model: string;
   readonly endpoint: Endpoint;
   readonly stream: boolean;
-  readonly origin: DispatchOrder["origin"];
+  readonly origin: DispatchRequest["origin"];
   readonly node: RosterNode;
   readonly offeredAt: number;
   state: AttemptState;

@@ -3,7 +3,7 @@
  * enough, nor is a connection that it could have opened and closed itself. Nodes of other established hosts must have
  * lost the same server at the same time. Pure functions; times are monotonic milliseconds.
  */
-import { SERVER_LOSS_WITNESS_MS, SERVER_LOSS_WITNESSES_MIN } from "../base/node-thresholds.ts";
+import { SERVER_LOSS_WITNESS_MS, SERVER_LOSS_WITNESSES_MIN } from "../base/node-trust-thresholds.ts";
 
 /** How long lost servers are remembered. */
 const KEPT_MS = 60_000;

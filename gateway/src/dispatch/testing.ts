@@ -8,8 +8,8 @@ import {
   STATE_REQUEST_SUBJECT,
 } from "@tollgate/protocol/nats-subjects.ts";
 import type { Dependency } from "../base/dependency.ts";
-import { joinPayload, type Plane, type PlaneOwnership } from "../plane/plane.ts";
-import type { DispatchSink } from "./dispatch-order.ts";
+import { concatPayloadParts, type Plane, type PlaneOwnership } from "../plane/plane.ts";
+import type { DispatchSink } from "./dispatch-request.ts";
 
 type Sendable = Exclude<Frame, { kind: "unknown" }>;
 
@@ -48,7 +48,7 @@ export class MemoryPlane implements Plane {
 
   publish(subject: string, payload: Uint8Array, rest?: Uint8Array): void {
     if (this.health.isAway) return;
-    const whole = joinPayload(payload, rest);
+    const whole = concatPayloadParts(payload, rest);
     if (
       this.#silenced.size > 0 &&
       [...this.#silenced].some((opening) => Buffer.from(whole).toString().startsWith(opening))

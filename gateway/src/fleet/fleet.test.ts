@@ -5,7 +5,7 @@ import { newIds, type Uuid } from "../base/ids.ts";
 import { systemRandom } from "../base/random.ts";
 import type { NodeStanding } from "../base/states.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
-import { type Fleet, type MoveOutcome, type Node, openFleet } from "./fleet.ts";
+import { type Fleet, type Node, type NodeStateChangeOutcome, openFleet } from "./fleet.ts";
 import { NODE_RULES, type NodeMove, standingAfterMove } from "./rules.ts";
 
 const newId = newIds(systemClock, systemRandom());
@@ -64,7 +64,7 @@ describe("the database records of nodes", () => {
     return id;
   };
   const register = (name: string, owner = host) => fleet.register(owner, { name, hardware: {}, agent: "test" });
-  const node = (outcome: MoveOutcome): Node => {
+  const node = (outcome: NodeStateChangeOutcome): Node => {
     assert.equal(outcome.kind, "moved");
     return (outcome as { node: Node }).node;
   };

@@ -5,7 +5,7 @@
 import type pg from "pg";
 import { z } from "zod";
 import type { NewId, Uuid } from "../base/ids.ts";
-import { PROBATION_NODES_MAX } from "../base/node-thresholds.ts";
+import { PROBATION_NODES_MAX } from "../base/node-trust-thresholds.ts";
 import { NODE_STANDINGS, type NodeStanding } from "../base/states.ts";
 import { ACCOUNT_TOPIC, sendBroadcast } from "../db/broadcast.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
@@ -55,7 +55,7 @@ interface Quarantine {
   at: Date;
 }
 
-export type MoveOutcome =
+export type NodeStateChangeOutcome =
   | { kind: "moved"; node: Node }
   | { kind: "refused"; standing: NodeStanding }
   | { kind: "absent" };
@@ -89,19 +89,19 @@ export interface Fleet {
   electedBy(accountId: Uuid): Promise<string[]>;
   /** Throws `NodeNameTaken` if another node of the account has the name. */
   rename(owner: Owner, id: Uuid, name: string): Promise<Node | undefined>;
-  elect(owner: Owner, id: Uuid, models: string[]): Promise<MoveOutcome>;
+  elect(owner: Owner, id: Uuid, models: string[]): Promise<NodeStateChangeOutcome>;
   move(
     owner: Owner,
     id: Uuid,
     move: Exclude<NodeMove, "elect" | "unelect" | "quarantine" | "release">,
-  ): Promise<MoveOutcome>;
-  quarantine(id: Uuid, why: Omit<Quarantine, "at">): Promise<MoveOutcome>;
-  release(id: Uuid, by: string): Promise<MoveOutcome>;
+  ): Promise<NodeStateChangeOutcome>;
+  quarantine(id: Uuid, why: Omit<Quarantine, "at">): Promise<NodeStateChangeOutcome>;
+  release(id: Uuid, by: string): Promise<NodeStateChangeOutcome>;
   /**
    * Lets a node work although another node of its host is in quarantine. Refused when nothing withholds work from the
    * node.
    */
-  clear(id: Uuid, by: string): Promise<MoveOutcome>;
+  clear(id: Uuid, by: string): Promise<NodeStateChangeOutcome>;
   /** The nodes' records of answers and failures, as the gateways observed them. */
   readonly record: NodeRecord;
   /** Nodes quarantined since this time, because their earlier credentials may still be valid. */
@@ -192,7 +192,7 @@ export function openFleet(options: {
     id: Uuid,
     name: NodeMove,
     beside: Beside = { sql: [], values: [] },
-  ): Promise<MoveOutcome> => {
+  ): Promise<NodeStateChangeOutcome> => {
     const node = await find(owner, id);
     if (node === undefined) return { kind: "absent" };
     const to = standingAfterMove(node.standing, name);

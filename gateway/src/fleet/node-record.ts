@@ -4,7 +4,7 @@
  */
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
-import { FAILURE_RECORD_MS } from "../base/node-thresholds.ts";
+import { FAILURE_RECORD_MS } from "../base/node-trust-thresholds.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 
 export interface ObservedCounts {

@@ -5,7 +5,7 @@
  * quarantined → (release) paused; any → retired. "Online" means ready and connected; only the dispatch plane has the
  * connections.
  */
-import { PROBATION_ANSWERS, trustedSlotCount } from "../base/node-thresholds.ts";
+import { PROBATION_ANSWERS, trustedSlotCount } from "../base/node-trust-thresholds.ts";
 import type { NodeStanding } from "../base/states.ts";
 
 export type NodeMove = "elect" | "unelect" | "pause" | "resume" | "quarantine" | "release" | "retire";

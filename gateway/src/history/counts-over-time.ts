@@ -9,7 +9,7 @@ import { REQUEST_OUTCOMES } from "../base/states.ts";
 import { DAY_MS } from "../base/time.ts";
 import { hasClosedDays, usageRowsSql } from "../db/closed-days.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
-import { createParameterBinder, type Filter, needsRecordSearch, rollupConditions } from "./filter.ts";
+import { buildRollupConditions, createParameterBinder, type Filter, needsRecordSearch } from "./filter.ts";
 import { countLabelledRequests, filterCondition, HOUR_MS, type Span, splitSpan, sumRequests } from "./totals.ts";
 
 const MINUTE_MS = 60_000;
@@ -135,7 +135,7 @@ async function ofHours(
   return await queryRows(
     pool,
     OutcomeCount,
-    `select ${at} as at, outcome, ${SUMS} from ${used} used where ${rollupConditions(filter, bind)} group by 1, 2 order by 1, 2`,
+    `select ${at} as at, outcome, ${SUMS} from ${used} used where ${buildRollupConditions(filter, bind)} group by 1, 2 order by 1, 2`,
     values,
   );
 }

@@ -6,8 +6,8 @@ import type { Uuid } from "../base/ids.ts";
 import { type Pico, ZERO } from "../base/money.ts";
 import { REQUEST_OUTCOMES } from "../base/states.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
+import { buildOwnerPageSql, idSpanCondition, MAX_UUID, readInGrowingSpans } from "./growing-span-reads.ts";
 import { type HourlySum, hourlySums } from "./hourly-sums.ts";
-import { idSpanCondition, MAX_UUID, ownerPageSql, readInWideningSteps } from "./widening-reads.ts";
 
 const EarningLine = row({
   id: column.uuid,
@@ -53,7 +53,7 @@ interface EarningSumsQuery {
   to: Date;
 }
 
-export interface Earnings {
+export interface EarningsHistory {
   /** The paid requests, newest first. `before` is the last request of the previous page. */
   lines(hostAccountId: Uuid, span: Span & { before?: Uuid | undefined; limit: number }): Promise<EarningLine[]>;
   /** The part of all earnings that was paid by accounts of the host's own owners. */
@@ -67,7 +67,7 @@ export interface Earnings {
 const COLUMNS = `id, node_id as "nodeId", model, outcome, prompt_tokens as "promptTokens",
   completion_tokens as "completionTokens", host_pico as earned, own, finished_at as "finishedAt"`;
 
-const ALL_NODES = ownerPageSql(COLUMNS, "host_account_id");
+const ALL_NODES = buildOwnerPageSql(COLUMNS, "host_account_id");
 /**
  * For one node (`$6`): the hourly rollup shows the hours with earnings, so that records are read only for the hours of
  * the page. `$7`: days to look back.
@@ -93,14 +93,12 @@ const ONE_NODE = `
      order by id desc limit $3
   ) found order by found.id desc limit $3`;
 
-export function openEarnings({ pool }: { pool: pg.Pool }): Earnings {
+export function openEarningsHistory({ pool }: { pool: pg.Pool }): EarningsHistory {
   return {
     async lines(hostAccountId, { nodeId, from, to, before, limit }) {
       const span = [hostAccountId, before ?? MAX_UUID, limit, from ?? null, to ?? null];
       if (nodeId === undefined) return await queryRows(pool, EarningLine, ALL_NODES, span);
-      return await readInWideningSteps(limit, (days) =>
-        queryRows(pool, EarningLine, ONE_NODE, [...span, nodeId, days]),
-      );
+      return await readInGrowingSpans(limit, (days) => queryRows(pool, EarningLine, ONE_NODE, [...span, nodeId, days]));
     },
     async own(hostAccountId) {
       const text =

@@ -53,7 +53,7 @@ export const needsRecordSearch = ({ notLabel, measures = {} }: Filter, served: r
   notLabel !== undefined || MEASURES.some((measure) => measures[measure] !== undefined && !served.includes(measure));
 
 /** The SQL condition for columns that rollups and records share. Rollups have '' for a missing model. */
-export function rollupConditions(
+export function buildRollupConditions(
   { models, notModels, keyIds, notKeyIds, outcomes }: Filter,
   bind: BindParameter,
 ): string {
@@ -70,7 +70,7 @@ export function rollupConditions(
  * The SQL condition for columns that only records have. A request that lacks a measure, such as a first token, never
  * matches it.
  */
-export function recordConditions({ label, notLabel, measures = {} }: Filter, bind: BindParameter): string {
+export function buildRecordConditions({ label, notLabel, measures = {} }: Filter, bind: BindParameter): string {
   return every([
     label !== undefined && `label = ${bind(label)}::text`,
     notLabel !== undefined && `label is distinct from ${bind(notLabel)}::text`,

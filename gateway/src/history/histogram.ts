@@ -39,7 +39,7 @@ const NUMBER_BYTES = 8;
  * Reads histograms as arrays of `bigint` in PostgreSQL's binary form (`array_send`), one after another. A week has a
  * million numbers, and text would take several times as many bytes.
  */
-export function readHistograms(bytes: Buffer): Histogram {
+export function joinHistograms(bytes: Buffer): Histogram {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const { buckets, counts } = roomFor(Math.ceil(bytes.length / (LENGTH_BYTES + NUMBER_BYTES)));
   let read = 0;
@@ -66,7 +66,7 @@ const roomFor = (numbers: number): Histogram => ({
 const PACKED_BYTES = 6;
 
 /** Reads histograms of closed days: the number of each bucket in two bytes, its count in four. */
-export function readPackedHistograms(bytes: Buffer): Histogram {
+export function joinPackedHistograms(bytes: Buffer): Histogram {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const { buckets, counts } = roomFor(bytes.length / PACKED_BYTES);
   for (let i = 0, at = 0; i < buckets.length; i++, at += PACKED_BYTES) {

@@ -7,24 +7,24 @@ import { column, queryRow, queryRows, row } from "../db/rows.ts";
 import { type Counts, countsOverTime } from "./counts-over-time.ts";
 import {
   type BindParameter,
+  buildRecordConditions,
+  buildRollupConditions,
   createParameterBinder,
   type Filter,
   MEASURE_SQL,
   needsRecordSearch,
-  recordConditions,
-  rollupConditions,
   usesRollupColumns,
 } from "./filter.ts";
-import { openOldestRecordTime } from "./oldest-record-time.ts";
-import { countLabelledRequests, type RequestTotal, sumRequests } from "./totals.ts";
 import {
-  ASCENDING_READ_STEPS_DAYS,
+  buildRecordsPageSql,
   idSpanCondition,
   MAX_UUID,
   MIN_UUID,
-  readInWideningSteps,
-  recordsPageSql,
-} from "./widening-reads.ts";
+  OLDEST_FIRST_STEPS_DAYS,
+  readInGrowingSpans,
+} from "./growing-span-reads.ts";
+import { openOldestRecordTime } from "./oldest-record-time.ts";
+import { countLabelledRequests, type RequestTotal, sumRequests } from "./totals.ts";
 
 const RequestRecord = row({
   id: column.uuid,
@@ -125,8 +125,8 @@ const COLUMNS = `id, account_id as "accountId", key_id as "keyId", key_name as "
   created_at as "createdAt", finished_at as "finishedAt"`;
 
 /**
- * The condition for an account's requests, or those with a label, which have an index of their own. See `ownerPageSql` in
- * `widening-reads.ts`.
+ * The condition for an account's requests, or those with a label, which have an index of their own. See `buildOwnerPageSql` in
+ * `growing-span-reads.ts`.
  */
 const owned = (oldestFirst: boolean, label: string | undefined) => {
   const order = oldestFirst ? "asc" : "desc";
@@ -137,7 +137,7 @@ const owned = (oldestFirst: boolean, label: string | undefined) => {
 function plainText({ oldestFirst = false, until, ...filter }: Filter & Page, bind: BindParameter): string {
   const { own, order } = owned(oldestFirst, filter.label);
   return `select ${COLUMNS} from request
-    where ${own} and ${idSpanCondition(oldestFirst)} and ${rollupConditions(filter, bind)} and ${recordConditions(filter, bind)}
+    where ${own} and ${idSpanCondition(oldestFirst)} and ${buildRollupConditions(filter, bind)} and ${buildRecordConditions(filter, bind)}
       ${until === undefined ? "" : `and id ${oldestFirst ? "<=" : ">="} ${bind(until)}::uuid`}
     order by ${order} limit $3`;
 }
@@ -145,7 +145,7 @@ function plainText({ oldestFirst = false, until, ...filter }: Filter & Page, bin
 /** Finds the last of the next `$3` records, as the end of a search step. */
 function reachText({ oldestFirst = false, label }: Filter & Page, bind: BindParameter): string {
   const { own, order } = owned(oldestFirst, label);
-  return `select id from request where ${own} and ${idSpanCondition(oldestFirst)} and ${recordConditions({ label }, bind)}
+  return `select id from request where ${own} and ${idSpanCondition(oldestFirst)} and ${buildRecordConditions({ label }, bind)}
     order by ${order} offset $3::int - 1 limit 1`;
 }
 
@@ -157,7 +157,7 @@ function reachText({ oldestFirst = false, label }: Filter & Page, bind: BindPara
  */
 function filteredText({ oldestFirst = false, ...filter }: Filter & Page, bind: BindParameter): string {
   const labelled = filter.label !== undefined;
-  const matches = rollupConditions(filter, bind);
+  const matches = buildRollupConditions(filter, bind);
   const order = oldestFirst ? "asc" : "desc";
   const beyond = oldestFirst
     ? "hour >= date_trunc('hour', uuid_time($2::uuid))"
@@ -169,7 +169,7 @@ function filteredText({ oldestFirst = false, ...filter }: Filter & Page, bind: B
   const found = (columns: string): string => `
     select ${columns} from request
      where account_id = $1 and ${idSpanCondition(oldestFirst)} and id >= uuid_floor(needed.start) and id < uuid_floor(needed."end")
-       and ${matches} and ${recordConditions({ label: filter.label }, bind)}
+       and ${matches} and ${buildRecordConditions({ label: filter.label }, bind)}
      order by id ${order} limit least($3, needed.there)`;
   return `
   with hours as materialized (
@@ -189,7 +189,7 @@ function filteredText({ oldestFirst = false, ...filter }: Filter & Page, bind: B
   )
   ${
     labelled
-      ? recordsPageSql(COLUMNS, found("id"), order)
+      ? buildRecordsPageSql(COLUMNS, found("id"), order)
       : `select found.* from needed cross join lateral (${found(COLUMNS)}) found order by found.id ${order} limit $3`
   }`;
 }
@@ -224,7 +224,7 @@ const largestText = (by: LargestPage["by"], filter: Filter, bind: BindParameter)
   `select record.* from (
      select id, ${SIZES[by]} as size from request
       where account_id = $1 and id >= coalesce(uuid_floor($4::timestamptz), '${MIN_UUID}') and ($5::timestamptz is null or id < uuid_floor($5))
-        and ${rollupConditions(filter, bind)} and ${recordConditions(filter, bind)}
+        and ${buildRollupConditions(filter, bind)} and ${buildRecordConditions(filter, bind)}
         and (${SIZES[by]}, id) < (coalesce($6::bigint, ${SIZE_MAX}), $2::uuid)
       order by size desc, id desc limit $3
    ) page cross join lateral (select ${COLUMNS} from request where id = page.id offset 0) record
@@ -254,11 +254,7 @@ export function openHistory(options: { pool: pg.Pool; schema?: { readonly number
       const values = [...spanOf(accountId, page), days, requestsFrom, refusalsFrom];
       return queryRows(pool, RequestRecord, filteredText(page, createParameterBinder(values)), values);
     };
-    return await readInWideningSteps(
-      page.limit,
-      read,
-      page.oldestFirst === true ? ASCENDING_READ_STEPS_DAYS : undefined,
-    );
+    return await readInGrowingSpans(page.limit, read, page.oldestFirst === true ? OLDEST_FIRST_STEPS_DAYS : undefined);
   };
   return {
     keptFrom: async () => (await keptFrom()).requestsFrom,

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { hasClosedDays, usageRowsSql } from "../db/closed-days.ts";
-import { ownerHoursCondition } from "../db/owner-hours-condition.ts";
+import { buildOwnerHourlyRowsSql } from "../db/owner-hourly-rows-sql.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 
 const HourlySum = row({
@@ -62,7 +62,7 @@ const ROLLUPS = {
 async function rowsOf(pool: pg.Pool, rollup: keyof typeof ROLLUPS, buckets: (Bucket | undefined)[]): Promise<string> {
   const [from, to] = ["date_trunc('hour', $2::timestamptz)", "$3::timestamptz"];
   if (rollup === "earnings")
-    return `(select * from earning_hour where ${ownerHoursCondition("host_account_id", from, to)})`;
+    return `(select * from earning_hour where ${buildOwnerHourlyRowsSql("host_account_id", from, to)})`;
   return usageRowsSql("own", { from, to }, !buckets.includes("hour") && (await hasClosedDays(pool)));
 }
 

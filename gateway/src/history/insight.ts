@@ -5,11 +5,11 @@ import type { Uuid } from "../base/ids.ts";
 import { type Pico, pico, ZERO } from "../base/money.ts";
 import { findPerformanceTable } from "../db/closed-days.ts";
 import { column, queryRows, row } from "../db/rows.ts";
-import type { EarningHourlySum, Earnings } from "./earnings.ts";
+import type { EarningHourlySum, EarningsHistory } from "./earnings.ts";
+import type { NodePresence, PresenceSum } from "./node-presence.ts";
 import type { Performance, PerformanceSum, TimeSlots } from "./performance.ts";
-import type { Presence, PresenceSum } from "./presence.ts";
 
-export interface InsightFigures {
+export interface NodePerformanceFigures {
   /** Counts and speeds, without percentiles of durations. Undefined without requests. */
   performed: PerformanceSum | undefined;
   /** Busy time as a share of slots × connected time, from 0 to 1. Null if no node was connected. */
@@ -20,8 +20,8 @@ export interface InsightFigures {
 
 interface Insight {
   slots: TimeSlots;
-  total: InsightFigures & { earned: Pico };
-  series: (InsightFigures & { at: Date })[];
+  total: NodePerformanceFigures & { earned: Pico };
+  series: (NodePerformanceFigures & { at: Date })[];
   earningsSlotMs: number;
   /** Earnings by whole hours or days, starting with the one that contains the range's start. */
   earnings: { at: Date; earned: Pico }[];
@@ -29,7 +29,7 @@ interface Insight {
   nodes: { id: Uuid; total: Insight["total"]; utilisation: (number | null)[] }[];
 }
 
-export interface Insights {
+export interface NodeActivityReader {
   of(hostAccountId: Uuid, nodeIds: Uuid[], slots: TimeSlots, now: number): Promise<Insight>;
 }
 
@@ -39,11 +39,11 @@ const Busy = row({ slot: column.moment, subject: column.uuid, busyMs: z.number()
 interface InsightsOptions {
   pool: pg.Pool;
   performance: Performance;
-  presence: Presence;
-  earnings: Earnings;
+  presence: NodePresence;
+  earnings: EarningsHistory;
 }
 
-export function openInsights({ pool, performance, presence, earnings }: InsightsOptions): Insights {
+export function openNodeActivityReader({ pool, performance, presence, earnings }: InsightsOptions): NodeActivityReader {
   return {
     async of(hostAccountId, nodeIds, slots, now) {
       const { grain, from, to } = slots;
@@ -126,7 +126,7 @@ function timeOf({ slots: { slotMs }, now, busy, seen, looked }: TimeFacts) {
   const busyMs = new Map(busy.map((each) => [keyOf(each.subject, each.slot.getTime()), each.busyMs]));
   const there = new Map(seen.map((sum) => [keyOf(sum.nodeId, sum.slot.getTime()), sum]));
   const lookedAt = new Set(looked.map(({ slot }) => slot.getTime()));
-  return (ids: Uuid[], moments: number[]): Pick<InsightFigures, "utilisation" | "connected"> => {
+  return (ids: Uuid[], moments: number[]): Pick<NodePerformanceFigures, "utilisation" | "connected"> => {
     let [worked, available, connected, elapsed] = [0, 0, 0, 0];
     for (const at of moments) {
       if (!lookedAt.has(at)) continue;

@@ -5,7 +5,13 @@ import type { Uuid } from "../base/ids.ts";
 import { REQUEST_OUTCOMES, type RequestOutcome } from "../base/states.ts";
 import { findPerformanceTable } from "../db/closed-days.ts";
 import { column, queryRows, row } from "../db/rows.ts";
-import { idSpanCondition, MAX_UUID, ownerPageSql, readInWideningSteps, recordsPageSql } from "./widening-reads.ts";
+import {
+  buildOwnerPageSql,
+  buildRecordsPageSql,
+  idSpanCondition,
+  MAX_UUID,
+  readInGrowingSpans,
+} from "./growing-span-reads.ts";
 
 const Job = row({
   id: column.uuid,
@@ -33,7 +39,7 @@ interface JobsQuery {
   limit: number;
 }
 
-export interface Jobs {
+export interface JobHistory {
   /** Newest first. */
   list(nodeId: Uuid, query: JobsQuery): Promise<Job[]>;
 }
@@ -42,7 +48,7 @@ const COLUMNS = `id, model, outcome, prompt_tokens as "promptTokens", completion
   queue_ms as "queueMs", ttft_ms as "ttftMs", duration_ms as "durationMs", host_pico as earned, own,
   created_at as "createdAt", finished_at as "finishedAt"`;
 
-const PLAIN = ownerPageSql(COLUMNS, "node_id");
+const PLAIN = buildOwnerPageSql(COLUMNS, "node_id");
 /**
  * With a filter (`$6` model, `$7` outcome), the rollup shows the hours with matches, so that records are read only for
  * those. Beyond the retention of hours it shows days. It counts all failures together, so a single failure outcome is
@@ -79,7 +85,7 @@ function filteredText(unit: "hour" | "day", table: string): string {
     select start, "end" from counted
      where newer <= $3 + coalesce((select newest.newer from counted newest order by start desc offset 1 limit 1), 0)
   )
-  ${recordsPageSql(
+  ${buildRecordsPageSql(
     COLUMNS,
     `select id from request
       where node_id = $1 and ${idSpanCondition()} and id >= uuid_floor(needed.start) and id < uuid_floor(needed."end")
@@ -90,14 +96,14 @@ function filteredText(unit: "hour" | "day", table: string): string {
 /** The outcomes that the rollup counts separately. Undefined: no filter. */
 const COUNTED = new Set<RequestOutcome | undefined>([undefined, "ok", "client_closed"]);
 
-export function openJobs({ pool }: { pool: pg.Pool }): Jobs {
+export function createJobHistory({ pool }: { pool: pg.Pool }): JobHistory {
   return {
     async list(nodeId, { model, outcome, from, to, before, limit }) {
       const span = [nodeId, before ?? MAX_UUID, limit, from ?? null, to ?? null];
       if (model === undefined && outcome === undefined) return await queryRows(pool, Job, PLAIN, span);
       const filter = [model ?? null, outcome ?? null];
       const text = filteredText(COUNTED.has(outcome) ? "hour" : "day", await findPerformanceTable(pool));
-      return await readInWideningSteps(limit, (days) => queryRows(pool, Job, text, [...span, ...filter, days]));
+      return await readInGrowingSpans(limit, (days) => queryRows(pool, Job, text, [...span, ...filter, days]));
     },
   };
 }

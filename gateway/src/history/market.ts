@@ -25,7 +25,7 @@ interface ModelMarket {
   hosts: { accountId: Uuid; earned: Pico; connectedMs: number }[];
 }
 
-export interface Market {
+export interface MarketReader {
   /** The market of each model over all hosts. At most a minute old. */
   models(): Promise<Map<string, ModelMarket>>;
   /** The work of one node in the last 7 days, by model. */
@@ -59,7 +59,11 @@ const SERVED = `
   select model, account_id as "accountId", sum(earned) as earned, sum(connected)::float8 as "connectedHours"
     from hours group by 1, 2`;
 
-export function openMarket(options: { pool: pg.Pool; performance: Performance; now: () => number }): Market {
+export function createMarketReader(options: {
+  pool: pg.Pool;
+  performance: Performance;
+  now: () => number;
+}): MarketReader {
   const { pool, performance, now } = options;
   const workOf = ({ model, promptTokens, completionTokens, busyMs }: PerformanceSum): ModelWork => ({
     ...{ model: model ?? "", promptTokens, completionTokens, busyMs },

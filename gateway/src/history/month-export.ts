@@ -117,7 +117,7 @@ interface ExportOptions {
 }
 
 /** Creates the folder if needed. Throws when it is not writable. */
-export async function openExportFolder(directory: string): Promise<void> {
+export async function prepareExportFolder(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   await access(directory, constants.W_OK);
 }
@@ -126,7 +126,7 @@ export async function openExportFolder(directory: string): Promise<void> {
 export async function exportMonth(client: pg.PoolClient, options: ExportOptions): Promise<MonthExport> {
   const { month, directory, signal } = options;
   const file = `requests-${month}.csv.gz`;
-  await openExportFolder(directory);
+  await prepareExportFolder(directory);
   await client.query("begin transaction isolation level repeatable read read only");
   try {
     await client.query("set local statement_timeout = 0");

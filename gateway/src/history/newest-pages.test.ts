@@ -10,9 +10,9 @@ import { newIds, type Uuid } from "../base/ids.ts";
 import { systemRandom } from "../base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openStatement } from "../ledger/statement.ts";
-import { openEarnings } from "./earnings.ts";
+import { openEarningsHistory } from "./earnings.ts";
 import { openHistory } from "./history.ts";
-import { openJobs } from "./jobs.ts";
+import { createJobHistory } from "./jobs.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const [OWNER, OTHER] = [newId(), newId()];
@@ -58,8 +58,8 @@ describe("the newest page of an account after many newer records of others", () 
     history: (pool) => openHistory({ pool }).list(OWNER, { limit: LIMIT }),
     "history of a span": (pool) =>
       openHistory({ pool }).list(OWNER, { limit: LIMIT, from: new Date(Date.now() - 86_400_000), to: new Date() }),
-    earnings: (pool) => openEarnings({ pool }).lines(OWNER, { limit: LIMIT }),
-    jobs: (pool) => openJobs({ pool }).list(OWNER as Uuid, { limit: LIMIT }),
+    earnings: (pool) => openEarningsHistory({ pool }).lines(OWNER, { limit: LIMIT }),
+    jobs: (pool) => createJobHistory({ pool }).list(OWNER as Uuid, { limit: LIMIT }),
     statement: (pool) => openStatement({ pool }).lines(OWNER, { before: undefined, limit: LIMIT }),
   };
   for (const [name, ask] of Object.entries(pages)) {

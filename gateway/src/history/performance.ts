@@ -7,9 +7,9 @@ import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import type { PERFORMANCE_GRAINS, PERFORMANCE_SCOPES } from "../base/states.ts";
 import { DAY_MS, startOfDay } from "../base/time.ts";
-import { findPerformanceTable, hasClosedDays, hasDaysByModel, splitByClosedDays } from "../db/closed-days.ts";
+import { findPerformanceTable, hasClosedDays, hasPerformanceDayTable, splitByClosedDays } from "../db/closed-days.ts";
 import { column, queryRows, row } from "../db/rows.ts";
-import { type Histogram, percentiles, readHistograms, readPackedHistograms } from "./histogram.ts";
+import { type Histogram, joinHistograms, joinPackedHistograms, percentiles } from "./histogram.ts";
 
 type Grain = (typeof PERFORMANCE_GRAINS)[number];
 const GRAIN_MS: Record<Grain, number> = { "5min": 300_000, hour: 3_600_000, day: 86_400_000 };
@@ -136,7 +136,7 @@ export function openPerformance({ pool }: { pool: pg.Pool }): Performance {
     const isByModel = by.includes("model") || model !== undefined;
     const [table, isClosed] = await Promise.all([
       findPerformanceTable(pool),
-      grain !== "5min" && (isByModel ? hasDaysByModel : hasClosedDays)(pool),
+      grain !== "5min" && (isByModel ? hasPerformanceDayTable : hasClosedDays)(pool),
     ]);
     const readings = spans.map((span) => {
       const values = [scope, subjects, span.grain, span.from, span.to, model ?? null, keyIds ?? null];
@@ -254,7 +254,7 @@ interface Part extends Omit<z.infer<typeof Sum>, "ttft" | "duration" | "packed">
 }
 
 function partOf({ ttft, duration, packed, ...counts }: z.infer<typeof Sum>): Part {
-  const read = packed ? readPackedHistograms : readHistograms;
+  const read = packed ? joinPackedHistograms : joinHistograms;
   return { ...counts, ttft: [read(ttft)], duration: [read(duration)] };
 }
 

@@ -11,7 +11,7 @@ import { DAY_MS } from "../base/time.ts";
 import { formatTextArray, formatUnquotedArray } from "../db/arrays.ts";
 import { isDatabaseUnreachable } from "../db/errors.ts";
 import { queryRows } from "../db/rows.ts";
-import { RefusedCallExamples, RefusedCallSum } from "./refused-rows.ts";
+import { RecentRefusedCalls, RefusedCallSum } from "./refused-rows.ts";
 
 /** The migration that creates the tables. */
 export const REFUSED_CALLS_MIGRATION = 45;
@@ -65,7 +65,7 @@ export interface RefusedCalls {
   /** Sums over whole hours, starting with the hour that contains `from`. */
   sums(accountId: Uuid, span: { from: Date; to: Date }): Promise<RefusedCallSum[]>;
   /** The last 20 calls of each code, newest first. */
-  examples(accountId: Uuid): Promise<RefusedCallExamples[]>;
+  examples(accountId: Uuid): Promise<RecentRefusedCalls[]>;
   flush(): Promise<void>;
   /** Deletes records older than 7 days. */
   prune(): Promise<void>;
@@ -176,7 +176,7 @@ export function openRefusedCalls({ pool, clock, log, isThere = () => true }: Opt
       if (!isThere()) return [];
       return await queryRows(
         pool,
-        RefusedCallExamples,
+        RecentRefusedCalls,
         `select code, examples from refused_last where account_id = $1`,
         [accountId],
       );

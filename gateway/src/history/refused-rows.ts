@@ -13,7 +13,7 @@ export const RefusedCallSum = row({
 });
 export type RefusedCallSum = z.infer<typeof RefusedCallSum>;
 
-export const RefusedCallExamples = row({
+export const RecentRefusedCalls = row({
   code: z.string(),
   /** Newest first. */
   examples: z.array(
@@ -21,4 +21,4 @@ export const RefusedCallExamples = row({
     row({ at: z.number(), key: column.uuid, model: z.string().nullable(), message: z.string() }),
   ),
 });
-export type RefusedCallExamples = z.infer<typeof RefusedCallExamples>;
+export type RecentRefusedCalls = z.infer<typeof RecentRefusedCalls>;

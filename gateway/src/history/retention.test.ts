@@ -20,7 +20,7 @@ import { type Ledger, openLedger } from "../ledger/ledger.ts";
 import { openSpool } from "../ledger/spool.ts";
 import { openStatement } from "../ledger/statement.ts";
 import { createTestHold, createTestSettlement, newDirectory, newId, TEST_CHARGE } from "../ledger/testing.ts";
-import { openEarnings } from "./earnings.ts";
+import { openEarningsHistory } from "./earnings.ts";
 import { openHistory } from "./history.ts";
 import { exportMonth } from "./month-export.ts";
 import { openRefusals } from "./refusals.ts";
@@ -159,7 +159,7 @@ async function told() {
     byDay: await openStatement({ pool }).byDay(builder),
     usage: await openUsage({ pool }).sums(builder, { by: "day", ...span }),
     labels: await openUsage({ pool }).byLabel(builder, span),
-    earned: await openEarnings({ pool }).sum(host, {}),
+    earned: await openEarningsHistory({ pool }).sum(host, {}),
     total: await history.total(builder, {}, systemClock.now()),
   };
 }

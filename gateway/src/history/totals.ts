@@ -11,11 +11,11 @@ import { hasClosedDays, usageRowsSql } from "../db/closed-days.ts";
 import { column, queryOne, row } from "../db/rows.ts";
 import {
   type BindParameter,
+  buildRecordConditions,
+  buildRollupConditions,
   createParameterBinder,
   type Filter,
   needsRecordSearch,
-  recordConditions,
-  rollupConditions,
   usesRollupColumns,
 } from "./filter.ts";
 
@@ -90,7 +90,7 @@ async function ofRecords(pool: pg.Pool, accountId: Uuid, filter: Filter): Promis
 export function filterCondition(filter: Filter, bind: BindParameter): string {
   const { from, to } = filter;
   return `account_id = $1 and ${from === undefined ? "true" : `id >= uuid_floor(${bind(from)})`}
-    and ${to === undefined ? "true" : `id < uuid_floor(${bind(to)})`} and ${rollupConditions(filter, bind)} and ${recordConditions(filter, bind)}`;
+    and ${to === undefined ? "true" : `id < uuid_floor(${bind(to)})`} and ${buildRollupConditions(filter, bind)} and ${buildRecordConditions(filter, bind)}`;
 }
 
 async function ofHours(pool: pg.Pool, accountId: Uuid, { from, to, ...filter }: Filter): Promise<RequestTotal> {
@@ -100,7 +100,7 @@ async function ofHours(pool: pg.Pool, accountId: Uuid, { from, to, ...filter }: 
   return await queryOne(
     pool,
     Total,
-    `select ${SUMS} from ${used} used where ${rollupConditions(filter, createParameterBinder(values))}`,
+    `select ${SUMS} from ${used} used where ${buildRollupConditions(filter, createParameterBinder(values))}`,
     values,
   );
 }

@@ -5,7 +5,7 @@ import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { type Pico, pico } from "../base/money.ts";
 import { DAY_MS } from "../base/time.ts";
-import { ownerHoursCondition } from "../db/owner-hours-condition.ts";
+import { buildOwnerHourlyRowsSql } from "../db/owner-hourly-rows-sql.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import { type HourlySum, hourlySums } from "./hourly-sums.ts";
 import { type LabelSum, labelSums } from "./labels.ts";
@@ -52,7 +52,7 @@ export function openUsage({ pool }: { pool: pg.Pool }): Usage {
         Burn,
         `select coalesce(sum(charge_pico) filter (where hour >= date_trunc('hour', $2::timestamptz)), 0) as day,
                 coalesce(sum(charge_pico), 0) as week
-           from usage_hour where ${ownerHoursCondition("account_id", "date_trunc('hour', $3::timestamptz)", "'infinity'")}`,
+           from usage_hour where ${buildOwnerHourlyRowsSql("account_id", "date_trunc('hour', $3::timestamptz)", "'infinity'")}`,
         [accountId, new Date(now - DAY_MS), new Date(now - Number(DAYS_OF_WEEK) * DAY_MS)],
       );
       // Rounded up, so that credit does not seem to last longer than it will.

@@ -5,25 +5,25 @@ import { after, before, describe, type TestContext, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { manualClock, waitOneTurn } from "../base/testing.ts";
-import { testHttpOptions, testLargeBodies } from "../routes/testing/http-options.ts";
+import { makeTestHttpOptions, makeTestLargeBodies } from "../routes/testing/http-options.ts";
 import { BODY_BYTES_MAX, JSON_VALUES_MAX, parseJson } from "./body.ts";
 import { openBodyBudget } from "./body-budget.ts";
-import { openCall } from "./call.ts";
+import { createHttpCall } from "./call.ts";
 import { runHandler } from "./handlers.ts";
-import { bareServer } from "./server.ts";
+import { createServerWithoutRoutes } from "./server.ts";
 
-const door = testHttpOptions();
+const door = makeTestHttpOptions();
 
 /** Memory for one large body per payer, and for two in total. */
 const [GATEWAY_BYTES, PAYER_BYTES] = [200_000, 100_000];
 
 describe("memory for large bodies", () => {
   const budget = openBodyBudget({ gatewayBytesMax: GATEWAY_BYTES, payerBytesMax: PAYER_BYTES });
-  const tight = { ...door, bodies: { ...testLargeBodies(), budget } };
+  const tight = { ...door, bodies: { ...makeTestLargeBodies(), budget } };
   /** Requests whose body was read, and which the test will answer. */
   const read: { payer: string; answer: () => void }[] = [];
   const server = createServer((request, response) =>
-    runHandler(openCall(tight, { request, response }), async (call) => {
+    runHandler(createHttpCall(tight, { request, response }), async (call) => {
       const payer = String(request.headers["x-payer"]);
       const body = await call.readBody(payer);
       if (request.headers["x-keeps"] !== undefined) body.keep(Number(request.headers["x-keeps"]));
@@ -109,7 +109,7 @@ describe("a slow body", () => {
     const served = Promise.withResolvers<IncomingMessage>();
     const server = createServer((request, response) => {
       served.resolve(request);
-      void runHandler(openCall(testHttpOptions({ clock }), { request, response }), async (call) => {
+      void runHandler(createHttpCall(makeTestHttpOptions({ clock }), { request, response }), async (call) => {
         const { pieces } = await call.readBody("a payer");
         call.reply.json(200, JSON.stringify(pieces.reduce((sum, piece) => sum + piece.length, 0)));
       });
@@ -146,7 +146,11 @@ describe("a slow body", () => {
     const { text } = await arrive(t, { bytes: 1_000_000, perSecond: 9_000, seconds: 120 });
     await eventually("it is answered", () => text() !== "");
     assert.match(text(), /^HTTP\/1\.1 200 [\s\S]*\r\n1000000$/);
-    assert.equal(bareServer(testHttpOptions()).server.requestTimeout, 0, "no limit on the whole of a request");
+    assert.equal(
+      createServerWithoutRoutes(makeTestHttpOptions()).server.requestTimeout,
+      0,
+      "no limit on the whole of a request",
+    );
   });
 
   for (const [how, perSecond, seconds] of [
@@ -165,7 +169,7 @@ describe("a slow body", () => {
 
 describe("a request body", () => {
   const echo: RequestListener = (request, response) =>
-    void runHandler(openCall(door, { request, response }), async (call) => {
+    void runHandler(createHttpCall(door, { request, response }), async (call) => {
       call.checkDeclaredLength();
       const body = (await call.readBody("a payer")).json();
       call.reply.json(200, JSON.stringify({ length: JSON.stringify(body).length }));
@@ -304,7 +308,7 @@ describe("a client that disconnects before its body is read", () => {
     test(`${name}: the gateway fails the read instead of waiting`, async (t) => {
       const ended = Promise.withResolvers<string>();
       const server = createServer((request, response) => {
-        const call = openCall(door, { request, response });
+        const call = createHttpCall(door, { request, response });
         request.once("close", () =>
           Promise.resolve(call.readBody("a")).then(
             () => ended.resolve("read"),

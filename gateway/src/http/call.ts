@@ -8,12 +8,12 @@ import type { Clock } from "../base/clock.ts";
 import { UnreachableError } from "../base/dependency.ts";
 import { type NewId, publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import type { FileWatch } from "../base/open-file-limit.ts";
+import type { OpenFileMonitor } from "../base/open-file-limit.ts";
 import type { RateLimitedLog } from "../base/rate-limited-log.ts";
 import { isDatabaseUnreachable, isStorageTrouble } from "../db/errors.ts";
 import { Fault, fault } from "../faults.ts";
 import type { Body, Call } from "../inference/call.ts";
-import type { Sdk } from "../inference/endpoint.ts";
+import type { ClientSdk } from "../inference/endpoint.ts";
 import {
   BODY_BYTES_MAX,
   checkDeclaredLength,
@@ -59,7 +59,7 @@ export interface HttpOptions {
    * Reports when few file descriptors are left, so that requests are refused before there are none. Undefined: not
    * counted.
    */
-  files?: FileWatch | undefined;
+  files?: OpenFileMonitor | undefined;
   /** The public URL. If it is HTTPS, answers have the Strict-Transport-Security header. */
   publicUrl?: string | undefined;
   /**
@@ -108,7 +108,7 @@ interface Sockets {
   route?: string | undefined;
 }
 
-export const openCall = (door: HttpOptions, sockets: Sockets): OpenCall => new HttpCall(door, sockets);
+export const createHttpCall = (door: HttpOptions, sockets: Sockets): OpenCall => new HttpCall(door, sockets);
 
 /** A status for metrics and records, which is never sent. */
 const CLIENT_CLOSED = 499;
@@ -165,7 +165,7 @@ class HttpCall implements OpenCall {
     return clientFamily(this.request.headers["user-agent"]);
   }
 
-  get sdk(): Sdk | null {
+  get sdk(): ClientSdk | null {
     return sdkOf(this.request);
   }
 
@@ -310,7 +310,7 @@ function clientFamily(userAgent: string | undefined): string {
 }
 
 /** The name and version of the OpenAI library, which it sends in headers of its own. */
-function sdkOf({ headers }: IncomingMessage): Sdk | null {
+function sdkOf({ headers }: IncomingMessage): ClientSdk | null {
   const [language, version] = [headers["x-stainless-lang"], headers["x-stainless-package-version"]];
   return typeof language === "string" && typeof version === "string" ? { language, version } : null;
 }

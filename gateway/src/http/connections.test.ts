@@ -7,9 +7,9 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import type { FastifyInstance } from "fastify";
 import { type ManualClock, manualClock, waitOneTurn } from "../base/testing.ts";
 import { selfSignedCertificate } from "../plane/hub/testing-certificate.ts";
-import { testHttpOptions } from "../routes/testing/http-options.ts";
+import { makeTestHttpOptions } from "../routes/testing/http-options.ts";
 import { streamResponse } from "./handlers.ts";
-import { bareServer } from "./server.ts";
+import { createServerWithoutRoutes } from "./server.ts";
 
 const QUIET_MS = 1_000;
 const ASK = "GET /now HTTP/1.1\r\nhost: x\r\n\r\n";
@@ -29,7 +29,7 @@ const underTls = { certificate: { current: () => certificate, onRenewal: () => {
 
 async function open(t: TestContext, listener = {}): Promise<Opened> {
   const clock = manualClock();
-  const app = bareServer(testHttpOptions({ clock }), listener);
+  const app = createServerWithoutRoutes(makeTestHttpOptions({ clock }), listener);
   const finishing = Promise.withResolvers<void>();
   app.get("/now", async () => ({ is: "now" }));
   app.get("/whole", async () => {

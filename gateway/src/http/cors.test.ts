@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
 import type { FastifyInstance, LightMyRequestResponse } from "fastify";
-import { testHttpOptions } from "../routes/testing/http-options.ts";
+import { makeTestHttpOptions } from "../routes/testing/http-options.ts";
 import type { CorsOrigins } from "./cors.ts";
-import { bareServer } from "./server.ts";
+import { createServerWithoutRoutes } from "./server.ts";
 import { answerUnknownPaths } from "./unknown-paths.ts";
 
 const APP = "https://app.example";
@@ -15,7 +15,7 @@ describe("CORS", () => {
     for (const app of apps) await app.close();
   });
   const serverFor = (cors?: CorsOrigins): FastifyInstance => {
-    const app = bareServer(testHttpOptions({ ...(cors !== undefined && { cors }) }));
+    const app = createServerWithoutRoutes(makeTestHttpOptions({ ...(cors !== undefined && { cors }) }));
     const finish = answerUnknownPaths(app);
     app.get("/v1/things", async () => ({ ok: true }));
     app.get("/console/things", async () => ({ ok: true }));

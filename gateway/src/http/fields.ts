@@ -1,10 +1,10 @@
 /** Parses a request's fields by their schema, or throws the 400 that names the invalid field and its rule. */
-import { checkFields } from "@tollgate/api/check-fields.ts";
+import { validateFields } from "@tollgate/api/validate-fields.ts";
 import type { z } from "zod";
 import { Fault } from "../faults.ts";
 
 export function parseFields<T extends z.ZodType>(schema: T, body: unknown): z.output<T> {
-  const checked = checkFields(schema, body);
+  const checked = validateFields(schema, body);
   if ("wrong" in checked) throw new Fault(checked.wrong);
   return checked.fields;
 }

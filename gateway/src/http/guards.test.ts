@@ -3,10 +3,10 @@ import { after, before, test } from "node:test";
 import { ACCOUNT_HEADER } from "@tollgate/api/guards.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import { Browser } from "../routes/testing/browser.ts";
-import { testHttpOptions } from "../routes/testing/http-options.ts";
+import { makeTestHttpOptions } from "../routes/testing/http-options.ts";
 import { openTestPlatform, type TestPlatform } from "../routes/testing/platform.ts";
 import { consoleGuards } from "./guards.ts";
-import { bareServer } from "./server.ts";
+import { createServerWithoutRoutes } from "./server.ts";
 import { answerUnknownPaths } from "./unknown-paths.ts";
 
 /** A server with one route behind each guard, and the test platform's identities. */
@@ -14,7 +14,7 @@ let platform: TestPlatform;
 let app: TestPlatform["app"];
 before(async () => {
   platform = await openTestPlatform();
-  app = bareServer(testHttpOptions());
+  app = createServerWithoutRoutes(makeTestHttpOptions());
   const finish = answerUnknownPaths(app);
   const guards = consoleGuards({ identities: platform.identities, publicUrl: undefined });
   for (const name of ["anyone", "signedIn", "operator"] as const) {

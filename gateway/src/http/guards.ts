@@ -44,8 +44,8 @@ export interface GuardResults extends Record<Guard, object> {
  * The guards checked here. The public API's handlers check API keys themselves, together with the key's limits
  * (inference/serve.ts).
  */
-export type CheckedGuard = Exclude<Guard, "apiKey">;
-export type GuardChecks = { [G in CheckedGuard]: (call: OpenCall, need?: Permission) => Promise<GuardResults[G]> };
+export type GuardExceptApiKey = Exclude<Guard, "apiKey">;
+export type GuardChecks = { [G in GuardExceptApiKey]: (call: OpenCall, need?: Permission) => Promise<GuardResults[G]> };
 
 interface ConsoleGuardOptions {
   identities: Identities;

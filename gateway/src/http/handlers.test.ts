@@ -8,15 +8,15 @@ import { UnreachableError } from "../base/dependency.ts";
 import { createLog } from "../base/log.ts";
 import { watchOpenFiles } from "../base/open-file-limit.ts";
 import { manualClock } from "../base/testing.ts";
-import { testHttpOptions } from "../routes/testing/http-options.ts";
-import { bareServer } from "./server.ts";
+import { makeTestHttpOptions } from "../routes/testing/http-options.ts";
+import { createServerWithoutRoutes } from "./server.ts";
 
 const coded = (code: string, message = "secret words"): Error => Object.assign(new Error(message), { code });
 
 function serve(error: unknown) {
   const lines: { level: number; msg: string; unsaid?: number; err?: unknown }[] = [];
   const log = createLog("info", { write: (line: string) => void lines.push(JSON.parse(line)) });
-  const app = bareServer(testHttpOptions({ log }));
+  const app = createServerWithoutRoutes(makeTestHttpOptions({ log }));
   for (const path of ["/v1/thing", "/console/api/thing"]) {
     app.get(path, async () => {
       throw error;
@@ -68,7 +68,7 @@ describe("errors in a handler", () => {
     const clock = manualClock();
     const files = { count: () => 4, max: 64 };
     const watch = watchOpenFiles({ files, clock, log: createLog("silent") });
-    const app = bareServer(testHttpOptions({ files: watch }));
+    const app = createServerWithoutRoutes(makeTestHttpOptions({ files: watch }));
     t.after(() => app.close());
     app.get("/v1/thing", () => ({ served: true }));
     app.post("/v1/thing", () => ({ served: true }));
@@ -104,7 +104,7 @@ describe("errors in a handler", () => {
     });
     const statuses: number[] = [];
     const answered = ({ status }: { status: number }): void => void statuses.push(status);
-    const app = bareServer(testHttpOptions({ files: watch, watch: { answered, refused() {} } }));
+    const app = createServerWithoutRoutes(makeTestHttpOptions({ files: watch, watch: { answered, refused() {} } }));
     t.after(() => app.close());
     await app.listen({ host: "127.0.0.1", port: 0 });
     const socket = connect((app.server.address() as AddressInfo).port, "127.0.0.1");

@@ -6,7 +6,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { fault } from "../faults.ts";
-import { type HttpOptions, type OpenCall, openCall } from "./call.ts";
+import { createHttpCall, type HttpOptions, type OpenCall } from "./call.ts";
 import { refuseConnections } from "./refuse-connections.ts";
 import { faultHeaders } from "./reply.ts";
 
@@ -36,7 +36,7 @@ export function wrapHandlers(app: FastifyInstance, door: HttpOptions): void {
   }
   app.decorateRequest("call");
   app.addHook("onRequest", (request, reply, done) => {
-    request.call = openCall(door, { request: request.raw, response: reply.raw, route: request.routeOptions.url });
+    request.call = createHttpCall(door, { request: request.raw, response: reply.raw, route: request.routeOptions.url });
     if (door.files?.refuses() !== true) return done();
     // This connection uses one of the last file descriptors, so it is closed after the answer.
     reply.raw.shouldKeepAlive = false;
@@ -59,7 +59,7 @@ export function wrapHandlers(app: FastifyInstance, door: HttpOptions): void {
  * exact path. A request with a query, with escapes, or that a hook would refuse gets to the same handler through
  * Fastify.
  */
-export function openDirectRoutes(app: FastifyInstance, door: HttpOptions): void {
+export function addRoutesBypassingFastify(app: FastifyInstance, door: HttpOptions): void {
   const direct = new Map<string, Handler>();
   const [byFastify] = app.server.listeners("request") as [RequestListener];
   app.server.off("request", byFastify);
@@ -68,7 +68,7 @@ export function openDirectRoutes(app: FastifyInstance, door: HttpOptions): void 
     const { url: route = "" } = request;
     const handle = request.method === "POST" ? direct.get(route) : undefined;
     if (handle === undefined || lacksHost(request) || door.files?.refuses()) byFastify(request, response);
-    else runHandler(openCall(door, { request, response, route }), handle).catch(unanswered);
+    else runHandler(createHttpCall(door, { request, response, route }), handle).catch(unanswered);
   });
   app.decorate("direct", direct);
   // While the server closes, Fastify handles and refuses all requests.

@@ -6,8 +6,8 @@ import { type TestContext, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
 import { manualClock } from "../base/testing.ts";
 import { fault } from "../faults.ts";
-import { testHttpOptions } from "../routes/testing/http-options.ts";
-import { type OpenCall, openCall } from "./call.ts";
+import { makeTestHttpOptions } from "../routes/testing/http-options.ts";
+import { createHttpCall, type OpenCall } from "./call.ts";
 import { runHandler } from "./handlers.ts";
 
 /** Sends one request with a raw socket to a handler. The client reads the answer only when the test calls `read`. */
@@ -18,7 +18,8 @@ async function request(
   version = "1.1",
 ) {
   const server: Server = createServer(
-    (request, response) => void runHandler(openCall(testHttpOptions({ clock }), { request, response }), handle),
+    (request, response) =>
+      void runHandler(createHttpCall(makeTestHttpOptions({ clock }), { request, response }), handle),
   );
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => {

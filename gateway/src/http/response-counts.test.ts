@@ -5,17 +5,17 @@ import type { AddressInfo } from "node:net";
 import { connect } from "node:net";
 import { test } from "node:test";
 import { fault } from "../faults.ts";
-import { testHttpOptions } from "../routes/testing/http-options.ts";
+import { makeTestHttpOptions } from "../routes/testing/http-options.ts";
 import { streamResponse } from "./handlers.ts";
-import { bareServer } from "./server.ts";
+import { createServerWithoutRoutes } from "./server.ts";
 import { answerUnknownPaths } from "./unknown-paths.ts";
 
 test("the server counts responses by method, route and status, with 499 for disconnected clients and no route for malformed requests", async (t) => {
   const answers: string[] = [];
   const refusals: string[] = [];
   let counted = Promise.withResolvers<void>();
-  const app = bareServer(
-    testHttpOptions({
+  const app = createServerWithoutRoutes(
+    makeTestHttpOptions({
       watch: {
         answered({ method, route, status }) {
           answers.push(`${method} ${route} ${status}`);

@@ -4,11 +4,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { type Fault, fault, invalidRequest, methodNotAllowed, notFound } from "../faults.ts";
-import { testHttpOptions } from "../routes/testing/http-options.ts";
-import { openCall } from "./call.ts";
+import { makeTestHttpOptions } from "../routes/testing/http-options.ts";
+import { createHttpCall } from "./call.ts";
 import { runHandler } from "./handlers.ts";
 
-const door = testHttpOptions();
+const door = makeTestHttpOptions();
 const wait = (seconds: number): { headers: Record<string, string> } => ({
   headers: { "retry-after": String(seconds) },
 });
@@ -16,7 +16,7 @@ const wait = (seconds: number): { headers: Record<string, string> } => ({
 test("each error has x-should-retry and Retry-After according to whether and when a retry helps", async (t) => {
   let thrown: Fault;
   const server = createServer((request, response) => {
-    void runHandler(openCall(door, { request, response }), async () => {
+    void runHandler(createHttpCall(door, { request, response }), async () => {
       throw thrown;
     });
   });

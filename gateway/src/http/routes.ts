@@ -5,7 +5,7 @@
  * refuse }) => … })`.
  */
 import type { ServerResponse } from "node:http";
-import { faultsOf } from "@tollgate/api/openapi/fault-answers.ts";
+import { listRouteErrors } from "@tollgate/api/openapi/error-responses.ts";
 import { type Permission, requiredPermissionOf } from "@tollgate/api/roles.ts";
 import {
   type AnswerJsonOf,
@@ -21,11 +21,11 @@ import { z } from "zod";
 import { Fault, type FaultOptions, fault, ruleViolation } from "../faults.ts";
 import type { HttpOptions, OpenCall } from "./call.ts";
 import { parseFields } from "./fields.ts";
-import type { CheckedGuard, GuardChecks, GuardResults } from "./guards.ts";
+import type { GuardChecks, GuardExceptApiKey, GuardResults } from "./guards.ts";
 import { streamResponse } from "./handlers.ts";
 
 /** Routes whose guards `serveRoutes` runs (not the public API's). */
-type Guarded = Record<string, Route & { guard: CheckedGuard }>;
+type Guarded = Record<string, Route & { guard: GuardExceptApiKey }>;
 
 /** The handler's input: the caller, the request, and a function that creates the route's errors. */
 export type HandlerInput<R extends Route> = GuardResults[R["guard"]] & {
@@ -204,7 +204,7 @@ function drained(response: ServerResponse): Promise<void> {
 
 /** For tests: throws for answers and errors that the route does not declare. */
 function contractOf(id: string, route: Route) {
-  const declared = new Set(faultsOf(route).map(({ status, code }) => `${status} ${code ?? ""}`));
+  const declared = new Set(listRouteErrors(route).map(({ status, code }) => `${status} ${code ?? ""}`));
   return {
     answer: (answer: unknown) => void route.answer.json?.parse(answer),
     refusal(error: unknown): never {

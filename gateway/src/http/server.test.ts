@@ -13,10 +13,10 @@ import { InFlight } from "../inference/in-flight.ts";
 import { openRequestLogger } from "../inference/request-log.ts";
 import { memoryLimits } from "../limits/memory.ts";
 import { openAiRoutes } from "../routes/openai/routes.ts";
-import { testHttpOptions } from "../routes/testing/http-options.ts";
+import { makeTestHttpOptions } from "../routes/testing/http-options.ts";
 import type { OpenCall } from "./call.ts";
 import { streamResponse } from "./handlers.ts";
-import { bareServer } from "./server.ts";
+import { createServerWithoutRoutes } from "./server.ts";
 import { answerUnknownPaths } from "./unknown-paths.ts";
 
 /** Timeouts that are longer than these tests take on any machine. */
@@ -43,7 +43,7 @@ interface Door {
 /** Opens a server with the public API. Its gateway allows one request at a time, and has a ledger without holds. */
 async function open(t: TestContext): Promise<Door> {
   const clock = manualClock();
-  const door = testHttpOptions({ clock });
+  const door = makeTestHttpOptions({ clock });
   const overrides = { requestsPerMinute: null, tokensPerMinute: null, inFlight: 1 };
   const holder = { id: "a-key" as Uuid, accountId: "an-account" as Uuid, name: "a key", overrides };
   const limits = memoryLimits({ clock });
@@ -62,7 +62,7 @@ async function open(t: TestContext): Promise<Door> {
       hold: () => assert.fail("nothing is held for a request that never came"),
     },
   } as unknown as Gateway;
-  const app = bareServer(door, { patience: PATIENT });
+  const app = createServerWithoutRoutes(door, { patience: PATIENT });
   const finish = answerUnknownPaths(app);
   openAiRoutes(app, { gateway, base64Compat: false });
   const stream = Promise.withResolvers<OpenCall>();

@@ -9,10 +9,10 @@ import { systemClock } from "../base/clock.ts";
 import { type AddressSettings, ListenError } from "../base/listen-error.ts";
 import { invalidRequest, notFound } from "../faults.ts";
 import { answerBrokenRequests } from "./broken-requests.ts";
-import { type HttpOptions, openCall } from "./call.ts";
+import { createHttpCall, type HttpOptions } from "./call.ts";
 import { watchConnections } from "./connections.ts";
 import { answerPreflights } from "./cors.ts";
-import { lacksHost, openDirectRoutes, wrapHandlers } from "./handlers.ts";
+import { addRoutesBypassingFastify, lacksHost, wrapHandlers } from "./handlers.ts";
 import type { MetricFigures } from "./metrics/page.ts";
 import { faultHeaders } from "./reply.ts";
 import { tlsListener } from "./tls-listener.ts";
@@ -54,7 +54,7 @@ export interface Health {
 }
 
 export function internalServer(health: Health): FastifyInstance {
-  const app = bareServer(undefined, { patience: INTERNAL_PATIENCE });
+  const app = createServerWithoutRoutes(undefined, { patience: INTERNAL_PATIENCE });
   app.get("/healthz", () => ({ status: "ok" }));
   app.get("/readyz", async (_request, reply) => {
     const told = await health.ready();
@@ -85,7 +85,10 @@ interface Listener {
  * A server without routes. Fastify reads no bodies, because handlers read them after all checks; thus every method of a
  * path can get a 405.
  */
-export function bareServer(door?: HttpOptions, { certificate, patience = PATIENCE }: Listener = {}): FastifyInstance {
+export function createServerWithoutRoutes(
+  door?: HttpOptions,
+  { certificate, patience = PATIENCE }: Listener = {},
+): FastifyInstance {
   const { headersMs, everyMs } = patience;
   const http = {
     headersTimeout: headersMs,
@@ -117,7 +120,7 @@ export function bareServer(door?: HttpOptions, { certificate, patience = PATIENC
   });
   if (door !== undefined) {
     wrapHandlers(app, door);
-    openDirectRoutes(app, door);
+    addRoutesBypassingFastify(app, door);
     requireHost(app);
     answerPreflights(app, door.cors ?? []);
   }
@@ -148,7 +151,7 @@ function requireHost(app: FastifyInstance): void {
  */
 function refuseBrokenPath(door: HttpOptions) {
   return (_error: Error, { raw: request }: { raw: IncomingMessage }, reply: FastifyReply): void => {
-    const call = openCall(door, { request, response: reply.raw });
+    const call = createHttpCall(door, { request, response: reply.raw });
     const known = notFound("The URL path cannot be decoded, or a part of it is too long.");
     door.watch?.refused(known);
     call.reply.passHeaders();

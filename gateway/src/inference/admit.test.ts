@@ -4,7 +4,7 @@ import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
 import { Fault } from "../faults.ts";
 import type { HoldOutcome } from "../ledger/hold.ts";
-import { holdAmount } from "../ledger/rules.ts";
+import { holdAmount } from "../ledger/request-costs.ts";
 import { type ActiveModel, type Catalogue, loadCatalogue } from "../metering/catalogue.ts";
 import { type Metering, openMetering } from "../metering/metering.ts";
 import { chat } from "../routes/openai/chat.ts";

@@ -1,7 +1,7 @@
 /** A request and its reply, as the code for inference uses them. http/ implements both for sockets. */
 import type { CancelSignal } from "../base/cancel.ts";
 import type { Uuid } from "../base/ids.ts";
-import type { Endpoint, ParsedRequest, Sdk } from "./endpoint.ts";
+import type { ClientSdk, Endpoint, ParsedRequest } from "./endpoint.ts";
 
 export interface Call {
   id: Uuid;
@@ -13,7 +13,7 @@ export interface Call {
   /** The client's family by its User-Agent, such as `openai-js` or `curl`. */
   client: string;
   /** The client's library, if it identifies itself. */
-  sdk: Sdk | null;
+  sdk: ClientSdk | null;
   /** Throws a 413 if the declared length of the body is too large, before it is read. */
   checkDeclaredLength(): void;
   /**
@@ -42,9 +42,9 @@ export interface Body {
 export type CountedRequest = Omit<ParsedRequest, "prompt">;
 
 /** The data that another thread needs to read a body by the same rules. */
-export interface ReadInstructions {
+export interface BodyReadOptions {
   schema: Endpoint["schema"];
-  sdk: Sdk | null;
+  sdk: ClientSdk | null;
   /** The models in the text form of `serializeModels`, and those that the API key may use; null for all. */
   models: string;
   allowed: readonly string[] | null;
@@ -57,7 +57,7 @@ export interface ReadInstructions {
 /** Reads large bodies on worker threads. */
 export interface LargeBodyReader {
   /** Reads a request, and takes over the body's memory. Rejects with the error for the client. */
-  read(body: Body, order: ReadInstructions): Promise<{ ask: CountedRequest; promptTokens: number }>;
+  read(body: Body, order: BodyReadOptions): Promise<{ ask: CountedRequest; promptTokens: number }>;
 }
 
 export interface Reply {

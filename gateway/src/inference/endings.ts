@@ -3,7 +3,7 @@
  * request has exactly one ending. Pure functions.
  */
 
-import { SLOW_STREAM } from "../base/node-thresholds.ts";
+import { SLOW_STREAM } from "../base/node-trust-thresholds.ts";
 import type { LimitOutcome, RequestOutcome, WithheldReason } from "../base/states.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
 import type { MedianSpeed } from "../dispatch/speeds.ts";

@@ -14,7 +14,7 @@ export interface Endpoint {
   schema: "chat" | "completion" | "embedding" | "quote";
   kind: ModelKind;
   /** Validates the fields. Throws a 400 that names the first invalid field. */
-  parse(body: unknown, sdk?: Sdk | null): ParsedRequest;
+  parse(body: unknown, sdk?: ClientSdk | null): ParsedRequest;
   /** The whole answer as JSON text. */
   whole(meta: AnswerMeta, answer: Answer, ask?: Pick<ParsedRequest, "vectorsAs">): string;
   /** The answer in parts, if it may be too large to build at once. */
@@ -24,7 +24,7 @@ export interface Endpoint {
 }
 
 /** The client's library, as its headers identify it. */
-export interface Sdk {
+export interface ClientSdk {
   language: string;
   version: string;
 }

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { manualClock } from "../base/testing.ts";
 import { memoryLimits } from "../limits/memory.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
-import { type Caller, enterModelLimit } from "./gate.ts";
+import { type Caller, countAgainstModelLimit } from "./gate.ts";
 import type { Gateway } from "./gateway.ts";
 
 const MODEL = { id: "tiny-3b", admissionMax: 1 } as unknown as ActiveModel;
@@ -21,7 +21,7 @@ function open() {
   let calls = 0;
   const enter = () => {
     const caller = { call: { id: `call-${calls++}`, client: "" }, key: { id: "k", name: "k", accountId: "a" } };
-    return enterModelLimit(gateway as unknown as Gateway, caller as unknown as Caller, MODEL, false);
+    return countAgainstModelLimit(gateway as unknown as Gateway, caller as unknown as Caller, MODEL, false);
   };
   return { dispatcher: gateway.dispatcher, recorded, enter };
 }

@@ -44,7 +44,7 @@ function unknown(cause: unknown): undefined {
 }
 
 /** Counts the request for its API key, or refuses it with a 429. `leave` must be called when it ends. */
-export async function enterKeyLimit(gw: Gateway, { call, key, endpoint }: Caller): Promise<Pass> {
+export async function countAgainstKeyLimit(gw: Gateway, { call, key, endpoint }: Caller): Promise<Pass> {
   const entry = await gw.limits.enter(key.id, call.id, effectiveLimits(key)).catch(notChecked);
   call.reply.setHeaders(rateLimitHeaders(entry.standing));
   if (!entry.admitted) {
@@ -65,7 +65,12 @@ export async function checkCredit(gw: Pick<Gateway, "ledger" | "unfunded">, key:
  * Counts the request for its model, or refuses it with a 429. While no node is reachable, it is refused at once, before
  * a hold.
  */
-export async function enterModelLimit(gw: Gateway, caller: Caller, model: ActiveModel, stream: boolean): Promise<Pass> {
+export async function countAgainstModelLimit(
+  gw: Gateway,
+  caller: Caller,
+  model: ActiveModel,
+  stream: boolean,
+): Promise<Pass> {
   if (gw.dispatcher.isAway) throw fault("no_capacity");
   const ceiling = model.admissionMax ?? Math.max(CEILING_MIN, CEILING_PER_SLOT * gw.dispatcher.slots(model.id));
   if (!(await gw.limits.enterModel(model.id, caller.call.id, ceiling, caller.key.accountId).catch(notChecked))) {

@@ -1,4 +1,4 @@
-/** The dependencies of the code that serves requests. They are created in assemble/serving.ts. */
+/** The dependencies of the code that serves requests. They are created in assemble/request-pipeline.ts. */
 import type { JobBody, JobHeader } from "@tollgate/protocol/frames.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
@@ -8,7 +8,7 @@ import type { EndpointName, LimitOutcome, RequestOutcome, WithheldReason } from 
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Refusals } from "../history/refusals.ts";
 import type { RefusedCalls } from "../history/refused-calls.ts";
-import type { UnfundedCounts } from "../history/unfunded-counts.ts";
+import type { UnfundedRequestCounts } from "../history/unfunded-request-counts.ts";
 import type { Secrets } from "../keys/keys.ts";
 import type { HoldLeases } from "../ledger/leases.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -41,7 +41,7 @@ export interface RequestObserver {
 }
 
 /** An answer drawn for a spot check, with everything that another node needs to check it. */
-export interface DrawnAnswer {
+export interface AnswerToSpotCheck {
   requestId: Uuid;
   nodeId: string;
   endpoint: JobHeader["endpoint"];
@@ -61,7 +61,7 @@ export interface DrawnAnswer {
 export interface AnswerChecks {
   /** Called when a node starts to answer. Returns whether the answer will be checked. */
   draws(nodeId: string, model: string): boolean;
-  check(answer: DrawnAnswer): void;
+  check(answer: AnswerToSpotCheck): void;
 }
 
 export interface Gateway {
@@ -78,7 +78,7 @@ export interface Gateway {
   /** Records every 429. */
   refusals: Refusals;
   /** Counts requests refused because of missing credit, which are not recorded one by one. */
-  unfunded: Pick<UnfundedCounts, "count">;
+  unfunded: Pick<UnfundedRequestCounts, "count">;
   /** Counts every 4xx for the key's owner. */
   refusedCalls: Pick<RefusedCalls, "note">;
   ledger: Ledger;

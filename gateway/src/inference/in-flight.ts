@@ -4,7 +4,7 @@
  * left.
  */
 import { type CancelSignal, CancelSource } from "../base/cancel.ts";
-import { type SetEntry, ShortLivedSet } from "../base/short-lived.ts";
+import { type SetEntry, ShortLivedSet } from "../base/short-lived-collections.ts";
 import { fault } from "../faults.ts";
 
 /** A request in flight. */

@@ -1,6 +1,6 @@
 /** Calculates the cost of a request without running it. Nothing is held or recorded. */
 import type { Pico } from "../base/money.ts";
-import { holdAmount } from "../ledger/rules.ts";
+import { holdAmount } from "../ledger/request-costs.ts";
 import { outputCap } from "./admit.ts";
 import type { Call } from "./call.ts";
 import type { Endpoint } from "./endpoint.ts";

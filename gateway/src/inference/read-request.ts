@@ -9,7 +9,7 @@ import type { ActiveModel, Catalogue, CountedModel } from "../metering/catalogue
 import type { Meter } from "../metering/meter.ts";
 import { countPrompt, findModel } from "./admit.ts";
 import type { Call, CountedRequest } from "./call.ts";
-import type { Endpoint, ParsedRequest, Sdk } from "./endpoint.ts";
+import type { ClientSdk, Endpoint, ParsedRequest } from "./endpoint.ts";
 import type { Gateway } from "./gateway.ts";
 
 /**
@@ -28,7 +28,7 @@ export async function readFields<Model extends CountedModel>(
   }: {
     endpoint: Pick<Endpoint, "parse" | "kind">;
     json: unknown;
-    sdk: Sdk | null;
+    sdk: ClientSdk | null;
     payer: string;
     allowed?: readonly string[] | null;
     labels?: boolean;
@@ -40,7 +40,7 @@ export async function readFields<Model extends CountedModel>(
     const meter = gw.meter(model.build.tokenizer);
     return { ask, model, meter, promptTokens: await countPrompt(meter, model, ask, payer) }; // Throws 400.
   } catch (error) {
-    throw error instanceof Fault ? error.withHeaders(ignoredHeaders(ask)).ofModel(ask.model) : error;
+    throw error instanceof Fault ? error.withHeaders(buildIgnoredFieldsHeader(ask)).ofModel(ask.model) : error;
   }
 }
 
@@ -51,7 +51,7 @@ function withLabels(ask: ParsedRequest, labels: boolean): ParsedRequest {
 }
 
 /** The header that lists ignored fields, for every answer to a parsed request. */
-export function ignoredHeaders({ ignored }: Pick<ParsedRequest, "ignored">): Record<string, string> {
+export function buildIgnoredFieldsHeader({ ignored }: Pick<ParsedRequest, "ignored">): Record<string, string> {
   return ignored.length === 0 ? {} : { [IGNORED_FIELDS_HEADER]: ignored.join(", ") };
 }
 

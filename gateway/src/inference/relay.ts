@@ -4,7 +4,7 @@
  */
 import type { Endpoint, OutputChannel, Sampling } from "@tollgate/protocol/frames.ts";
 import { StopStringMatcher } from "@tollgate/protocol/stop-strings.ts";
-import type { DispatchSink } from "../dispatch/dispatch-order.ts";
+import type { DispatchSink } from "../dispatch/dispatch-request.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { Meter, OutputCount, OutputMeter } from "../metering/meter.ts";
 import { ThinkingSplitter } from "./thinking.ts";

@@ -11,13 +11,13 @@ import { pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
 import { manualClock, waitOneTurn } from "../base/testing.ts";
 import { noTracing } from "../base/tracing.ts";
-import type { DispatchSink } from "../dispatch/dispatch-order.ts";
+import type { DispatchSink } from "../dispatch/dispatch-request.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
 import type { Settlement } from "../ledger/settlement.ts";
 import { memoryLimits } from "../limits/memory.ts";
 import { chat } from "../routes/openai/chat.ts";
 import type { Call } from "./call.ts";
-import type { DrawnAnswer, Gateway } from "./gateway.ts";
+import type { AnswerToSpotCheck, Gateway } from "./gateway.ts";
 import { InFlight } from "./in-flight.ts";
 import { openRequestLogger } from "./request-log.ts";
 import { serve } from "./serve.ts";
@@ -64,7 +64,7 @@ interface Around {
   /** How many milliseconds the output takes; the model's usual speed is 60 tokens per second. */
   outputMs?: number;
   /** If set, the answer is drawn for a spot check, and this is called with it. */
-  checked?: (answer: DrawnAnswer) => void;
+  checked?: (answer: AnswerToSpotCheck) => void;
   /** The node's output, and the request's stop string. */
   output?: { thinking: string; answer: string };
   stop?: string;
@@ -97,7 +97,7 @@ async function served(
     meter: () => METER,
     leases: { keep: () => () => {} },
     watch: { ended() {}, withheld() {} },
-    checks: { draws: () => checked !== undefined, check: (answer: DrawnAnswer) => checked?.(answer) },
+    checks: { draws: () => checked !== undefined, check: (answer: AnswerToSpotCheck) => checked?.(answer) },
     ledger: {
       hasCredit: () => true,
       hold: async () => (await held) ?? { kind: "held" },
@@ -194,8 +194,8 @@ test("serve bills a very slow answer whose client disconnected, and withholds th
   assert.equal(settled?.withheld, undefined, "its client waited for it");
 });
 
-const checkedOf = async (...[end, around]: Parameters<typeof served>): Promise<DrawnAnswer[]> => {
-  const checked: DrawnAnswer[] = [];
+const checkedOf = async (...[end, around]: Parameters<typeof served>): Promise<AnswerToSpotCheck[]> => {
+  const checked: AnswerToSpotCheck[] = [];
   await served(end, { ...around, checked: (answer) => checked.push(answer) });
   return checked;
 };

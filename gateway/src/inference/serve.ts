@@ -5,8 +5,8 @@
  */
 
 import { publicId, publicIdSuffix } from "../base/ids.ts";
-import { runEarly } from "../base/run-early.ts";
-import type { DispatchOrder } from "../dispatch/dispatch-order.ts";
+import { runBeforeNeeded } from "../base/run-before-needed.ts";
+import type { DispatchRequest } from "../dispatch/dispatch-request.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
 import { type FaultCode, fault } from "../faults.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
@@ -14,18 +14,18 @@ import type { Meter, OutputCount } from "../metering/meter.ts";
 import { type Hold, outputCap, outputTokensLeft, placeHold } from "./admit.ts";
 import type { Call, CountedRequest } from "./call.ts";
 import { DeltaJoiner } from "./delta-joiner.ts";
+import { encodeInSlices } from "./encode-in-slices.ts";
 import { decideEnding, type Ending, type EndingFacts, isNormalPace, isNormalWait } from "./endings.ts";
 import type { AnswerMeta, Endpoint, StreamWriter } from "./endpoint.ts";
-import { type Caller, checkCredit, checkLength, enterKeyLimit, enterModelLimit } from "./gate.ts";
-import type { DrawnAnswer, Gateway } from "./gateway.ts";
+import { type Caller, checkCredit, checkLength, countAgainstKeyLimit, countAgainstModelLimit } from "./gate.ts";
+import type { AnswerToSpotCheck, Gateway } from "./gateway.ts";
 import type { InFlightEntry } from "./in-flight.ts";
-import { ignoredHeaders, readRequest } from "./read-request.ts";
+import { buildIgnoredFieldsHeader, readRequest } from "./read-request.ts";
 import { countRefusedCall, type RefusedCaller } from "./refused-calls.ts";
 import { nodeSampling, Relay } from "./relay.ts";
 import type { RequestLog } from "./request-log.ts";
 import { requireSchemaKeywords } from "./schema-support.ts";
 import { settle } from "./settle.ts";
-import { encodeInSlices } from "./slices.ts";
 
 /** Serves a request. Throws errors until the reply has started; afterwards it sends them itself. */
 export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promise<void> {
@@ -64,7 +64,7 @@ async function answerOne(
   const caller = { call, key, endpoint: endpoint.name };
   requestLog.step("limits");
   await checkLength(gw, caller); // Throws 413.
-  const pass = await enterKeyLimit(gw, caller); // Throws 429.
+  const pass = await countAgainstKeyLimit(gw, caller); // Throws 429.
   let done = NOTHING_DONE;
   try {
     requestLog.step("credit");
@@ -75,16 +75,16 @@ async function answerOne(
     const { ask, model, meter, promptTokens } = read;
     requestLog.asked({ model: model.id, stream: ask.stream, promptTokens });
     asker.model = model.id;
-    call.reply.setHeaders(ignoredHeaders(ask));
+    call.reply.setHeaders(buildIgnoredFieldsHeader(ask));
     requireSchemaKeywords(gw.dispatcher, ask, model.id); // Throws 400.
     requestLog.step("model limit");
-    const place = await enterModelLimit(gw, caller, model, ask.stream); // Throws 503 or 429.
+    const place = await countAgainstModelLimit(gw, caller, model, ask.stream); // Throws 503 or 429.
     try {
       requestLog.step("hold");
       const order = { caller, endpoint, ask, model, meter, promptTokens };
       const holding = placeHold(gw, { call, key, endpoint, ask, model, meter, promptTokens });
       // Prepares the job while the database commits the hold. The job is not offered before that.
-      const job = runEarly(gw.clock, () => prepareJob(gw, order));
+      const job = runBeforeNeeded(gw.clock, () => prepareJob(gw, order));
       const hold = await holding; // Throws 402.
       done = await work(gw, { ...order, entry, requestLog, hold, job });
     } finally {
@@ -119,7 +119,7 @@ interface Job {
   writer: StreamWriter | null;
   stream: DeltaJoiner | null;
   relay: Relay;
-  order: DispatchOrder;
+  order: DispatchRequest;
 }
 
 function prepareJob(gw: Gateway, { caller, endpoint, ask, model, meter, promptTokens }: Order): Job {
@@ -210,12 +210,12 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
     });
     // Builds the response while the database commits the settlement. It is sent after that.
     const isWhole = ending.outcome === "ok" && writer === null && endpoint.parts === undefined;
-    const whole = isWhole ? runEarly(gw.clock, () => endpoint.whole(meta, answer, ask)) : undefined;
+    const whole = isWhole ? runBeforeNeeded(gw.clock, () => endpoint.whole(meta, answer, ask)) : undefined;
     await settling;
     settled = true;
 
     if (relay.isDrawn && isChecked(ending, completionTokens))
-      gw.checks.check(drawnAnswer(order, relay, { result, header, counts, ending }));
+      gw.checks.check(makeAnswerToSpotCheck(order, relay, { result, header, counts, ending }));
     if (ending.outcome === "ok") {
       const { accountId } = key;
       const { stream, formatted, sampling } = ask;
@@ -268,7 +268,7 @@ function explains(
 const isChecked = ({ outcome, share }: Ending, completionTokens: number): boolean =>
   share === "paid" && (outcome === "ok" || (outcome === "client_closed" && completionTokens > 0));
 
-function drawnAnswer(
+function makeAnswerToSpotCheck(
   { caller, endpoint, ask, model, promptTokens }: Work,
   relay: Relay,
   {
@@ -276,8 +276,8 @@ function drawnAnswer(
     header,
     counts,
     ending,
-  }: { result: DispatchResult; header: DispatchOrder["header"]; counts: OutputCount; ending: Ending },
-): DrawnAnswer {
+  }: { result: DispatchResult; header: DispatchRequest["header"]; counts: OutputCount; ending: Ending },
+): AnswerToSpotCheck {
   const completionTokens = counts.answerTokens + counts.reasoningTokens;
   return {
     requestId: caller.call.id,

@@ -3,7 +3,7 @@ import { ZERO } from "../base/money.ts";
 import type { EndpointName, FinishReason } from "../base/states.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
 import type { KeyHolder } from "../keys/keys.ts";
-import { chargeAmount } from "../ledger/rules.ts";
+import { chargeAmount } from "../ledger/request-costs.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { OutputCount } from "../metering/meter.ts";
 import type { Hold } from "./admit.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { TAG_SPACE_MAX, ThinkingSplitter } from "./thinking.ts";
+import { ThinkingSplitter, WHITE_SPACE_AROUND_TAG_MAX } from "./thinking.ts";
 
 const TAGS = { open: "<think>", close: "</think>" };
 
@@ -58,7 +58,7 @@ describe("separating thinking from the answer", () => {
   });
 
   describe("white space and tags that do not count as text", () => {
-    const bound = TAG_SPACE_MAX + TAGS.close.length;
+    const bound = WHITE_SPACE_AROUND_TAG_MAX + TAGS.close.length;
     const FLOODS: [name: string, before: string, unit: string][] = [
       ["spaces from the start", "", " "],
       ["line breaks from the start", "", "\n"],
@@ -81,8 +81,8 @@ describe("separating thinking from the answer", () => {
       });
     }
 
-    test(`include ${TAG_SPACE_MAX} white-space characters before and after a tag; one more counts as text`, () => {
-      const lots = "\n".repeat(TAG_SPACE_MAX);
+    test(`include ${WHITE_SPACE_AROUND_TAG_MAX} white-space characters before and after a tag; one more counts as text`, () => {
+      const lots = "\n".repeat(WHITE_SPACE_AROUND_TAG_MAX);
       const text = `${lots}<think>${lots}a${lots}</think>${lots}b`;
       assert.deepEqual(split([text]), { reasoning: "a", answer: "b" });
       const more = `${lots}<think>\n${lots}a\n${lots}</think>\n${lots}b`;

@@ -13,7 +13,7 @@ interface Part {
 }
 
 /** The maximum number of white-space characters that are dropped before a tag, and after it. */
-export const TAG_SPACE_MAX = 64;
+export const WHITE_SPACE_AROUND_TAG_MAX = 64;
 
 export class ThinkingSplitter {
   readonly #open: string;
@@ -29,7 +29,7 @@ export class ThinkingSplitter {
     this.#open = tags.open;
     this.#close = tags.close;
     this.#isOpened = isOpened;
-    this.#breaksLeft = isOpened ? TAG_SPACE_MAX : 0;
+    this.#breaksLeft = isOpened ? WHITE_SPACE_AROUND_TAG_MAX : 0;
   }
 
   /**
@@ -66,11 +66,11 @@ export class ThinkingSplitter {
   #start(): void {
     const text = this.#pending.trimStart();
     const space = this.#pending.length - text.length;
-    if (space <= TAG_SPACE_MAX && text.startsWith(this.#open)) {
+    if (space <= WHITE_SPACE_AROUND_TAG_MAX && text.startsWith(this.#open)) {
       this.#pending = text.slice(this.#open.length);
       this.#state = "thinking";
-      this.#breaksLeft = TAG_SPACE_MAX;
-    } else if (space > TAG_SPACE_MAX || !this.#open.startsWith(text)) {
+      this.#breaksLeft = WHITE_SPACE_AROUND_TAG_MAX;
+    } else if (space > WHITE_SPACE_AROUND_TAG_MAX || !this.#open.startsWith(text)) {
       // The text is not a tag, so the white space before it belongs to the text.
       this.#state = this.#isOpened ? "thinking" : "answer";
     }
@@ -83,7 +83,7 @@ export class ThinkingSplitter {
       this.#pass(parts, "reasoning", this.#take(at - space));
       this.#take(space + this.#close.length);
       this.#state = "answer";
-      this.#breaksLeft = TAG_SPACE_MAX;
+      this.#breaksLeft = WHITE_SPACE_AROUND_TAG_MAX;
       return;
     }
     // Holds back what may be the start of the closing tag, and the white space before it.
@@ -113,7 +113,7 @@ export class ThinkingSplitter {
 
 /** The length of the white space before `end` that may be dropped. */
 function spaceBefore(text: string, end: number): number {
-  const near = text.slice(Math.max(0, end - TAG_SPACE_MAX), end);
+  const near = text.slice(Math.max(0, end - WHITE_SPACE_AROUND_TAG_MAX), end);
   return near.length - near.trimEnd().length;
 }
 

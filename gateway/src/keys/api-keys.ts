@@ -88,7 +88,7 @@ const KIND = {
   },
 } as const;
 
-export function openApiKeys(options: SecretsOptions): ApiKeys {
+export function createApiKeyService(options: SecretsOptions): ApiKeys {
   const { pool, clock, random, pepper, keepsPeppers = () => true } = options;
   const secrets = openSecrets(KIND, options);
   return {

@@ -8,7 +8,7 @@ import { systemRandom } from "../base/random.ts";
 import { manualClock } from "../base/testing.ts";
 import { ACCOUNT_TOPIC, type Broadcast } from "../db/broadcast.ts";
 import { openTestDatabase } from "../db/testing.ts";
-import { openApiKeys } from "./api-keys.ts";
+import { createApiKeyService } from "./api-keys.ts";
 
 /** A broadcast without other gateways. */
 const silence: Broadcast = { send: async () => {}, on: () => {}, close: async () => {} };
@@ -22,7 +22,7 @@ async function openKeys(t: TestContext) {
   const log = createLog("silent");
   const heard = new Map<string, (text: string | undefined) => void>();
   const broadcast: Broadcast = { ...silence, on: (topic, run) => void heard.set(topic, run) };
-  const keys = openApiKeys({ pool, pepper, clock, random: systemRandom(), newId, log, broadcast });
+  const keys = createApiKeyService({ pool, pepper, clock, random: systemRandom(), newId, log, broadcast });
   const account = newId();
   await pool.query("insert into account (id, kind, name) values ($1, 'builder', 'b')", [account]);
   return { pool, clock, keys, account, heard };

@@ -10,8 +10,8 @@ import { type ManualClock, manualClock } from "../base/testing.ts";
 import { type Broadcast, openBroadcast } from "../db/broadcast.ts";
 import { DatabaseGuard } from "../db/guard.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
-import { type ApiKeys, openApiKeys } from "./api-keys.ts";
-import { openHostTokens } from "./keys.ts";
+import { type ApiKeys, createApiKeyService } from "./api-keys.ts";
+import { openHostTokenService } from "./keys.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const log = createLog("silent");
@@ -33,8 +33,8 @@ describe("API keys", () => {
     const open = () => openBroadcast({ pool, connection, guard, clock: systemClock, log });
     broadcasts = [await open(), await open()];
     const options = { pool: db.pool, pepper, clock, random: systemRandom(), newId, log };
-    here = openApiKeys({ ...options, broadcast: broadcasts[0] as Broadcast });
-    there = openApiKeys({ ...options, broadcast: broadcasts[1] as Broadcast });
+    here = createApiKeyService({ ...options, broadcast: broadcasts[0] as Broadcast });
+    there = createApiKeyService({ ...options, broadcast: broadcasts[1] as Broadcast });
     account = newId();
     await db.pool.query("insert into account (id, kind, name) values ($1, 'builder', 'b')", [account]);
   });
@@ -84,7 +84,7 @@ describe("API keys", () => {
 
   test("are refused with the same response for every kind of invalid token", async () => {
     const { token } = await here.issue(account, "x");
-    const hostToken = await openHostTokens({
+    const hostToken = await openHostTokenService({
       pool: db.pool,
       pepper,
       clock,
@@ -107,7 +107,7 @@ describe("API keys", () => {
     ]) {
       assert.equal(await here.authenticate(header), undefined, header);
     }
-    const other = openApiKeys({
+    const other = createApiKeyService({
       pool: db.pool,
       pepper: `${pepper}!`,
       clock,

@@ -67,7 +67,7 @@ export interface Secrets<Record extends SecretRecord = SecretRecord> {
   /** Returns the holder of the secret in an Authorization header. Undefined if the secret is invalid for any reason. */
   authenticate(authorization: string | undefined): Promise<KeyHolder | undefined>;
   /** Lists an account's secrets: active ones first, then revoked ones, each newest first. */
-  list(accountId: Uuid, page: { after?: SecretPosition | undefined; limit: number }): Promise<Record[]>;
+  list(accountId: Uuid, page: { after?: SecretPageCursor | undefined; limit: number }): Promise<Record[]>;
   /** Finds a secret of the account, or of any account if `accountId` is null. */
   find(accountId: Uuid | null, id: Uuid): Promise<Record | undefined>;
   /** Renames a secret. Returns false when the account has no such secret or it is revoked. */
@@ -81,7 +81,7 @@ export interface Secrets<Record extends SecretRecord = SecretRecord> {
 }
 
 /** Identifies the last secret of the previous page. */
-export interface SecretPosition {
+export interface SecretPageCursor {
   id: Uuid;
   revoked: boolean;
 }
@@ -154,7 +154,7 @@ interface OpenSecrets<Record extends SecretRecord> extends Secrets<Record> {
   changed(id: Uuid): Promise<void>;
 }
 
-export const openHostTokens = (options: SecretsOptions): Secrets =>
+export const openHostTokenService = (options: SecretsOptions): Secrets =>
   openSecrets(
     {
       kind: "tht",

@@ -10,8 +10,8 @@ import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import type { Broadcast } from "../db/broadcast.ts";
 import { openTestDatabase } from "../db/testing.ts";
-import { openApiKeys } from "./api-keys.ts";
-import { openHostTokens } from "./keys.ts";
+import { createApiKeyService } from "./api-keys.ts";
+import { openHostTokenService } from "./keys.ts";
 import { countPepperUsage, type Peppers } from "./peppers.ts";
 
 const [FIRST, SECOND] = ["the first pepper, 32 characters or so", "the second pepper, 32 characters or so"];
@@ -34,7 +34,7 @@ async function openPlace(t: TestContext) {
   /** Opens the keys of a gateway with these peppers. */
   const gateway = (peppers: Peppers, keepsPeppers = true) => {
     const options = { ...common, ...peppers, keepsPeppers: () => keepsPeppers };
-    const [keys, tokens] = [openApiKeys(options), openHostTokens(options)];
+    const [keys, tokens] = [createApiKeyService(options), openHostTokenService(options)];
     const close = async (): Promise<void> => void (await Promise.all([keys.close(), tokens.close()]));
     return { keys, tokens, close };
   };

@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { type Pico, pico } from "../base/money.ts";
 import { TRANSFER_KINDS, type TransferKind } from "../base/states.ts";
-import { ownerHoursCondition } from "../db/owner-hours-condition.ts";
+import { buildOwnerHourlyRowsSql } from "../db/owner-hourly-rows-sql.ts";
 import { column, queryOne, row } from "../db/rows.ts";
 
 const ModelMoves = z.object({
@@ -43,10 +43,10 @@ export interface BalanceChanges {
 /** The usage of a builder, or the earnings of a host. An account is only one of the two. `$1`: the account. */
 const moved = (from: string, to: string): string => `(
   select model, requests, prompt_tokens, completion_tokens, -charge_pico as amount
-    from usage_hour where ${ownerHoursCondition("account_id", from, to)}
+    from usage_hour where ${buildOwnerHourlyRowsSql("account_id", from, to)}
   union all
   select model, requests, prompt_tokens, completion_tokens, host_pico
-    from earning_hour where ${ownerHoursCondition("host_account_id", from, to)})`;
+    from earning_hour where ${buildOwnerHourlyRowsSql("host_account_id", from, to)})`;
 
 const OWN_TRANSFERS = "e.account_id = $1 and e.kind not in ('charge', 'share', 'fee')";
 
@@ -64,7 +64,7 @@ const MOVES = `
             from ledger_entry e join transfer t on t.id = e.operation
            where ${OWN_TRANSFERS} and e.at >= $2 and e.at < $3) as transfers`;
 
-export function openBalanceChanges({ pool }: { pool: pg.Pool }) {
+export function openBalanceChangeReader({ pool }: { pool: pg.Pool }) {
   return async (accountId: Uuid, { from, to }: { from: Date; to: Date }): Promise<BalanceChanges> => {
     const found = await queryOne(pool, Found, MOVES, [accountId, from, to]);
     const { after } = found;

@@ -13,7 +13,7 @@ import { systemRandom } from "../base/random.ts";
 import { timeoutFreeClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { waitPastMidnight } from "../history/testing.ts";
-import { type ApiKeys, openApiKeys } from "../keys/api-keys.ts";
+import { type ApiKeys, createApiKeyService } from "../keys/api-keys.ts";
 import { checkLedger } from "./check.ts";
 import type { HoldOrder } from "./hold.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
@@ -36,7 +36,7 @@ describe("a key's budget", () => {
     ledgers = [open("one"), open("two")];
     ledger = ledgers[0];
     await ledger.expire();
-    keys = openApiKeys({
+    keys = createApiKeyService({
       pool: db.pool,
       pepper: "a pepper of tests, 32 characters or more",
       clock: systemClock,

@@ -5,7 +5,7 @@
 import type pg from "pg";
 import { z } from "zod";
 import { HOST_SHARE_PERCENT } from "../base/money.ts";
-import { findPerformanceTable, hasClosedDays, hasDaysByModel } from "../db/closed-days.ts";
+import { findPerformanceTable, hasClosedDays, hasPerformanceDayTable } from "../db/closed-days.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import {
   DAY_ROLLUP_CHECKS,
@@ -15,7 +15,7 @@ import {
   rollupChecks,
 } from "./check-rollups.ts";
 import { hasReserve } from "./reserve.ts";
-import { ledgerViewsClause } from "./views.ts";
+import { ledgerViewsClause } from "./sql-views.ts";
 
 interface CheckResult {
   name: string;
@@ -317,7 +317,7 @@ export async function checkLedger(pool: pg.Pool, stoppable?: Stoppable): Promise
     const performance = await findPerformanceTable(client);
     checks.push(...rollupChecks(KEPT_FROM, performance));
     if (await hasClosedDays(client)) checks.push(...DAY_ROLLUP_CHECKS, performanceRollupCheck(performance));
-    if (await hasDaysByModel(client)) checks.push(performanceDayRollupCheck(performance));
+    if (await hasPerformanceDayTable(client)) checks.push(performanceDayRollupCheck(performance));
     for (const { name, counts, differs } of checks) {
       signal?.throwIfAborted();
       const { count: checked } = await queryOne(client, Count, `${books}select (${counts}) as count`);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
 import { manualClock } from "../base/testing.ts";
-import { openCredit } from "./credit.ts";
+import { openCreditCache } from "./credit.ts";
 
 const [ONE, TWO, THREE] = ["one", "two", "three"] as Uuid[] as [Uuid, Uuid, Uuid];
 
@@ -12,7 +12,7 @@ function open(rememberedMax?: number) {
   const looks: { accountId: Uuid; answer: (has: boolean) => void; fail: (error: Error) => void }[] = [];
   const look = (accountId: Uuid): Promise<boolean> =>
     new Promise((resolve, reject) => looks.push({ accountId, answer: resolve, fail: reject }));
-  const credit = openCredit({ clock, look, ...(rememberedMax !== undefined && { rememberedMax }) });
+  const credit = openCreditCache({ clock, look, ...(rememberedMax !== undefined && { rememberedMax }) });
   const answer = (has: boolean): void => looks.pop()?.answer(has);
   return { clock, credit, looks, answer };
 }

@@ -9,7 +9,7 @@ import type { Uuid } from "../base/ids.ts";
 const FRESH_MS = 1_000;
 const REMEMBERED_MAX = 50_000;
 
-interface Credit {
+interface CreditCache {
   /** Whether the balance was above zero at some moment of the last second. Concurrent callers share one query. */
   has(accountId: Uuid): boolean | Promise<boolean>;
   /** Caches whether the account has credit, as an operation found that started at `asOf` (monotonic, ms). */
@@ -18,16 +18,16 @@ interface Credit {
   forget(accountId: Uuid): void;
 }
 
-export function openCredit(options: {
+export function openCreditCache(options: {
   clock: Clock;
   look: (accountId: Uuid) => Promise<boolean>;
   rememberedMax?: number;
-}): Credit {
+}): CreditCache {
   const { clock, look, rememberedMax = REMEMBERED_MAX } = options;
   const known = new Map<Uuid, { has: boolean; asOf: number }>();
   const looking = new Map<Uuid, { answer: Promise<boolean>; asOf: number }>();
 
-  const learned: Credit["learned"] = (accountId, has, asOf) => {
+  const learned: CreditCache["learned"] = (accountId, has, asOf) => {
     const before = known.get(accountId);
     if (before !== undefined && before.asOf > asOf) return;
     // Moves the account to the end. The first account is the one updated longest ago and is removed first.

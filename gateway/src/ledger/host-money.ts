@@ -26,7 +26,10 @@ const WITHHELD = `select coalesce(sum(amount_pico), 0) as withheld from withheld
 const NOTHING = { withheld: ZERO };
 
 /** `holdDays`: the hold-back period in days, during which earnings are not paid out. */
-export function openHostMoney(options: { pool: pg.Pool; holdDays: number }): (hostId: Uuid) => Promise<HostMoney> {
+export function openHostMoneyReader(options: {
+  pool: pg.Pool;
+  holdDays: number;
+}): (hostId: Uuid) => Promise<HostMoney> {
   const { pool, holdDays } = options;
   return async (hostId) => {
     const { paidOut, setOff, pending, young } = await queryOne(

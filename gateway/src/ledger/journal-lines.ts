@@ -32,7 +32,7 @@ const Line = z.discriminatedUnion("kind", [
 ]);
 
 /** The fields that identify a change's transaction. */
-export const ChangeIdentity = z.object({ id: z.uuid().transform((text) => text as Uuid), at: z.number() });
+export const ChangeIdAndTime = z.object({ id: z.uuid().transform((text) => text as Uuid), at: z.number() });
 
 export function journalLine(entry: JournalEntry): string {
   return withChecksum(JSON.stringify({ j: VERSION, ...written(entry) }));

@@ -14,7 +14,7 @@ import { pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
 import { hostShareOf, timeoutFreeClock } from "../base/testing.ts";
 import { openPool } from "../db/pool.ts";
-import { validateRows } from "../db/rows.ts";
+import { enableRowValidation } from "../db/rows.ts";
 import { openTestDatabase, TEST_CONNECTION_TIMEOUT_MS, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
 import type { HoldOrder } from "./hold.ts";
@@ -66,7 +66,7 @@ describe("the ledger under random concurrent operations", () => {
     db = await openTestDatabase();
     for (let i = 0; i < GATEWAYS; i++)
       pools.push(
-        validateRows(
+        enableRowValidation(
           openPool(db.connection, { log: createLog("silent"), sizeMax: 3, connectMsMax: TEST_CONNECTION_TIMEOUT_MS }),
         ),
       );

@@ -15,7 +15,7 @@ import { Batcher, type BatchFigures } from "../db/batcher.ts";
 import { isConnectionLoss, isLockWait } from "../db/errors.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import type { SchemaMonitor } from "../db/schema-monitor.ts";
-import { openCredit } from "./credit.ts";
+import { openCreditCache } from "./credit.ts";
 import { type HoldOrder, type HoldOutcome, placeHolds } from "./hold.ts";
 import { openHoldReleases } from "./hold-releases.ts";
 import type { Journal } from "./journal.ts";
@@ -23,10 +23,10 @@ import { findLockedAccounts, findLockedHolds } from "./locked-accounts.ts";
 import { RESERVE_MIGRATION } from "./reserve.ts";
 import { restoreRequests } from "./restore-requests.ts";
 import { type Settlement, type SettleOutcome, settleBatch, settleLate } from "./settlement.ts";
-import { openSettling } from "./settling.ts";
+import { openSettler } from "./settling.ts";
 import type { SettlingTallies } from "./settling-tries.ts";
 import type { Spool } from "./spool.ts";
-import { DERIVED_ENTRIES_MIGRATION } from "./views.ts";
+import { DERIVED_ENTRIES_MIGRATION } from "./sql-views.ts";
 
 /** How long a hold lasts without renewal, in ms. */
 export const HOLD_LEASE_MS = 60_000;
@@ -146,7 +146,7 @@ export function openLedger(options: LedgerOptions): Ledger {
   });
   const common = { clock, sizeMax: BATCH_SIZE_MAX, isConnectionLoss };
   const lease = `${holdLeaseMs} milliseconds`;
-  const credit = openCredit({
+  const credit = openCreditCache({
     clock,
     async look(accountId) {
       const text = "select balance > 0 as has from ledger_account where id = $1";
@@ -199,7 +199,7 @@ export function openLedger(options: LedgerOptions): Ledger {
   const orders = new Map<Uuid, HoldOrder>();
   const restore = async (order: HoldOrder): Promise<boolean> =>
     (await restoreRequests(pool, [order]))[0] !== "no_account";
-  const settling = openSettling({
+  const settling = openSettler({
     clock,
     log,
     spool,

@@ -1,6 +1,6 @@
 /**
  * Finds the accounts that other transactions have locked, after a batch timed out at a lock. Only those accounts'
- * operations then run separately (db/account-lanes.ts). The result may be outdated at once; then one operation runs separately
+ * operations then run separately (db/account-queues.ts). The result may be outdated at once; then one operation runs separately
  * without need.
  */
 import type pg from "pg";

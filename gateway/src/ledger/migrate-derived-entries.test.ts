@@ -11,9 +11,9 @@ import { openRetention } from "../history/retention.ts";
 import { idAt, makePastMonths, monthsAgo, waitPastMidnight } from "../history/testing.ts";
 import { openOverview } from "../operators/overview.ts";
 import { checkLedger } from "./check.ts";
+import { DERIVED_ENTRIES_MIGRATION } from "./sql-views.ts";
 import { openStatement } from "./statement.ts";
 import { newId } from "./testing.ts";
-import { DERIVED_ENTRIES_MIGRATION } from "./views.ts";
 
 const [IDENTITY, BUILDER, HOST, NODE, KEY] = [newId(), newId(), newId(), newId(), newId()];
 

@@ -19,7 +19,7 @@ import type { HoldOrder } from "./hold.ts";
 import { openHoldLeases } from "./leases.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
 import { openSpool } from "./spool.ts";
-import { enterSettlements, findUnsettled, readSpools } from "./spool-folder.ts";
+import { enterSettlementsInLedger, findUnsettled, readSpools } from "./spool-folder.ts";
 import { readLines } from "./spool-lines.ts";
 import { openSpoolReplay } from "./spool-replay.ts";
 import { createTestHold, createTestSettlement, newDirectory, newId, TEST_CHARGE } from "./testing.ts";
@@ -229,8 +229,8 @@ describe("settling during database failures", () => {
     const settlements = (await readSpools(dead.directory)).flatMap((file) => file.settlements);
     const { waiting, charge } = await findUnsettled(db.pool, settlements);
     assert.deepEqual([waiting.map(({ id }) => id), charge], [[hold.id], TEST_CHARGE]);
-    assert.deepEqual(await enterSettlements(next.ledger, settlements), { entered: 1, known: 0, givenUp: 0 });
-    assert.deepEqual(await enterSettlements(next.ledger, settlements), { entered: 0, known: 1, givenUp: 0 });
+    assert.deepEqual(await enterSettlementsInLedger(next.ledger, settlements), { entered: 1, known: 0, givenUp: 0 });
+    assert.deepEqual(await enterSettlementsInLedger(next.ledger, settlements), { entered: 0, known: 1, givenUp: 0 });
     assert.deepEqual(await chargesOf(hold.id), [TEST_CHARGE]);
     assert.equal(next.ledger.tallies.late, 1);
     assert.deepEqual((await findUnsettled(db.pool, settlements)).waiting, []);
@@ -253,7 +253,7 @@ describe("settling during database failures", () => {
     without(trouble);
     const next = await open(t, { directory });
     const settlements = (await readSpools(directory)).flatMap((file) => file.settlements);
-    await enterSettlements(next.ledger, settlements);
+    await enterSettlementsInLedger(next.ledger, settlements);
     for (const { id } of holds) assert.deepEqual(await chargesOf(id), [TEST_CHARGE]);
     await assertLedger();
   });

@@ -1,6 +1,6 @@
 /** Tracks the settlements in progress, and which of them are safe: in the ledger, on disk, or given up. */
 import type { Deadline } from "../base/deadlines.ts";
-import { type SetEntry, ShortLivedSet } from "../base/short-lived.ts";
+import { type SetEntry, ShortLivedSet } from "../base/short-lived-collections.ts";
 import type { Settlement } from "./settlement.ts";
 
 export interface PendingSettlement {

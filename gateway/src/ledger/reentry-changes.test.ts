@@ -7,12 +7,18 @@ import { after, before, describe, test } from "node:test";
 import pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import { seededRandom } from "../base/testing.ts";
-import { DESCRIBE_CHANGES_OPTION, joinChangeParts, watchChanges } from "../db/changes.ts";
+import { CHANGE_NOTICES_STARTUP_OPTION, joinChangeParts, watchChanges } from "../db/changes.ts";
 import { broadcastConnectionName } from "../db/connected-programs.ts";
 import { clientConfig } from "../db/pool.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
-import { CHANGES_KEPT_MS, emptyReentryResult, pruneChangeIds, type ReentryResult, reenterChanges } from "./reentry.ts";
+import {
+  CHANGE_REENTRY_AGE_MS_MAX,
+  emptyReentryResult,
+  type LostCommitsReentryResult,
+  pruneChangeIds,
+  reenterChanges,
+} from "./reentry.ts";
 import { newId } from "./testing.ts";
 
 const [BUILDER, HOST, NODE, OWNER, MEMBER, KEY] = [1, 2, 3, 4, 5, 6].map(
@@ -66,14 +72,14 @@ describe("re-entering changes that a failover lost", () => {
   });
 
   const gateway = async (): Promise<Session> => {
-    const client = new pg.Client(clientConfig(lost.connection, "test", DESCRIBE_CHANGES_OPTION));
+    const client = new pg.Client(clientConfig(lost.connection, "test", CHANGE_NOTICES_STARTUP_OPTION));
     clients.push(client);
     await client.connect();
     const journal: string[] = [];
     watchChanges(client, (change) => journal.push(change));
     return { query: (text, values) => client.query(text, values), journal };
   };
-  const enter = async (journals: string[][], isLast = true, nowMs = Date.now()): Promise<ReentryResult> => {
+  const enter = async (journals: string[][], isLast = true, nowMs = Date.now()): Promise<LostCommitsReentryResult> => {
     const into = emptyReentryResult();
     const client = await now.pool.connect();
     try {
@@ -102,7 +108,7 @@ describe("re-entering changes that a failover lost", () => {
     );
   };
   /** Makes changes in one database, enters them into the other, and compares both. */
-  const redo = async (...statements: (string | [string, unknown[]])[]): Promise<ReentryResult> => {
+  const redo = async (...statements: (string | [string, unknown[]])[]): Promise<LostCommitsReentryResult> => {
     const one = await gateway();
     for (const statement of statements) {
       const [text, values] = typeof statement === "string" ? [statement, []] : statement;
@@ -349,7 +355,7 @@ describe("re-entering changes that a failover lost", () => {
     const late = await gateway();
     await late.query("update api_key set name = 'late' where id = $1", [KEY]);
     // One millisecond more, because the database's clock has microseconds and is rounded down here.
-    const [old] = (await enter([late.journal], true, Date.now() + CHANGES_KEPT_MS + 1)).notEntered;
+    const [old] = (await enter([late.journal], true, Date.now() + CHANGE_REENTRY_AGE_MS_MAX + 1)).notEntered;
     assert.equal(old?.reason, "older than 7 days");
   });
 

@@ -13,7 +13,7 @@ import { checkLedger } from "./check.ts";
 import { type Journal, openJournal } from "./journal.ts";
 import { type JournalEntry, journalLine, readJournal } from "./journal-lines.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
-import { emptyReentryResult, type ReentryResult, reenterRequests } from "./reentry.ts";
+import { emptyReentryResult, type LostCommitsReentryResult, reenterRequests } from "./reentry.ts";
 import { openSpool } from "./spool.ts";
 import { createTestHold, createTestSettlement, newDirectory, newId, TEST_CHARGE } from "./testing.ts";
 
@@ -132,7 +132,7 @@ describe("re-entry after a failover", () => {
       yield { entries, unread: 0 };
     },
   });
-  const enter = async (entries: JournalEntry[]): Promise<ReentryResult> => {
+  const enter = async (entries: JournalEntry[]): Promise<LostCommitsReentryResult> => {
     const into = emptyReentryResult();
     await reenterRequests({ pool: db.pool, ledger, journal: journalOf(entries) }, into);
     return into;

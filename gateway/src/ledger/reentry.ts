@@ -9,7 +9,7 @@ import { publicId, type Uuid } from "../base/ids.ts";
 import { DAY_MS } from "../base/time.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import type { Journal } from "./journal.ts";
-import { ChangeIdentity, type JournalEntry } from "./journal-lines.ts";
+import { ChangeIdAndTime, type JournalEntry } from "./journal-lines.ts";
 import type { Ledger } from "./ledger.ts";
 import { restoreRequests } from "./restore-requests.ts";
 
@@ -22,13 +22,13 @@ interface NotEntered {
   reason: string;
 }
 
-export interface ReentryResult {
+export interface LostCommitsReentryResult {
   /** How many lost items were entered again, by kind. */
   entered: Record<string, number>;
   notEntered: NotEntered[];
 }
 
-export const emptyReentryResult = (): ReentryResult => ({ entered: {}, notEntered: [] });
+export const emptyReentryResult = (): LostCommitsReentryResult => ({ entered: {}, notEntered: [] });
 
 type RequestEntry = Extract<JournalEntry, { kind: "request" }>;
 type Client = pg.ClientBase | pg.Pool;
@@ -47,7 +47,7 @@ const SHORT = "select id from request where id = any ($1::uuid[]) and short_pico
  */
 export async function reenterRequests(
   { pool, ledger, journal }: { pool: pg.Pool; ledger: Pick<Ledger, "trySettling">; journal: Pick<Journal, "read"> },
-  into: ReentryResult,
+  into: LostCommitsReentryResult,
 ): Promise<void> {
   for await (const { entries, unread } of journal.read()) {
     noteUnread(into, unread);
@@ -69,7 +69,7 @@ export async function reenterRequests(
 async function enterPart(
   { pool, ledger }: { pool: pg.Pool; ledger: Pick<Ledger, "trySettling"> },
   part: RequestEntry[],
-  into: ReentryResult,
+  into: LostCommitsReentryResult,
 ): Promise<void> {
   if (part.length === 0) return;
   const note = (id: Uuid, reason: string): number =>
@@ -103,7 +103,7 @@ const NEW =
 const WAITING =
   "select id, problem from history_change where id = any ($1::uuid[]) and problem is not null order by at";
 /** Older changes are not entered, because the database has deleted the IDs that show whether they were lost. */
-export const CHANGES_KEPT_MS = 7 * DAY_MS;
+export const CHANGE_REENTRY_AGE_MS_MAX = 7 * DAY_MS;
 
 interface ChangesOptions {
   client: Client;
@@ -122,14 +122,14 @@ interface ChangesOptions {
  */
 export async function reenterChanges(
   { client, journal, nowMs, isLast }: ChangesOptions,
-  into: ReentryResult,
+  into: LostCommitsReentryResult,
 ): Promise<boolean> {
   const changes = new Map<Uuid, { at: number; lines: string[] }>();
   for await (const { entries, unread } of journal.read()) {
     if (isLast) noteUnread(into, unread);
     for (const entry of entries) {
       if (entry.kind !== "change") continue;
-      const { id, at } = ChangeIdentity.parse(JSON.parse(entry.text));
+      const { id, at } = ChangeIdAndTime.parse(JSON.parse(entry.text));
       const change = changes.get(id);
       if (change === undefined) changes.set(id, { at, lines: [entry.text] });
       // Several gateways of one directory may have recorded the same change, if a command made it.
@@ -139,7 +139,7 @@ export async function reenterChanges(
   const lost: { id: Uuid; at: number; lines: string[] }[] = [];
   for (const { id } of await queryRows(client, Missing, NEW, [[...changes.keys()]])) {
     const { at, lines } = changes.get(id) as { at: number; lines: string[] };
-    if (at * 1000 > nowMs - CHANGES_KEPT_MS) lost.push({ id, at, lines });
+    if (at * 1000 > nowMs - CHANGE_REENTRY_AGE_MS_MAX) lost.push({ id, at, lines });
     else if (isLast) into.notEntered.push({ kind: "change", id, reason: "older than 7 days" });
   }
   lost.sort((a, b) => a.at - b.at);
@@ -164,15 +164,15 @@ export async function reenterChanges(
 /** Deletes old IDs of changes, one day later than they are used, because clocks differ. */
 export async function pruneChangeIds(pool: pg.Pool): Promise<void> {
   await pool.query("delete from history_change where at < now() - $1 * interval '1 millisecond'", [
-    CHANGES_KEPT_MS + DAY_MS,
+    CHANGE_REENTRY_AGE_MS_MAX + DAY_MS,
   ]);
 }
 
-function count(into: ReentryResult, what: string, by: number): void {
+function count(into: LostCommitsReentryResult, what: string, by: number): void {
   if (by > 0) into.entered[what] = (into.entered[what] ?? 0) + by;
 }
 
-function noteUnread(into: ReentryResult, unread: number): void {
+function noteUnread(into: LostCommitsReentryResult, unread: number): void {
   if (unread > 0)
     into.notEntered.push({
       kind: "journal",

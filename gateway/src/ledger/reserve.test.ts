@@ -9,9 +9,9 @@ import { pico } from "../base/money.ts";
 import type { WithheldReason } from "../base/states.ts";
 import { hostShareOf, timeoutFreeClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
-import { openPayouts } from "../operators/payouts.ts";
+import { openPayoutBatches } from "../operators/payouts.ts";
 import { checkLedger } from "./check.ts";
-import { openHostMoney } from "./host-money.ts";
+import { openHostMoneyReader } from "./host-money.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
 import { openReserve, type Reserve } from "./reserve.ts";
 import type { Settlement } from "./settlement.ts";
@@ -123,7 +123,7 @@ describe("the reserve of withheld host shares", () => {
       [line?.amount, line?.reason, line?.takenBack, line?.nodeName],
       [SHARE, "node_failed", false, "a node"],
     );
-    const money = await openHostMoney({ pool: db.pool, holdDays: 7 })(served.host);
+    const money = await openHostMoneyReader({ pool: db.pool, holdDays: 7 })(served.host);
     assert.deepEqual([money.pending, money.withheld], [0n, SHARE]);
   });
 
@@ -196,7 +196,7 @@ describe("the reserve of withheld host shares", () => {
       await ledger.hold(order);
       await ledger.settle({ ...createTestSettlement(order, served.host), nodeId: served.node });
     }
-    const money = openHostMoney({ pool: db.pool, holdDays: 7 });
+    const money = openHostMoneyReader({ pool: db.pool, holdDays: 7 });
     assert.equal((await money(served.host)).heldBack, 3n * SHARE);
     const books = await moved(async () =>
       assert.deepEqual(await reserve.withhold(served.node, since, "spot_check"), { shares: 2, amount: 2n * SHARE }),
@@ -227,7 +227,7 @@ describe("the reserve of withheld host shares", () => {
 
     const promised = await parties();
     await serve(promised);
-    const payouts = openPayouts({ pool: db.pool, newId, holdDays: 0 });
+    const payouts = openPayoutBatches({ pool: db.pool, newId, holdDays: 0 });
     await payouts.create({ note: "", by: "o", minimum: pico(1n) });
     assert.deepEqual(await reserve.withhold(promised.node, all, "spot_check"), { shares: 0, amount: 0n });
     assert.deepEqual(await reserve.withhold(newId(), all, "spot_check"), { shares: 0, amount: 0n }, "no such node");
@@ -237,7 +237,7 @@ describe("the reserve of withheld host shares", () => {
     const served = await parties();
     await serve(served);
     await serve(served, "node_failed");
-    const payouts = openPayouts({ pool: db.pool, newId, holdDays: 0 });
+    const payouts = openPayoutBatches({ pool: db.pool, newId, holdDays: 0 });
     await payouts.create({ note: "", by: "o", minimum: pico(1n) });
     const [line] = await payouts.ofHost(served.host, { limit: 1 });
     assert.deepEqual([line?.amount, line?.withheld], [SHARE, SHARE]);

@@ -24,7 +24,7 @@ export interface SettlingTallies {
   short: Pico;
 }
 
-export interface TriesOptions {
+export interface SettlingTriesOptions {
   /** Tries once to settle. The result `late` means that `settleLate` must follow. */
   settle: (settlement: Settlement) => Promise<SettleOutcome>;
   settleLate: (settlement: Settlement) => Promise<{ outcome: SettleOutcome; short: Pico }>;
@@ -49,9 +49,9 @@ export class SettlingTries {
     unsafe: 0,
     short: ZERO,
   };
-  readonly #options: TriesOptions;
+  readonly #options: SettlingTriesOptions;
 
-  constructor(options: TriesOptions) {
+  constructor(options: SettlingTriesOptions) {
     this.#options = options;
   }
 

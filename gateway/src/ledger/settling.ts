@@ -16,7 +16,7 @@ import { DiskFallback } from "./disk-fallback.ts";
 import type { HoldOrder } from "./hold.ts";
 import { type PendingSettlement, PendingSettlements } from "./pending-settlements.ts";
 import type { Settlement, SettleOutcome } from "./settlement.ts";
-import { type SettlingTallies, SettlingTries, type TriesOptions } from "./settling-tries.ts";
+import { type SettlingTallies, SettlingTries, type SettlingTriesOptions } from "./settling-tries.ts";
 
 /** A settlement that is not committed by then is written to disk. */
 const SPOOL_AFTER_MS = 1_000;
@@ -25,7 +25,7 @@ const DISK_MAX_MS = 1_000;
 /** How long a shutdown waits when neither the database nor the disk accepts settlements. */
 const CLOSE_MAX_MS = 10_000;
 
-interface SettlingOptions extends Omit<TriesOptions, "sparing"> {
+interface SettlerOptions extends Omit<SettlingTriesOptions, "sparing"> {
   clock: Clock;
   /** Returns the hold of one of this gateway's requests. */
   holdOf?: (id: Uuid) => HoldOrder | undefined;
@@ -33,7 +33,7 @@ interface SettlingOptions extends Omit<TriesOptions, "sparing"> {
   ended?: (settlement: Settlement, isCommitted: boolean) => void;
 }
 
-interface Settling {
+interface Settler {
   /** Resolves when the settlement is in the ledger. Rejects if it can never be entered. */
   settle(settlement: Settlement): Promise<SettleOutcome>;
   /**
@@ -51,7 +51,7 @@ interface Settling {
   close(): Promise<void>;
 }
 
-export function openSettling(options: SettlingOptions): Settling {
+export function openSettler(options: SettlerOptions): Settler {
   const { clock, log, spool, ended: tellEnded = () => {}, holdOf = () => undefined } = options;
   const pauses = openRetryPauses(clock);
   const sparing = rateLimitedLog(log, clock);

@@ -66,7 +66,7 @@ interface EnteredCounts {
 }
 
 /** Enters each settlement once. Rejects when the database fails, and can then be repeated. */
-export async function enterSettlements(
+export async function enterSettlementsInLedger(
   ledger: Pick<Ledger, "trySettling">,
   settlements: Settlement[],
 ): Promise<EnteredCounts> {

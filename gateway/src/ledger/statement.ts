@@ -9,7 +9,7 @@ import { BUILDER_ENTRY_KINDS, TRANSFER_KINDS } from "../base/states.ts";
 import { DAY_MS } from "../base/time.ts";
 import { hasClosedDays, usageRowsSql } from "../db/closed-days.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
-import { ledgerViewsClause } from "./views.ts";
+import { ledgerViewsClause } from "./sql-views.ts";
 
 const StatementLine = row({
   /** The line's position, which increases with time. Also the cursor of a page. */

@@ -3,7 +3,7 @@
  * lease outlives its request only if the process dies, and then by the lease time at most.
  */
 import type { Clock } from "../base/clock.ts";
-import { RENEW_EVERY_MS } from "./limits.ts";
+import { LEASE_RENEWAL_INTERVAL_MS } from "./limits.ts";
 
 export class HeldLeases {
   readonly #groups = new Map<string, Set<string>>();
@@ -13,7 +13,7 @@ export class HeldLeases {
    * `renew` must read the held leases at the moment of sending, so that it does not renew one that was returned before.
    */
   constructor(clock: Clock, renew: () => void) {
-    this.#stop = clock.every(RENEW_EVERY_MS, renew);
+    this.#stop = clock.every(LEASE_RENEWAL_INTERVAL_MS, renew);
   }
 
   /** Lists the keys and models that have leases. */

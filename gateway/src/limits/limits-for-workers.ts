@@ -3,14 +3,14 @@
  * over channels. The slots of a worker that died are freed at once. Both sides are in this file, so that their messages
  * match.
  */
-import { type Channel, ChannelError, FIRST_MESSAGE_KIND } from "../base/channel.ts";
+import { type Channel, ChannelError, LOWEST_FREE_MESSAGE_KIND } from "../base/channel.ts";
 import type { Clock } from "../base/clock.ts";
 import { alwaysReachable } from "../base/dependency.ts";
-import { checkCount, checkLimits, type KeyLimits, type LimitEntry, type Limits, type Refusal } from "./limits.ts";
+import { assertValidCount, checkLimits, type KeyLimits, type LimitEntry, type Limits, type Refusal } from "./limits.ts";
 import { type LimitCounts, memoryLimits } from "./memory.ts";
 
 const KINDS = { enter: 0, standing: 1, leave: 2, enterModel: 3, leaveModel: 4 };
-const kind = (name: keyof typeof KINDS): number => FIRST_MESSAGE_KIND + KINDS[name];
+const kind = (name: keyof typeof KINDS): number => LOWEST_FREE_MESSAGE_KIND + KINDS[name];
 
 /** Separates the fields of a message. No ID, model name or number contains it. */
 const SEPARATOR = "\n";
@@ -67,11 +67,11 @@ export function openLimitsOfPrimary(channel: Channel): Limits {
     },
     // Waits for the answer, because the client may send its next request to another worker at once.
     async leave(keyId, id, tokens) {
-      checkCount("tokens", tokens);
+      assertValidCount("tokens", tokens);
       await channel.ask(kind("leave"), join(keyId, id, tokens)).catch(unlessGone);
     },
     async enterModel(model, id, ceiling, account = "") {
-      checkCount("ceiling", ceiling);
+      assertValidCount("ceiling", ceiling);
       return (await channel.ask(kind("enterModel"), join(model, id, ceiling, account))).text === "1";
     },
     // Does not wait for the answer: the caller next waits for the request to leave its key (`leave`), and messages keep

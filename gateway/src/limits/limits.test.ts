@@ -4,13 +4,13 @@ import { waitOneTurn } from "../base/testing.ts";
 import { DEFAULT_LIMITS, formatReset, type LimitEntry, type Limits, rateLimitHeaders } from "./limits.ts";
 import {
   findValkeyServer,
-  type LimitsBench,
-  memoryBench,
+  type LimitsFixture,
+  openMemoryLimitsFixture,
+  openValkeyLimitsFixture,
+  openWorkersLimitsFixture,
   START_MS,
   startValkeyServer,
   type TestServer,
-  valkeyBench,
-  workersBench,
 } from "./testing.ts";
 
 const KEY = "key-1";
@@ -18,14 +18,14 @@ const WIDE = { requestsPerMinute: 1_000_000, tokensPerMinute: 1_000_000_000, inF
 const binary = findValkeyServer();
 
 describe("limits counted in memory", () => {
-  suite(memoryBench);
+  suite(openMemoryLimitsFixture);
 });
 
 describe("limits that a primary process counts for its workers", () => {
-  suite(workersBench);
+  suite(openWorkersLimitsFixture);
 
   test("frees the slots of a worker as soon as the worker is gone", async () => {
-    const bench = await workersBench();
+    const bench = await openWorkersLimitsFixture();
     const [dying, other] = [await bench.gateway(), await bench.gateway()];
     const one = { ...WIDE, inFlight: 1 };
     assert.ok((await dying.enter(KEY, "r1", one)).admitted);
@@ -47,12 +47,12 @@ describe("limits counted in Valkey", {
     server = await startValkeyServer(binary as string);
   });
   after(() => server.kill());
-  suite(() => valkeyBench(server));
+  suite(() => openValkeyLimitsFixture(server));
 });
 
 /** Tests that every implementation of the limits must pass. */
-function suite(openBench: () => Promise<LimitsBench>): void {
-  const withBench = (name: string, run: (bench: LimitsBench, limits: Limits) => Promise<void>): void => {
+function suite(openBench: () => Promise<LimitsFixture>): void {
+  const withBench = (name: string, run: (bench: LimitsFixture, limits: Limits) => Promise<void>): void => {
     test(name, async () => {
       const bench = await openBench();
       try {
@@ -268,7 +268,7 @@ async function enterAndLeave(limits: Limits, id: string, tokens: number): Promis
 }
 
 test("rate-limit headers contain the current counts", async () => {
-  const bench = await memoryBench();
+  const bench = await openMemoryLimitsFixture();
   const limits = await bench.gateway();
   assert.equal(bench.clock.now(), START_MS);
   await bench.pass(59_988);

@@ -17,7 +17,7 @@ export const MINUTE_MS = 60_000;
 /** The longest time until the slots of a dead gateway are free, in ms. */
 export const SLOT_LEASE_MS = 60_000;
 /** The renewal interval in ms. Three renewals may fail before a running request loses its slot. */
-export const RENEW_EVERY_MS = 15_000;
+export const LEASE_RENEWAL_INTERVAL_MS = 15_000;
 const IN_FLIGHT_RETRY_S = 1;
 
 export interface KeyLimits {
@@ -33,7 +33,7 @@ type SetLimits = { [Name in keyof KeyLimits]: number | null };
 
 /** The limits that apply: an operator's limits replace the platform's, and the owner's apply if they are lower. */
 export function effectiveLimits(set: { overrides: SetLimits | null; own: SetLimits | null }): KeyLimits {
-  const ceiling = highestOwnLimits(set.overrides);
+  const ceiling = highestLimitsOwnerMaySet(set.overrides);
   return {
     requestsPerMinute: Math.min(ceiling.requestsPerMinute, set.own?.requestsPerMinute ?? Number.POSITIVE_INFINITY),
     tokensPerMinute: Math.min(ceiling.tokensPerMinute, set.own?.tokensPerMinute ?? Number.POSITIVE_INFINITY),
@@ -42,7 +42,7 @@ export function effectiveLimits(set: { overrides: SetLimits | null; own: SetLimi
 }
 
 /** The highest limits that an owner may set. */
-export function highestOwnLimits(overrides: SetLimits | null): KeyLimits {
+export function highestLimitsOwnerMaySet(overrides: SetLimits | null): KeyLimits {
   return {
     requestsPerMinute: overrides?.requestsPerMinute ?? DEFAULT_LIMITS.requestsPerMinute,
     tokensPerMinute: overrides?.tokensPerMinute ?? DEFAULT_LIMITS.tokensPerMinute,
@@ -84,7 +84,7 @@ export interface Limits {
   leave(keyId: string, id: string, tokens: number): Promise<void>;
   /**
    * Takes one of the model's places, which limit the queued and running requests of the whole platform. Returns false
-   * at the model's limit, or if the account already has its share while places are scarce (`mayEnterModel`). Rejects with
+   * at the model's limit, or if the account already has its share while places are scarce (`mayAdmitRequestToModel`). Rejects with
    * `LimitsUnavailable`.
    */
   enterModel(model: string, id: string, ceiling: number, account?: string): Promise<boolean>;
@@ -94,13 +94,17 @@ export interface Limits {
 }
 
 /** An account shares a model's places with all accounts that sent a request within this time (ms), admitted or not. */
-export const MODEL_SHARING_MS = 10_000;
+export const MODEL_SHARING_WINDOW_MS = 10_000;
 
 /**
  * Whether an account may take another of the model's places. An account that has its equal share cannot take any of the
  * second half of the places while other accounts sent requests recently. An account alone may take all places.
  */
-export function mayEnterModel(held: { places: number; own: number }, ceiling: number, accounts: number): boolean {
+export function mayAdmitRequestToModel(
+  held: { places: number; own: number },
+  ceiling: number,
+  accounts: number,
+): boolean {
   const each = Math.max(1, Math.floor(ceiling / Math.max(1, accounts)));
   if (held.places >= ceiling) return false;
   return held.own < each || held.places < Math.floor(ceiling / 2);
@@ -140,7 +144,7 @@ export function exceededLimit(used: Usage, limits: KeyLimits): Refusal | null {
 export const countsTowardRequestLimit = (refusal: Refusal | null): boolean => refusal !== "rate_limit_requests";
 
 /** The result of a check. `used`: the counts after it. `resetMs`: the time until the minute ends. */
-export function entryResult(
+export function makeAdmissionResult(
   refusal: Refusal | null,
   used: { requests: number; tokens: number; resetMs: number },
   limits: KeyLimits,
@@ -160,12 +164,12 @@ export function entryResult(
 }
 
 export function checkLimits({ requestsPerMinute, tokensPerMinute, inFlight }: KeyLimits): void {
-  checkCount("requestsPerMinute", requestsPerMinute);
-  checkCount("tokensPerMinute", tokensPerMinute);
-  checkCount("inFlight", inFlight);
+  assertValidCount("requestsPerMinute", requestsPerMinute);
+  assertValidCount("tokensPerMinute", tokensPerMinute);
+  assertValidCount("inFlight", inFlight);
 }
 
-export function checkCount(name: string, value: number): void {
+export function assertValidCount(name: string, value: number): void {
   // Builds the message only on failure, because this check runs several times per request.
   if (!Number.isSafeInteger(value) || value < 0) invariant(false, `${name} is not a count: ${value}`);
 }

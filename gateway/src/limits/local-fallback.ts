@@ -6,7 +6,7 @@
  * counted.
  */
 import type { Clock } from "../base/clock.ts";
-import { checkCount, type KeyLimits, type Limits, LimitsUnavailable } from "./limits.ts";
+import { assertValidCount, type KeyLimits, type Limits, LimitsUnavailable } from "./limits.ts";
 import { memoryLimits } from "./memory.ts";
 
 interface LocalOptions {
@@ -23,7 +23,7 @@ export function limitsWithLocalFallback({ shared, clock, gateways }: LocalOption
    * stays zero.
    */
   const share = (limit: number): number => {
-    checkCount("limit", limit);
+    assertValidCount("limit", limit);
     return limit === 0 ? 0 : Math.max(1, Math.floor(limit / Math.max(1, gateways())));
   };
   const shareOf = ({ requestsPerMinute, tokensPerMinute, inFlight }: KeyLimits): KeyLimits => ({

@@ -6,16 +6,16 @@ import type { Clock } from "../base/clock.ts";
 import { alwaysReachable } from "../base/dependency.ts";
 import { HeldLeases } from "./held-leases.ts";
 import {
-  checkCount,
+  assertValidCount,
   checkLimits,
   countsTowardRequestLimit,
-  entryResult,
   exceededLimit,
   type KeyLimits,
   type Limits,
   MINUTE_MS,
-  MODEL_SHARING_MS,
-  mayEnterModel,
+  MODEL_SHARING_WINDOW_MS,
+  makeAdmissionResult,
+  mayAdmitRequestToModel,
   SLOT_LEASE_MS,
 } from "./limits.ts";
 
@@ -138,31 +138,31 @@ export function memoryLimits({
       const refusal = repeated ? null : exceededLimit({ ...window, inFlight: slots.size }, limits);
       if (!repeated && countsTowardRequestLimit(refusal)) window.requests += 1;
       if (refusal === null) take(group, id, at);
-      return entryResult(refusal, { ...window, resetMs: (minute + 1) * MINUTE_MS - clock.now() }, limits);
+      return makeAdmissionResult(refusal, { ...window, resetMs: (minute + 1) * MINUTE_MS - clock.now() }, limits);
     },
 
     async standing(keyId, limits) {
       checkLimits(limits);
       const minute = currentMinute();
       const window = board.window(keyId, minute);
-      return entryResult(null, { ...window, resetMs: (minute + 1) * MINUTE_MS - clock.now() }, limits).standing;
+      return makeAdmissionResult(null, { ...window, resetMs: (minute + 1) * MINUTE_MS - clock.now() }, limits).standing;
     },
 
     async leave(keyId, id, tokens) {
-      checkCount("tokens", tokens);
+      assertValidCount("tokens", tokens);
       if (giveBack(slotsOf(keyId), id)) board.window(keyId, currentMinute()).tokens += tokens;
     },
 
     async enterModel(model, id, ceiling, account = "") {
-      checkCount("ceiling", ceiling);
+      assertValidCount("ceiling", ceiling);
       const at = clock.monotonic();
       const group = placesOf(model);
       const own = `${group}:of:${account}`;
       const sharing = `${group}:accounts`;
-      board.lease(sharing, account, at, MODEL_SHARING_MS);
+      board.lease(sharing, account, at, MODEL_SHARING_WINDOW_MS);
       const places = board.living(group, at);
       const held = { places: places.size, own: board.living(own, at).size };
-      if (!places.has(id) && !mayEnterModel(held, ceiling, board.living(sharing, at).size)) return false;
+      if (!places.has(id) && !mayAdmitRequestToModel(held, ceiling, board.living(sharing, at).size)) return false;
       take(group, id, at);
       take(own, id, at);
       owners.set(`${group} ${id}`, own);

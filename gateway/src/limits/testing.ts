@@ -9,12 +9,12 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { duplexPair } from "node:stream";
-import { newProcess } from "@tollgate/stage/process.ts";
+import { newProcess } from "@tollgate/stage/killable-process.ts";
 import { Redis } from "ioredis";
 import { Channel } from "../base/channel.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
-import { type Limits, RENEW_EVERY_MS } from "./limits.ts";
+import { LEASE_RENEWAL_INTERVAL_MS, type Limits } from "./limits.ts";
 import { openLimitsOfPrimary, serveLimitsToWorker } from "./limits-for-workers.ts";
 import { LimitCounts, memoryLimits } from "./memory.ts";
 import { valkeyLimits } from "./valkey.ts";
@@ -23,7 +23,7 @@ import { valkeyLimits } from "./valkey.ts";
 export const START_MS = Date.UTC(2030, 0, 1);
 
 /** An implementation of the limits with several gateways that share its counts. The test advances the clock. */
-export interface LimitsBench {
+export interface LimitsFixture {
   clock: ManualClock;
   gateway(): Promise<Limits>;
   /** Whether a closed gateway's slots are freed at once, not when their leases expire. */
@@ -33,7 +33,7 @@ export interface LimitsBench {
   close(): Promise<void>;
 }
 
-export async function memoryBench(): Promise<LimitsBench> {
+export async function openMemoryLimitsFixture(): Promise<LimitsFixture> {
   const clock = manualClock(START_MS);
   const board = new LimitCounts();
   const gateways: Limits[] = [];
@@ -54,7 +54,7 @@ export async function memoryBench(): Promise<LimitsBench> {
 }
 
 /** Starts a primary process that counts, with one worker per gateway. */
-export async function workersBench(): Promise<LimitsBench> {
+export async function openWorkersLimitsFixture(): Promise<LimitsFixture> {
   const clock = manualClock(START_MS);
   const board = new LimitCounts();
   const channels: Channel[] = [];
@@ -88,7 +88,7 @@ export async function workersBench(): Promise<LimitsBench> {
   };
 }
 
-export async function valkeyBench(server: TestServer): Promise<LimitsBench> {
+export async function openValkeyLimitsFixture(server: TestServer): Promise<LimitsFixture> {
   const clock = manualClock(START_MS);
   const prefix = `test-${randomBytes(6).toString("hex")}`;
   const gateways = new Set<Limits>();
@@ -116,8 +116,8 @@ export async function valkeyBench(server: TestServer): Promise<LimitsBench> {
       return tracked;
     },
     async pass(ms) {
-      for (let left = ms; left > 0; left -= RENEW_EVERY_MS) {
-        clock.advance(Math.min(left, RENEW_EVERY_MS));
+      for (let left = ms; left > 0; left -= LEASE_RENEWAL_INTERVAL_MS) {
+        clock.advance(Math.min(left, LEASE_RENEWAL_INTERVAL_MS));
         // Answers keep their order: when these answers arrive, the renewals are done.
         for (const limits of gateways) {
           await limits.enterModel("to pass the time", "nobody", 1);

@@ -4,7 +4,7 @@
  * keys of one call share a hash tag.
  */
 import type { Redis } from "ioredis";
-import { MINUTE_MS, MODEL_SHARING_MS, type Refusal, SLOT_LEASE_MS } from "./limits.ts";
+import { MINUTE_MS, MODEL_SHARING_WINDOW_MS, type Refusal, SLOT_LEASE_MS } from "./limits.ts";
 
 /** The counts of a minute are kept for two, so that clock differences cannot end the minute early. */
 const WINDOW_TTL_MS = 2 * MINUTE_MS;
@@ -85,12 +85,12 @@ return removed
 `;
 
 /**
- * Takes a place of a model by the rule `mayEnterModel`. KEYS: places, the account's own, the accounts that share them. ARGV:
+ * Takes a place of a model by the rule `mayAdmitRequestToModel`. KEYS: places, the account's own, the accounts that share them. ARGV:
  * time, id, ceiling, account.
  */
 const ENTER_MODEL = `${TIME}${LEASE}
-redis.call('ZADD', KEYS[3], string.format('%.0f', now + ${MODEL_SHARING_MS}), ARGV[4])
-redis.call('PEXPIRE', KEYS[3], ${MODEL_SHARING_MS})
+redis.call('ZADD', KEYS[3], string.format('%.0f', now + ${MODEL_SHARING_WINDOW_MS}), ARGV[4])
+redis.call('PEXPIRE', KEYS[3], ${MODEL_SHARING_WINDOW_MS})
 if not holds(KEYS[1], ARGV[2]) then
   local ceiling = tonumber(ARGV[3])
   local each = math.max(1, math.floor(ceiling / count(KEYS[3])))
@@ -127,7 +127,7 @@ export type ScriptedRedis = Redis &
   Record<keyof typeof VALKEY_SCRIPTS, (...words: (string | number)[]) => Promise<unknown>>;
 
 /** The results of a check, by the number that ENTER returns. */
-export const ENTER_RESULTS: readonly (Refusal | null)[] = [
+export const REFUSALS_BY_ENTER_RESULT: readonly (Refusal | null)[] = [
   null,
   "rate_limit_requests",
   "rate_limit_tokens",

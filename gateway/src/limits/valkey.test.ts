@@ -8,12 +8,12 @@ import { manualClock } from "../base/testing.ts";
 import { DEFAULT_LIMITS, type Limits } from "./limits.ts";
 import {
   findValkeyServer,
-  type LimitsBench,
-  memoryBench,
+  type LimitsFixture,
+  openMemoryLimitsFixture,
+  openValkeyLimitsFixture,
   sendValkeyCommand,
   startValkeyServer,
   type TestServer,
-  valkeyBench,
 } from "./testing.ts";
 import { valkeyLimits } from "./valkey.ts";
 
@@ -43,7 +43,7 @@ describe("Valkey limits on one server", { skip }, () => {
     });
     await fc.assert(
       fc.asyncProperty(tight, fc.array(step, { maxLength: 25 }), async (limits, steps) => {
-        const play = async (bench: LimitsBench): Promise<unknown[]> => {
+        const play = async (bench: LimitsFixture): Promise<unknown[]> => {
           const gateways = [await bench.gateway(), await bench.gateway()];
           const seen: unknown[] = [];
           for (const { what, gateway, id, size, ms } of steps) {
@@ -56,7 +56,7 @@ describe("Valkey limits on one server", { skip }, () => {
           }
           return seen;
         };
-        const benches = [await valkeyBench(server), await memoryBench()] as const;
+        const benches = [await openValkeyLimitsFixture(server), await openMemoryLimitsFixture()] as const;
         try {
           assert.deepEqual(await play(benches[0]), await play(benches[1]));
         } finally {
@@ -90,7 +90,7 @@ describe("Valkey limits on one server", { skip }, () => {
   });
 
   test("restore the count of requests in flight by renewing leases after the server lost its memory", async (t) => {
-    const bench = await valkeyBench(server);
+    const bench = await openValkeyLimitsFixture(server);
     t.after(() => bench.close());
     const limits = await bench.gateway();
     const two = { ...DEFAULT_LIMITS, inFlight: 2 };
@@ -116,7 +116,7 @@ describe("Valkey limits on one server", { skip }, () => {
 
 test("limits keep all keys of one call on one server of a Valkey cluster", { skip }, async (t) => {
   const server = await startValkeyServer(binary as string, ["--cluster-enabled", "yes"]);
-  const bench = await valkeyBench(server);
+  const bench = await openValkeyLimitsFixture(server);
   t.after(async () => {
     await bench.close();
     await server.kill();

@@ -7,17 +7,17 @@ import { invariant } from "../base/invariant.ts";
 import type { Log } from "../base/log.ts";
 import { HeldLeases } from "./held-leases.ts";
 import {
-  checkCount,
+  assertValidCount,
   checkLimits,
-  entryResult,
   type KeyLimits,
   type LimitEntry,
   type Limits,
   LimitsUnavailable,
+  makeAdmissionResult,
   type UnavailableCause,
 } from "./limits.ts";
 import { type ConnectValkey, ValkeyLink } from "./valkey-link.ts";
-import { ENTER_RESULTS } from "./valkey-scripts.ts";
+import { REFUSALS_BY_ENTER_RESULT } from "./valkey-scripts.ts";
 import { type SlotReturn, SlotReturns } from "./valkey-slot-returns.ts";
 
 /**
@@ -126,12 +126,12 @@ export async function valkeyLimits(options: ValkeyOptions): Promise<Limits> {
     },
 
     async leave(keyId, id, tokens) {
-      checkCount("tokens", tokens);
+      assertValidCount("tokens", tokens);
       if (held.remove(slotsOf(keyId), id)) await departures.depart(signOff(keyId, id, tokens));
     },
 
     async enterModel(model, id, ceiling, account = "") {
-      checkCount("ceiling", ceiling);
+      assertValidCount("ceiling", ceiling);
       const places = placesOf(model);
       const own = `${places}:of:${account}`;
       const undo = vacate(model, id, own);
@@ -163,9 +163,9 @@ export async function valkeyLimits(options: ValkeyOptions): Promise<Limits> {
 function readEntry(answer: unknown, limits: KeyLimits): LimitEntry {
   invariant(Array.isArray(answer) && answer.every(Number.isSafeInteger), "the script answers with counts");
   const [verdict, requests, tokens, resetMs] = answer as [number, number, number, number];
-  const refusal = ENTER_RESULTS[verdict];
+  const refusal = REFUSALS_BY_ENTER_RESULT[verdict];
   invariant(refusal !== undefined, `no such verdict: ${verdict}`);
-  return entryResult(refusal, { requests, tokens, resetMs }, limits);
+  return makeAdmissionResult(refusal, { requests, tokens, resetMs }, limits);
 }
 
 /** Ignores failed renewals, which the connection logs. A lease outlives three of them. */

@@ -5,7 +5,7 @@ import { createLog } from "../base/log.ts";
 import { BpeCounter } from "./bpe/counter.ts";
 import type { BpeTables } from "./bpe/tables.ts";
 import { blockEnd, CachedCounts } from "./cached-counts.ts";
-import { drawnTexts, referenceTexts } from "./fixtures/fixtures.ts";
+import { readRandomTextCounts, referenceTexts } from "./fixtures/fixtures.ts";
 import type { ChatMessage, Prompt } from "./meter.ts";
 import { openMetering } from "./metering.ts";
 import { openPromptCounter } from "./prompt.ts";
@@ -47,7 +47,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
     const counter = new BpeCounter(tables);
 
     it("equal the reference count of all texts joined", () => {
-      for (const { text, [name]: count } of [...referenceTexts(), ...drawnTexts()])
+      for (const { text, [name]: count } of [...referenceTexts(), ...readRandomTextCounts()])
         for (let time = 0; time < 2; time++) assert.equal(counter.count(text, NO_LIMIT, "a"), count);
       const all = referenceTexts().map(({ text }) => text);
       for (const between of ["", "\n", "\nand ", " \n\n  "]) {

@@ -4,11 +4,11 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { Log } from "../base/log.ts";
 import type { Meter, PromptCount } from "./meter.ts";
-import { packPrompt, promptUnits } from "./packing.ts";
-import { WorkerPool } from "./pool.ts";
 import { openPromptCounter } from "./prompt.ts";
+import { estimatePromptCodeUnits, packPrompt } from "./prompt-packing.ts";
 import { loadTables, type Tables, TOKENIZER_NAMES, TOKENIZERS, type TokenizerName } from "./tokenizers.ts";
 import type { WorkerData, WorkerJob } from "./worker.ts";
+import { WorkerPool } from "./worker-pool.ts";
 
 /** The longest prompt, in UTF-16 units, that is counted on the event loop. */
 const INLINE_UNITS_MAX = 16 * 1024;
@@ -68,7 +68,7 @@ export function openMeter(name: TokenizerName, tables: Tables, pool: WorkerPool<
     async countPrompt(prompt, limit, payer) {
       const refused = counter.refuse(prompt, limit);
       if (refused !== null) return refused;
-      const units = promptUnits(prompt);
+      const units = estimatePromptCodeUnits(prompt);
       if (pool === null || units <= INLINE_UNITS_MAX) return counter.count(prompt, limit, payer);
       const job: WorkerJob = { tokenizer: name, prompt: packPrompt(prompt), limit, payer };
       return pool.run(job, { units });

@@ -18,7 +18,7 @@ import { isHighSurrogate, isLowSurrogate } from "./character-classes.ts";
 import type { OutputCount, OutputMeter } from "./meter.ts";
 
 /** The number of units per step near the cap. The search for the cut covers one step. */
-const STEP_UNITS = 128;
+const CODE_UNITS_PER_STEP = 128;
 export const LOOK_AHEAD_UNITS = 32;
 
 export class CappedOutput implements OutputMeter {
@@ -72,7 +72,7 @@ export class CappedOutput implements OutputMeter {
 
   #pushNearCap(stream: TextStream, text: string): string {
     for (let from = 0; from < text.length; ) {
-      const to = characterEnd(text, from + STEP_UNITS);
+      const to = characterEnd(text, from + CODE_UNITS_PER_STEP);
       const mark = stream.mark();
       stream.push(text.slice(from, to));
       if (stream.tokensMax(0) <= this.#room || stream.total() <= this.#room) {

@@ -4,14 +4,14 @@
  */
 
 import { type BpeTables, buildBpeTables } from "./bpe/tables.ts";
-import { readTables, writeTables } from "./stored-tables.ts";
+import { readTables, writeTables } from "./stored-tokenizer-tables.ts";
 import { type ChatTemplate, llama3Chat, qwen2Chat } from "./templates.ts";
 import { type Asset, type BpeHeader, readAsset, type UnigramHeader } from "./tokenizer-asset.ts";
 import { buildUnigramTables, type UnigramTables } from "./unigram/tables.ts";
 
 export interface Tokenizer {
   sha256: string;
-  /** The hash of the tables that are built from the data file (stored-tables.ts). */
+  /** The hash of the tables that are built from the data file (stored-tokenizer-tables.ts). */
   tablesSha256: string;
   /** Null: the model has no chat. */
   chat: ChatTemplate | null;

@@ -3,10 +3,10 @@ import { parentPort, workerData } from "node:worker_threads";
 import { invariant } from "../base/invariant.ts";
 import { lowerThreadPriority } from "../base/threads.ts";
 import type { PromptCount } from "./meter.ts";
-import { type PackedPrompt, unpackPrompt } from "./packing.ts";
-import type { Reply } from "./pool.ts";
 import { openPromptCounter, type PromptCounter } from "./prompt.ts";
+import { type PackedPrompt, unpackPrompt } from "./prompt-packing.ts";
 import { type Tables, TOKENIZERS, type TokenizerName } from "./tokenizers.ts";
+import type { Reply } from "./worker-pool.ts";
 
 export interface WorkerData {
   tables: Map<TokenizerName, Tables>;

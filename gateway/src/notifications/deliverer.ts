@@ -1,13 +1,13 @@
 /** Sends due deliveries, a limited number at a time, and records each outcome. */
-import type { Mail } from "../accounts/mail.ts";
+import type { MailSender } from "../accounts/mail.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { DELIVERY_CHANNELS, type DeliveryChannel } from "../base/states.ts";
 import type { AttemptOutcome, ClaimedDelivery, Deliveries } from "./deliveries.ts";
-import { emailOf } from "./notification-texts.ts";
+import { createLocalizedFormat } from "./localized-format.ts";
+import { writeNotificationEmail } from "./notification-texts.ts";
 import { SIGNATURE_HEADER, signatureOf, slackBody, webhookBody } from "./payloads.ts";
 import type { PostWebhook } from "./post-webhook.ts";
-import { readerFormatOf } from "./reader-format.ts";
 import { nextAttemptAtMs } from "./retry-schedule.ts";
 
 const PROBLEM_CHARS_MAX = 200;
@@ -22,7 +22,7 @@ interface DelivererOptions {
   deliveries: Deliveries;
   post: PostWebhook;
   /** Undefined if this gateway cannot send email. Emails then wait for another gateway until their retries end. */
-  mail: Mail | undefined;
+  mail: MailSender | undefined;
   clock: Clock;
   log: Log;
   origin: string;
@@ -34,13 +34,17 @@ type Outcome = { status: number } | { sent: true } | { problem: string; isFinal?
 
 export function openDeliverer({ deliveries, post, mail, clock, log, origin, version }: DelivererOptions): Deliverer {
   const sendMail = async (
-    through: Mail,
+    through: MailSender,
     { id, fact, email, locale, timeZone, ...taken }: ClaimedDelivery,
   ): Promise<Outcome> => {
     if (email === null) return { problem: "the person no longer has an account", isFinal: true };
     const { accountId, accountName } = taken;
-    const style = readerFormatOf({ locale, timeZone });
-    await through.send({ id, to: email, ...emailOf(fact, { id: accountId, name: accountName }, origin, style) });
+    const style = createLocalizedFormat({ locale, timeZone });
+    await through.send({
+      id,
+      to: email,
+      ...writeNotificationEmail(fact, { id: accountId, name: accountName }, origin, style),
+    });
     return { sent: true };
   };
   const sendHook = async (taken: ClaimedDelivery): Promise<Outcome> => {

@@ -11,7 +11,7 @@ import type { Uuid } from "../base/ids.ts";
 import { DELIVERY_CHANNELS, DELIVERY_STATES, type DeliveryChannel } from "../base/states.ts";
 import { DAY_MS } from "../base/time.ts";
 import { column, queryRows, row } from "../db/rows.ts";
-import type { StoredFact } from "./notification-texts.ts";
+import type { StoredNotificationContent } from "./notification-texts.ts";
 
 /** After this time, another gateway may claim a delivery. Longer than one attempt takes. */
 const TAKEN_S = 120;
@@ -41,7 +41,7 @@ const TakenRow = row({
   webhookSecret: z.string().nullable(),
   slackUrl: z.string().nullable(),
 });
-export type ClaimedDelivery = Omit<z.infer<typeof TakenRow>, "kind" | "data"> & { fact: StoredFact };
+export type ClaimedDelivery = Omit<z.infer<typeof TakenRow>, "kind" | "data"> & { fact: StoredNotificationContent };
 
 const Shown = row({
   id: column.uuid,
@@ -112,7 +112,7 @@ export function openDeliveries({ pool, clock }: { pool: pg.Pool; clock: Clock })
           where d.id = any ($1)`,
         [taken.map(({ id }) => id)],
       );
-      return rows.map(({ kind, data, ...rest }) => ({ ...rest, fact: { kind, data } as StoredFact }));
+      return rows.map(({ kind, data, ...rest }) => ({ ...rest, fact: { kind, data } as StoredNotificationContent }));
     },
     async tried({ id, attempts }, { state, nextAt, answerStatus, problem }) {
       // Has no effect if another gateway has claimed the delivery meanwhile.

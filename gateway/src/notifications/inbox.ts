@@ -3,7 +3,7 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
-import type { StoredFact } from "./notification-texts.ts";
+import type { StoredNotificationContent } from "./notification-texts.ts";
 
 /** The highest displayed count of unread notifications. */
 const UNREAD_MAX = 100;
@@ -19,7 +19,7 @@ const Unread = row({ unread: column.count });
 
 export interface ListedNotification {
   id: Uuid;
-  fact: StoredFact;
+  fact: StoredNotificationContent;
   createdAt: Date;
   isRead: boolean;
 }
@@ -50,7 +50,7 @@ export function openInbox({ pool }: { pool: pg.Pool }): Inbox {
           where n.account_id = $1 and n.listed and ($3::uuid is null or n.id < $3) order by n.id desc limit $4`,
         [accountId, identityId, before ?? null, limit],
       );
-      return rows.map(({ kind, data, ...rest }) => ({ ...rest, fact: { kind, data } as StoredFact }));
+      return rows.map(({ kind, data, ...rest }) => ({ ...rest, fact: { kind, data } as StoredNotificationContent }));
     },
     async unread({ accountId, identityId }) {
       const text = `select count(*)::int as unread from (

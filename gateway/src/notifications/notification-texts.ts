@@ -2,7 +2,7 @@
 import { publicId, type Uuid } from "../base/ids.ts";
 import { picoOfMicro } from "../base/money.ts";
 import type { NotificationKind, TopUpFailure } from "../base/states.ts";
-import type { ReaderFormat } from "./reader-format.ts";
+import type { LocalizedFormat } from "./localized-format.ts";
 
 /** The facts of each kind of notification, as stored in the database and sent to webhooks. */
 interface Facts {
@@ -16,10 +16,12 @@ interface Facts {
 }
 
 /** One notification with its facts. */
-export type NotificationFact = { [Kind in NotificationKind]: { kind: Kind; data: Facts[Kind] } }[NotificationKind];
+export type NotificationContent = { [Kind in NotificationKind]: { kind: Kind; data: Facts[Kind] } }[NotificationKind];
 
 /** A stored notification. `email`: a complete email stored before notifications existed. */
-export type StoredFact = NotificationFact | { kind: "email"; data: { subject: string; text: string } };
+export type StoredNotificationContent =
+  | NotificationContent
+  | { kind: "email"; data: { subject: string; text: string } };
 
 interface Words {
   title: string;
@@ -42,7 +44,7 @@ const PERIODS = { day: "daily", month: "monthly" } as const;
 interface Written {
   account: string;
   dollars: (micro: string) => string;
-  moment: ReaderFormat["moment"];
+  moment: LocalizedFormat["moment"];
 }
 
 type WordsOf = { [Kind in NotificationKind]: (facts: Facts[Kind], written: Written) => Words };
@@ -97,7 +99,11 @@ interface About {
   name: string;
 }
 
-export function writeNotificationTexts({ kind, data }: StoredFact, { id, name }: About, style: ReaderFormat): Words {
+export function writeNotificationTexts(
+  { kind, data }: StoredNotificationContent,
+  { id, name }: About,
+  style: LocalizedFormat,
+): Words {
   if (kind === "email") return { title: data.subject, text: data.text, advice: "", page: "" };
   // TypeScript cannot infer that kind and facts belong to the same entry of the table.
   const words = WORDS[kind] as (facts: typeof data, written: Written) => Words;
@@ -110,11 +116,11 @@ export function writeNotificationTexts({ kind, data }: StoredFact, { id, name }:
 
 export const linkOf = ({ page }: Pick<Words, "page">, origin: string): string => `${origin}/console/${page}`;
 
-export function emailOf(
-  fact: StoredFact,
+export function writeNotificationEmail(
+  fact: StoredNotificationContent,
   about: About,
   origin: string,
-  style: ReaderFormat,
+  style: LocalizedFormat,
 ): { subject: string; text: string } {
   if (fact.kind === "email") return fact.data;
   const words = writeNotificationTexts(fact, about, style);

@@ -19,8 +19,8 @@ import type { ShownDelivery } from "./deliveries.ts";
 import { openEventFinder } from "./event-finder.ts";
 import { openInbox } from "./inbox.ts";
 import { signatureOf } from "./payloads.ts";
-import { openWebhookPost } from "./post-webhook.ts";
-import { openSettings } from "./settings.ts";
+import { createWebhookPoster } from "./post-webhook.ts";
+import { openNotificationSettings } from "./settings.ts";
 import { openTestNotifications } from "./testing.ts";
 import { addressRule } from "./webhook-addresses.ts";
 
@@ -55,7 +55,7 @@ before(async () => {
   db = await openTestDatabase();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   receiver = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const post = openWebhookPost({ allows: addressRule({ allowLoopback: true }), allowsHttp: true, clock });
+  const post = createWebhookPoster({ allows: addressRule({ allowLoopback: true }), allowsHttp: true, clock });
   const mail = { delivers: true, send: async (letter: Email) => void mailed.push(letter) };
   gateways = [0, 1].map(() => openTestNotifications({ pool: db.pool, clock, newId, log, mail, post }));
 });
@@ -74,7 +74,7 @@ beforeEach(async () => {
 const EXPIRING = { key_id: "key_1", key_name: "web", expires_at: Date.UTC(2026, 10, 15, 23, 30) / 1000 };
 
 const first = () => gateways[0] as ReturnType<typeof openTestNotifications>;
-const settings = () => openSettings({ pool: db.pool, random: systemRandom() });
+const settings = () => openNotificationSettings({ pool: db.pool, random: systemRandom() });
 /** Both gateways check and send three times concurrently. */
 const send = () => Promise.all([...gateways, ...gateways, ...gateways].map(({ deliverer }) => deliverer.send()));
 const logOf = (accountId: Uuid): Promise<ShownDelivery[]> => first().deliveries.log(accountId);
@@ -223,7 +223,7 @@ describe("a webhook", () => {
 
   test("is never sent to a private address, even if its hostname was public at first", async () => {
     const { id } = await withWebhook();
-    const post = openWebhookPost({
+    const post = createWebhookPoster({
       allows: addressRule({ allowLoopback: false }),
       allowsHttp: true,
       clock,

@@ -8,8 +8,8 @@ import type { Clock } from "../base/clock.ts";
 import type { NewId, Uuid } from "../base/ids.ts";
 import type { DeliveryChannel } from "../base/states.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
-import { emailOf, type NotificationFact } from "./notification-texts.ts";
-import { DEFAULT_FORMAT } from "./reader-format.ts";
+import { DEFAULT_FORMAT } from "./localized-format.ts";
+import { type NotificationContent, writeNotificationEmail } from "./notification-texts.ts";
 
 /** The number of the migration that creates the tables. */
 export const NOTIFICATIONS_MIGRATION = 48;
@@ -18,7 +18,7 @@ const Id = row({ id: column.uuid });
 const There = row({ isThere: z.boolean() });
 const Named = row({ name: z.string() });
 
-export type Event = NotificationFact & {
+export type Event = NotificationContent & {
   accountId: Uuid;
   /** Identifies the event among those of its kind and account. */
   about: string;
@@ -34,7 +34,7 @@ interface NotifyOptions {
   origin: string;
 }
 
-export function openNotify({ newId, clock, origin }: NotifyOptions): Notify {
+export function openNotifier({ newId, clock, origin }: NotifyOptions): Notify {
   let isThere = false;
   return async (client, event, only) => {
     const { accountId, about, kind, data } = event;
@@ -80,7 +80,7 @@ async function writeEmails(
   { now, origin }: { now: Date; origin: string },
 ): Promise<void> {
   const { name } = await queryOne(client, Named, "select name from account where id = $1", [accountId]);
-  const { subject, text } = emailOf(fact, { id: accountId, name }, origin, DEFAULT_FORMAT);
+  const { subject, text } = writeNotificationEmail(fact, { id: accountId, name }, origin, DEFAULT_FORMAT);
   await client.query(
     `insert into letter (id, identity_id, subject, text, next_at, created_at)
      select gen_random_uuid(), identity_id, $2, $3, $4, $4 from account_owner where account_id = $1`,

@@ -1,14 +1,14 @@
 /** Formats webhooks' bodies and computes their signature. Pure. */
 import { createHmac } from "node:crypto";
 import { publicId, type Uuid } from "../base/ids.ts";
-import { linkOf, type StoredFact, writeNotificationTexts } from "./notification-texts.ts";
-import { DEFAULT_FORMAT } from "./reader-format.ts";
+import { DEFAULT_FORMAT } from "./localized-format.ts";
+import { linkOf, type StoredNotificationContent, writeNotificationTexts } from "./notification-texts.ts";
 
 export const SIGNATURE_HEADER = "tollgate-signature";
 
 interface Told {
   id: Uuid;
-  fact: StoredFact;
+  fact: StoredNotificationContent;
   account: { id: Uuid; name: string };
   createdAt: Date;
   /** The URL at which browsers reach the gateway, for links. */

@@ -5,7 +5,7 @@ import { createServer, type RequestListener } from "node:http";
 import { type AddressInfo, createServer as createSocketServer } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { manualClock } from "../base/testing.ts";
-import { AddressRefused, openWebhookPost } from "./post-webhook.ts";
+import { AddressRefused, createWebhookPoster } from "./post-webhook.ts";
 import { addressRule, isPublic } from "./webhook-addresses.ts";
 
 const clock = manualClock();
@@ -42,7 +42,7 @@ test("the webhook client posts JSON and returns the status", async (t) => {
     seen += ` ${request.headers["content-type"]} ${request.headers["x-test"]}`;
     response.writeHead(202).end("ok");
   });
-  assert.equal(await openWebhookPost(here)(`http://127.0.0.1:${port}/hook`, parts), 202);
+  assert.equal(await createWebhookPoster(here)(`http://127.0.0.1:${port}/hook`, parts), 202);
   assert.deepEqual(requests, ["POST /hook"]);
   assert.equal(seen, '{"a":1} application/json 1');
 });
@@ -62,7 +62,7 @@ describe("the webhook client connects only to public addresses", () => {
   ]) {
     test(`refuses a name that resolves to ${addresses.join(" and ") || "nothing"}`, async (t) => {
       const { port, requests } = await serve(t, (_, response) => void response.end());
-      const post = openWebhookPost({ allows: isPublic, allowsHttp: true, clock, lookUp: leadsTo(...addresses) });
+      const post = createWebhookPoster({ allows: isPublic, allowsHttp: true, clock, lookUp: leadsTo(...addresses) });
       await assert.rejects(post(`http://hooks.example.com:${port}/`, parts), AddressRefused);
       assert.deepEqual(requests, []);
     });
@@ -70,7 +70,7 @@ describe("the webhook client connects only to public addresses", () => {
 
   test("checks IP addresses in URLs without a DNS query", async (t) => {
     const { port, requests } = await serve(t, (_, response) => void response.end());
-    const post = openWebhookPost({ allows: isPublic, allowsHttp: true, clock });
+    const post = createWebhookPoster({ allows: isPublic, allowsHttp: true, clock });
     for (const host of ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "2130706433", "0.0.0.0"])
       await assert.rejects(post(`http://${host}:${port}/`, parts), AddressRefused, host);
     assert.deepEqual(requests, []);
@@ -82,17 +82,17 @@ describe("the webhook client connects only to public addresses", () => {
     let asked = 0;
     const lookUp = (...args: Parameters<ReturnType<typeof leadsTo>>): void =>
       leadsTo(answers[Math.min(asked++, 1)] as string)(...args);
-    assert.equal(await openWebhookPost({ ...here, lookUp })(`http://rebinding.example.com:${port}/`, parts), 200);
+    assert.equal(await createWebhookPoster({ ...here, lookUp })(`http://rebinding.example.com:${port}/`, parts), 200);
     assert.equal(asked, 1, "nothing is looked up between check and connection");
     await assert.rejects(
-      openWebhookPost({ ...here, lookUp })(`http://rebinding.example.com:${port}/`, parts),
+      createWebhookPoster({ ...here, lookUp })(`http://rebinding.example.com:${port}/`, parts),
       AddressRefused,
     );
     assert.equal(requests.length, 1);
   });
 
   test("refuses http outside of development", async () => {
-    const post = openWebhookPost({ allows: isPublic, allowsHttp: false, clock, lookUp: leadsTo("8.8.8.8") });
+    const post = createWebhookPoster({ allows: isPublic, allowsHttp: false, clock, lookUp: leadsTo("8.8.8.8") });
     await assert.rejects(post("http://hooks.example.com/", parts), /must use https/);
   });
 });
@@ -101,7 +101,7 @@ test("the webhook client returns a redirect like any other response, without fol
   const { port, requests } = await serve(t, (_, response) => {
     response.writeHead(307, { location: "/elsewhere" }).end();
   });
-  assert.equal(await openWebhookPost(here)(`http://127.0.0.1:${port}/hook`, parts), 307);
+  assert.equal(await createWebhookPoster(here)(`http://127.0.0.1:${port}/hook`, parts), 307);
   assert.deepEqual(requests, ["POST /hook"]);
 });
 
@@ -113,7 +113,7 @@ test("the webhook client reads at most 64 KiB of an endless response", async (t)
     };
     more();
   });
-  await assert.rejects(openWebhookPost(here)(`http://127.0.0.1:${port}/`, parts), /larger than 64 KiB/);
+  await assert.rejects(createWebhookPoster(here)(`http://127.0.0.1:${port}/`, parts), /larger than 64 KiB/);
 });
 
 test("the webhook client times out after 10 s, even if the response has begun", async (t) => {
@@ -126,7 +126,7 @@ test("the webhook client times out after 10 s, even if the response has begun", 
       if (begins) response.writeHead(200).write("{");
       arrived();
     });
-    const posting = openWebhookPost(here)(`http://127.0.0.1:${port}/`, parts);
+    const posting = createWebhookPoster(here)(`http://127.0.0.1:${port}/`, parts);
     const refused = assert.rejects(posting, /no complete response within 10 s/);
     await has;
     clock.advance(10_000);
@@ -139,5 +139,5 @@ test("the webhook client throws when the connection closes without a response", 
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => server.close());
   const { port } = server.address() as AddressInfo;
-  await assert.rejects(openWebhookPost(here)(`http://127.0.0.1:${port}/`, parts));
+  await assert.rejects(createWebhookPoster(here)(`http://127.0.0.1:${port}/`, parts));
 });

@@ -36,7 +36,7 @@ interface PostOptions {
   ca?: string;
 }
 
-export function openWebhookPost({ allows, allowsHttp, clock, lookUp = lookup, ca }: PostOptions): PostWebhook {
+export function createWebhookPoster({ allows, allowsHttp, clock, lookUp = lookup, ca }: PostOptions): PostWebhook {
   /** Resolves a name, and fails unless all its addresses are allowed. */
   const checkedLookup: LookupFunction = (host, options, done) =>
     lookUp(host, { ...options, all: true }, (error, addresses) => {

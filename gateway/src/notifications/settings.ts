@@ -48,7 +48,7 @@ export const isNotificationOn = (
 
 const nameOf = (kind: NotificationKind, channel: NotificationChannel): string => `${kind}:${channel}`;
 
-export function openSettings({ pool, random }: { pool: pg.Pool; random: Random }): NotificationSettings {
+export function openNotificationSettings({ pool, random }: { pool: pg.Pool; random: Random }): NotificationSettings {
   const newSecret = (): string => `whsec_${base62(random, SECRET_CHARS)}`;
   return {
     of: async (accountId) =>

@@ -1,12 +1,12 @@
 /** Test helper: notifications on a database, with a test clock, a test mail server and a simulated internet. */
 import type pg from "pg";
-import type { Mail } from "../accounts/mail.ts";
+import type { MailSender } from "../accounts/mail.ts";
 import type { Clock } from "../base/clock.ts";
 import type { NewId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { type Deliverer, openDeliverer } from "./deliverer.ts";
 import { type Deliveries, openDeliveries } from "./deliveries.ts";
-import { type Notify, openNotify } from "./notify.ts";
+import { type Notify, openNotifier } from "./notify.ts";
 import type { PostWebhook } from "./post-webhook.ts";
 
 const TEST_ORIGIN = "http://console.test";
@@ -16,7 +16,7 @@ interface TestNotificationsOptions {
   clock: Clock;
   newId: NewId;
   log: Log;
-  mail: Mail | undefined;
+  mail: MailSender | undefined;
   post?: PostWebhook;
 }
 
@@ -31,5 +31,5 @@ export function openTestNotifications({ pool, clock, newId, log, mail, post = no
 } {
   const deliveries = openDeliveries({ pool, clock });
   const deliverer = openDeliverer({ deliveries, post, mail, clock, log, origin: TEST_ORIGIN, version: "1.2.3" });
-  return { notify: openNotify({ newId, clock, origin: TEST_ORIGIN }), deliveries, deliverer };
+  return { notify: openNotifier({ newId, clock, origin: TEST_ORIGIN }), deliveries, deliverer };
 }

@@ -4,7 +4,7 @@ import type pg from "pg";
 import { z } from "zod";
 import type { NewId, Uuid } from "../base/ids.ts";
 import { column, queryRows, row } from "../db/rows.ts";
-import { containsPattern } from "./nodes.ts";
+import { makeContainsPattern } from "./nodes.ts";
 
 interface OperatorAct {
   /** The operator's email address, or "command line". */
@@ -82,7 +82,15 @@ export function openAudit({ pool, newId }: { pool: pg.Pool; newId: NewId }): Aud
             and ($6::timestamptz is null or at >= $6) and ($7::timestamptz is null or at < $7)
             and ${outcome === undefined ? "true" : OUTCOMES[outcome]}
           order by id desc limit $2`,
-        [before ?? null, limit, containsPattern(operator), action ?? null, subjects ?? null, from ?? null, to ?? null],
+        [
+          before ?? null,
+          limit,
+          makeContainsPattern(operator),
+          action ?? null,
+          subjects ?? null,
+          from ?? null,
+          to ?? null,
+        ],
       ),
   };
 }

@@ -133,13 +133,16 @@ export function scheduleLedgerChecks(
 }
 
 /** The latest result, cached for readers that must not wait for the database. */
-interface WatchedVerdict {
+interface WatchedLedgerVerdict {
   /** Undefined before the first result. */
   current(): Pick<LedgerVerdict, "at" | "balanced"> | undefined;
   stop(): Promise<void>;
 }
 
-export function watchVerdict(books: LedgerChecks, { clock, log }: { clock: Clock; log: Log }): WatchedVerdict {
+export function watchLedgerVerdict(
+  books: LedgerChecks,
+  { clock, log }: { clock: Clock; log: Log },
+): WatchedLedgerVerdict {
   let last: LedgerVerdict | undefined;
   let running: Promise<void> = Promise.resolve();
   const look = (): void => {

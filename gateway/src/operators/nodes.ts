@@ -59,7 +59,7 @@ export function openNodeDirectory({ pool, rules = NODE_RULES }: { pool: pg.Pool;
         `${entries(SELECT_LISTED_NODE)} where ($1::uuid is null or n.id < $1) and ($2::text is null or n.name ilike $2)
             and ($3::text is null or n.standing = $3) and ($4::uuid is null or n."accountId" = $4)
           order by n.id desc limit $5`,
-        [before ?? null, containsPattern(text), standing ?? null, host ?? null, limit],
+        [before ?? null, makeContainsPattern(text), standing ?? null, host ?? null, limit],
       );
       return rows.map((found) => toNode(found, rules));
     },
@@ -75,5 +75,5 @@ export function openNodeDirectory({ pool, rules = NODE_RULES }: { pool: pg.Pool;
 }
 
 /** An `ilike` pattern that matches this text anywhere, with wildcards escaped. Null without a text. */
-export const containsPattern = (text: string | undefined): string | null =>
+export const makeContainsPattern = (text: string | undefined): string | null =>
   text === undefined ? null : `%${text.replace(/[\\%_]/g, "\\$&")}%`;

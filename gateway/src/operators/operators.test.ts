@@ -9,13 +9,13 @@ import { timeoutFreeClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openFleet } from "../fleet/fleet.ts";
 import { checkLedger } from "../ledger/check.ts";
-import { openHostMoney } from "../ledger/host-money.ts";
+import { openHostMoneyReader } from "../ledger/host-money.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
+import { openAccountDirectory } from "./account-directory.ts";
 import { openAudit } from "./audit.ts";
-import { openDirectory } from "./directory.ts";
-import { BALANCE_MAX, GRANT_MAX, grantCredit } from "./grants.ts";
+import { BALANCE_MAX, GRANT_MAX, grantCredit } from "./credit-grants.ts";
 import { openOverview } from "./overview.ts";
-import { openPayouts } from "./payouts.ts";
+import { openPayoutBatches } from "./payouts.ts";
 
 const newId = newIds(systemClock, systemRandom());
 
@@ -62,7 +62,7 @@ describe("operators", () => {
   });
 
   test("search accounts by name, people and kind, in pages, and see suspensions", async () => {
-    const directory = openDirectory({ pool: db.pool });
+    const directory = openAccountDirectory({ pool: db.pool });
     const ada = await open("builder", "Ada's 100% under_score");
     await open("host", "Barn");
     await db.pool.query("insert into identity (id, email, name) values ($1, 'ada@example.com', 'Ada')", [newId()]);
@@ -94,7 +94,7 @@ describe("operators", () => {
   });
 
   test("search nodes by name, host and standing, newest first, with host names and reasons", async () => {
-    const { nodes } = openDirectory({ pool: db.pool });
+    const { nodes } = openAccountDirectory({ pool: db.pool });
     const fleet = openFleet({ pool: db.pool, newId });
     const [barn, mill] = [await open("host", "The barn"), await open("host", "The mill")];
     const register = async (host: Uuid, name: string) =>
@@ -132,8 +132,8 @@ describe("operators", () => {
   });
 
   test("cannot pay a suspended host until they restore its account", async () => {
-    const payouts = openPayouts({ pool: db.pool, newId, holdDays: 0 });
-    const { setSuspended } = openDirectory({ pool: db.pool });
+    const payouts = openPayoutBatches({ pool: db.pool, newId, holdDays: 0 });
+    const { setSuspended } = openAccountDirectory({ pool: db.pool });
     const host = await open("host", "under a cloud");
     await earn(host, 3_000_000n);
     await setSuspended(host, true);
@@ -146,7 +146,7 @@ describe("operators", () => {
   });
 
   test("pay every picodollar exactly once", async () => {
-    const payouts = openPayouts({ pool: db.pool, newId, holdDays: 0 });
+    const payouts = openPayoutBatches({ pool: db.pool, newId, holdDays: 0 });
     const [rich, poor] = [await open("host", "rich"), await open("host", "poor")];
     await earn(rich, 5_000_000n);
     await earn(poor, 10n);
@@ -165,7 +165,7 @@ describe("operators", () => {
     const marks = await Promise.all([1, 2, 3].map(() => payouts.markPaid(batch.id, "o@example.com")));
     assert.deepEqual(marks.sort(), ["paid", "repeated", "repeated"]);
     assert.equal((await ledger.balance(rich))?.balance, 7_000n);
-    assert.equal((await openHostMoney({ pool: db.pool, holdDays: 0 })(rich)).paidOut, 5_000_000n);
+    assert.equal((await openHostMoneyReader({ pool: db.pool, holdDays: 0 })(rich)).paidOut, 5_000_000n);
     assert.equal(await payouts.markPaid(newId(), "x"), "absent");
     assert.equal(await payouts.create({ ...order, minimum: pico(1_000_000n) }), undefined);
     assert.ok(
@@ -189,7 +189,7 @@ describe("operators", () => {
     assert.deepEqual(await overview.traffic({ from: new Date(0), to: new Date() }), []);
     const fleet = openFleet({ pool: db.pool, newId });
     const suspended = await open("host", "suspended");
-    await openDirectory({ pool: db.pool }).setSuspended(suspended, true);
+    await openAccountDirectory({ pool: db.pool }).setSuspended(suspended, true);
     for (const host of [await open("host", "ready"), suspended]) {
       const { id } = await fleet.register(host, { name: "one", hardware: {}, agent: "" });
       await fleet.elect(host, id, ["mid-14b", "tiny-3b"]);

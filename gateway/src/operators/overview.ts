@@ -3,9 +3,9 @@ import type pg from "pg";
 import { z } from "zod";
 import { NODE_STANDINGS, type NodeStanding, REQUEST_OUTCOMES } from "../base/states.ts";
 import { hasClosedDays, usageRowsSql } from "../db/closed-days.ts";
-import { type HistoryLoss, readLosses } from "../db/lineage/losses.ts";
+import { type FailoverDataLoss, readLosses } from "../db/lineage/losses.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
-import { ledgerViewsClause } from "../ledger/views.ts";
+import { ledgerViewsClause } from "../ledger/sql-views.ts";
 
 const Money = row({
   /**
@@ -52,7 +52,7 @@ export interface Overview {
   traffic(span: { from: Date; to: Date }): Promise<TrafficHour[]>;
   readyNodes(): Promise<ReadyNodes[]>;
   /** Failovers that lost data, newest first. */
-  losses(since: Date): Promise<HistoryLoss[]>;
+  losses(since: Date): Promise<FailoverDataLoss[]>;
 }
 
 export function openOverview({ pool }: { pool: pg.Pool }): Overview {

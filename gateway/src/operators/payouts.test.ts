@@ -11,7 +11,7 @@ import { timeoutFreeClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "../ledger/check.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
-import { openPayouts } from "./payouts.ts";
+import { openPayoutBatches } from "./payouts.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const ORDER = { note: "", by: "o@example.com", minimum: pico(1n) };
@@ -57,7 +57,7 @@ test("earnings are held back until their whole hour is older than the hold-back 
 });
 
 test("an amount in an open batch is not set off against the owner's debt", async () => {
-  const payouts = openPayouts({ pool: db.pool, newId, holdDays: 0 });
+  const payouts = openPayoutBatches({ pool: db.pool, newId, holdDays: 0 });
   const [host, builder, owner] = [await open("host"), await open("builder"), newId()];
   await db.pool.query("insert into identity (id, email, name) values ($1, 'ada@example.com', 'Ada')", [owner]);
   for (const account of [host, builder])

@@ -67,7 +67,7 @@ export interface LinesQuery {
 /** `exceedsBalance`: the lines of these hosts exceed their balances, and nothing was booked. */
 type MarkPaid = "paid" | "repeated" | "absent" | { exceedsBalance: Uuid[] };
 
-export interface Payouts {
+export interface PayoutBatches {
   /**
    * Creates a batch of all balances of at least `minimum` that are old enough. Suspended hosts are excluded. Returns
    * undefined if there is nothing to pay.
@@ -102,7 +102,7 @@ const EXCEEDS_BALANCE = 3;
 const Code = row({ code: column.count });
 const LineId = row({ id: column.uuid });
 
-export function openPayouts({ pool, newId, holdDays }: PayoutsOptions): Payouts {
+export function openPayoutBatches({ pool, newId, holdDays }: PayoutsOptions): PayoutBatches {
   const find = (id: Uuid) => queryRow(pool, PayoutBatch, `${BATCH} where b.id = $1 group by b.id`, [id]);
   return {
     find,

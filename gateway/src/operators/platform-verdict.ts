@@ -1,11 +1,11 @@
 /**
- * Reads the data from which verdict.ts judges the platform's state. Operators' pages, the status page and incidents use
+ * Reads the data from which judge-platform.ts judges the platform's state. Operators' pages, the status page and incidents use
  * the result.
  */
 import type { Outage } from "../base/dependency.ts";
 import { DAY_MS } from "../base/time.ts";
 import type { Availability, Incident } from "../history/availability.ts";
-import { judgePlatform, type PlatformVerdict } from "./verdict.ts";
+import { judgePlatform, type PlatformVerdict } from "./judge-platform.ts";
 
 /** A model that no node served for this long does not count as missing. */
 const SERVED_MS = 30 * DAY_MS;
@@ -26,13 +26,13 @@ export interface CurrentPlatformVerdict extends PlatformVerdict {
   served: ReadonlySet<string>;
 }
 
-export interface Verdicts {
+export interface PlatformVerdicts {
   read(nowMs: number): Promise<CurrentPlatformVerdict>;
   /** Judges from cached data, for use while the database is unreachable. */
   remembered(): CurrentPlatformVerdict;
 }
 
-export function openVerdicts({ availability, capacity, outages }: Sources): Verdicts {
+export function createPlatformVerdicts({ availability, capacity, outages }: Sources): PlatformVerdicts {
   let open: Incident[] = [];
   let served: { readMs: number; models: ReadonlySet<string> } | undefined;
   const readServed = async (nowMs: number): Promise<void> => {

@@ -25,7 +25,7 @@ interface SetupPage {
   cancelUrl: string;
 }
 
-interface Methods {
+interface PaymentMethods {
   of(accountId: Uuid): Promise<SavedCard | undefined>;
   /**
    * Returns the URL of the page that saves a card, or the seconds to wait if too many pages were opened within the
@@ -45,7 +45,7 @@ interface MethodsOptions {
   newId: NewId;
 }
 
-export function openMethods({ pool, provider, clock, newId }: MethodsOptions): Methods {
+export function openPaymentMethods({ pool, provider, clock, newId }: MethodsOptions): PaymentMethods {
   const { live } = provider;
   const customerOf = async (accountId: Uuid): Promise<string> => {
     const find = () =>

@@ -4,7 +4,7 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
-import { AUTOMATIC_PACK } from "./packs.ts";
+import { AUTOMATIC_PACK } from "./credit-packs.ts";
 
 const Payment = row({
   /** The payment's cursor (position) in the list. */

@@ -10,11 +10,11 @@ import { type NewId, publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { Pico } from "../base/money.ts";
 import { type Fault, fault, invalidRequest } from "../faults.ts";
+import { DEFAULT_FORMAT } from "../notifications/localized-format.ts";
 import type { Notify } from "../notifications/notify.ts";
-import { DEFAULT_FORMAT } from "../notifications/reader-format.ts";
-import { openMethods, type SavedCard } from "./methods.ts";
+import { CUSTOM_PACK, findPack, PACKS, type Pack } from "./credit-packs.ts";
+import { openPaymentMethods, type SavedCard } from "./methods.ts";
 import { countOpenCheckouts } from "./open-checkouts.ts";
-import { CUSTOM_PACK, findPack, PACKS, type Pack } from "./packs.ts";
 import { findPaidPurchase, listPayments, type Payment } from "./payment-list.ts";
 import { type PaymentProvider, type ProviderEvent, ProviderUnavailable, type ReceiptUrls } from "./provider.ts";
 import { type EventResult, forgetOldEvents, processEvent } from "./receive.ts";
@@ -78,7 +78,7 @@ interface PaymentsOptions {
 export function openPayments(options: PaymentsOptions): Payments {
   const { pool, provider, newId, log } = options;
   const openCheckouts = countOpenCheckouts({ pool });
-  const methods = openMethods(options);
+  const methods = openPaymentMethods(options);
   const onFailed = createTopUpFailureHandler(options);
   const start = async (id: Uuid, goods: Goods, request: CheckoutRequest): Promise<StartedCheckout> => {
     const { accountId, successUrl, cancelUrl } = request;

@@ -44,7 +44,7 @@ export interface OpenedCheckout {
 }
 
 /** The order for a page that saves a card. */
-export type SetupOrder = Pick<CheckoutOrder, "reference" | "account" | "successUrl" | "cancelUrl"> & {
+export type SaveCardOrder = Pick<CheckoutOrder, "reference" | "account" | "successUrl" | "cancelUrl"> & {
   customer: string;
 };
 
@@ -112,7 +112,7 @@ export interface PaymentProvider {
   openCheckout(order: CheckoutOrder): Promise<OpenedCheckout>;
   /** Returns the provider's customer ID for the account. Throws ProviderUnavailable, like all calls below. */
   openCustomer(account: string): Promise<string>;
-  openSetup(order: SetupOrder): Promise<{ url: string }>;
+  openSetup(order: SaveCardOrder): Promise<{ url: string }>;
   savedMethod(setup: string): Promise<SavedMethod>;
   /** Removes a saved card. Succeeds even if the provider has already removed it. */
   forgetMethod(method: string): Promise<void>;

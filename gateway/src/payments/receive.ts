@@ -12,15 +12,15 @@ import { type Pico, ZERO } from "../base/money.ts";
 import {
   CHECKOUT_STATES,
   type CheckoutState,
-  PAYMENT_MOVE_KINDS,
+  PAYMENT_TRANSFER_KINDS,
   type PaymentEventOutcome,
   REVERSAL_KINDS,
   type TopUpFailure,
 } from "../base/states.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
+import { AUTOMATIC_PACK, CUSTOM_PACK } from "./credit-packs.ts";
 import { saveMethod } from "./methods.ts";
-import { AUTOMATIC_PACK, CUSTOM_PACK } from "./packs.ts";
 import {
   type IntentResult,
   inPico,
@@ -259,7 +259,7 @@ async function factsOf(
   return { refundedTotal: total?.refunded ?? ZERO, reversals };
 }
 
-const MoveSum = row({ kind: z.enum(PAYMENT_MOVE_KINDS), count: column.count, amount: column.pico });
+const MoveSum = row({ kind: z.enum(PAYMENT_TRANSFER_KINDS), count: column.count, amount: column.pico });
 
 async function movesMade(client: pg.PoolClient, checkoutId: Uuid): Promise<{ count: number; sums: TransferredSums }> {
   const made = await queryRows(

@@ -7,8 +7,8 @@ import { type Pico, pico } from "../base/money.ts";
 import {
   CHECKOUT_STATES,
   type CheckoutState,
-  PAYMENT_MOVE_KINDS,
-  type PaymentMoveKind,
+  PAYMENT_TRANSFER_KINDS,
+  type PaymentTransferKind,
   type ReversalKind,
 } from "../base/states.ts";
 import { inPico, type PaymentEventContent } from "./provider.ts";
@@ -86,7 +86,7 @@ export interface CheckoutFacts {
 }
 
 /** Sums from the account's view: a purchase is positive, a refund negative, a reversed refund positive. */
-export type TransferredSums = Record<PaymentMoveKind, Pico>;
+export type TransferredSums = Record<PaymentTransferKind, Pico>;
 
 /** The sums that the ledger should show. Nothing is taken back for a checkout that was never credited. */
 export function expectedSums({ state, amount, refundedTotal, reversals }: CheckoutFacts): TransferredSums {
@@ -106,14 +106,14 @@ export function expectedSums({ state, amount, refundedTotal, reversals }: Checko
 }
 
 export interface PaymentMove {
-  kind: PaymentMoveKind;
+  kind: PaymentTransferKind;
   amount: Pico;
 }
 
 /** The missing transfers. Empty once all were made, so repeated events change nothing. */
 export function missingMoves(known: CheckoutFacts, made: TransferredSums): PaymentMove[] {
   const should = expectedSums(known);
-  return PAYMENT_MOVE_KINDS.map((kind) => ({ kind, amount: pico(should[kind] - made[kind]) })).filter(
+  return PAYMENT_TRANSFER_KINDS.map((kind) => ({ kind, amount: pico(should[kind] - made[kind]) })).filter(
     ({ amount }) => amount !== 0n,
   );
 }

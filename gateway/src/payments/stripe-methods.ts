@@ -8,8 +8,8 @@ import {
   inCents,
   type PaymentProvider,
   ProviderUnavailable,
+  type SaveCardOrder,
   type SavedMethod,
-  type SetupOrder,
 } from "./provider.ts";
 import { providerUnavailable } from "./stripe-client.ts";
 import { readIntentResult } from "./stripe-events.ts";
@@ -80,7 +80,7 @@ export function stripeSavedMethods({
   };
 }
 
-function setupOf({ reference, account, customer, successUrl, cancelUrl }: SetupOrder) {
+function setupOf({ reference, account, customer, successUrl, cancelUrl }: SaveCardOrder) {
   const metadata = { tollgate_account: account };
   return {
     mode: "setup",

@@ -15,7 +15,7 @@ import { createLog, type Log } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { timeoutFreeClock } from "../base/testing.ts";
 import { openPool } from "../db/pool.ts";
-import { validateRows } from "../db/rows.ts";
+import { enableRowValidation } from "../db/rows.ts";
 import { openTestDatabase, TEST_CONNECTION_TIMEOUT_MS, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "../ledger/check.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
@@ -75,7 +75,7 @@ export async function openTestPayments(options: TestPaymentsOptions = {}): Promi
   };
   const { notify, deliverer } = openTestNotifications({ pool: db.pool, clock, newId, log, mail });
   const pools = Array.from({ length: RECEIVERS }, () =>
-    validateRows(
+    enableRowValidation(
       openPool(db.connection, { log: createLog("silent"), sizeMax: 8, connectMsMax: TEST_CONNECTION_TIMEOUT_MS }),
     ),
   );

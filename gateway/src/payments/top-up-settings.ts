@@ -6,7 +6,7 @@ import type { Pico } from "../base/money.ts";
 import { TOP_UP_FAILURES } from "../base/states.ts";
 import { startOfMonth } from "../base/time.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
-import { AUTOMATIC_PACK } from "./packs.ts";
+import { AUTOMATIC_PACK } from "./credit-packs.ts";
 
 export const TopUpRow = row({
   enabled: z.boolean(),

@@ -16,7 +16,7 @@ import { startOfMonth } from "../base/time.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import type { Notify } from "../notifications/notify.ts";
-import { AUTOMATIC_PACK } from "./packs.ts";
+import { AUTOMATIC_PACK } from "./credit-packs.ts";
 import { type PaymentProvider, ProviderUnavailable } from "./provider.ts";
 import { type OnTopUpFailed, processChargeAnswer } from "./receive.ts";
 import {

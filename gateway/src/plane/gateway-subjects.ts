@@ -9,9 +9,9 @@ export const PEERS_SUBJECT = "tg.p";
 export const peerSubject = (gatewayId: string): string => `${PEERS_SUBJECT}.${gatewayId}`;
 
 /** To all gateways: the sender's database history, which a failover changes. */
-export const HISTORIES_SUBJECT = "tg.h";
+export const DATABASE_HISTORIES_SUBJECT = "tg.h";
 
 /** To all gateways: asks whether their database contains a mark. */
 export const DEPLOYMENTS_SUBJECT = "tg.d";
 /** The replies to the gateway that asked. */
-export const askerSubject = (gatewayId: string): string => `${DEPLOYMENTS_SUBJECT}.${gatewayId}`;
+export const deploymentReplySubject = (gatewayId: string): string => `${DEPLOYMENTS_SUBJECT}.${gatewayId}`;

@@ -23,8 +23,8 @@ import { systemRandom } from "../base/random.ts";
 import { manualClock } from "../base/testing.ts";
 import { createKey, keyFromSeed } from "./credentials/nkeys.ts";
 import { issueNodeCredentials } from "./credentials/node-credentials.ts";
+import { openHubToWorkers, openPlaneInWorker } from "./hub/plane-for-worker-processes.ts";
 import { connectClient, openTestHub, RawPeer } from "./hub/testing.ts";
-import { openHubToWorkers, openPlaneInWorker } from "./hub/worker-plane.ts";
 import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./nats/testing.ts";
 import type { NodeCredentials, Plane } from "./plane.ts";
 

@@ -83,5 +83,5 @@ export interface Plane {
 }
 
 /** Joins a payload and its rest in one buffer. */
-export const joinPayload = (payload: Uint8Array, rest: Uint8Array | undefined): Uint8Array =>
+export const concatPayloadParts = (payload: Uint8Array, rest: Uint8Array | undefined): Uint8Array =>
   rest === undefined ? payload : Buffer.concat([payload, rest]);

@@ -2,12 +2,12 @@
 import { publicRoutes } from "@tollgate/api/public/routes.ts";
 import { type AnswerJsonOf, splitMethodAndUrl } from "@tollgate/api/route.ts";
 import type { FastifyInstance } from "fastify";
-import type { HistoryParts } from "../history/parts.ts";
+import type { HistoryServices } from "../history/services.ts";
 import { sendCached } from "../http/send-cached.ts";
 
 const route = publicRoutes.listReceiptKeys;
 
-export function receiptKeyRoutes(app: FastifyInstance, { receipts }: Pick<HistoryParts, "receipts">): void {
+export function receiptKeyRoutes(app: FastifyInstance, { receipts }: Pick<HistoryServices, "receipts">): void {
   app.route({
     ...splitMethodAndUrl(route),
     async handler(request, reply) {

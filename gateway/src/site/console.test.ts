@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from "node:zlib";
-import { bareServer } from "../http/server.ts";
+import { createServerWithoutRoutes } from "../http/server.ts";
 import { answerUnknownPaths } from "../http/unknown-paths.ts";
-import { testHttpOptions } from "../routes/testing/http-options.ts";
+import { makeTestHttpOptions } from "../routes/testing/http-options.ts";
 import { staticRoutes } from "./console.ts";
 
 const PAGE = "<!doctype html><title>Tollgate</title>";
@@ -28,7 +28,7 @@ function writeBuild(): void {
 }
 
 function serve() {
-  const app = bareServer(testHttpOptions());
+  const app = createServerWithoutRoutes(makeTestHttpOptions());
   const finish = answerUnknownPaths(app);
   staticRoutes(app, dist);
   finish();

@@ -1,20 +1,20 @@
 /** The public listener with all routes of the APIs and all pages. */
 import type { FastifyInstance } from "fastify";
-import { bareServer } from "../http/server.ts";
+import { createServerWithoutRoutes } from "../http/server.ts";
 import { answerUnknownPaths } from "../http/unknown-paths.ts";
 import { consoleRoutes } from "../routes/console/routes.ts";
 import { nodeRoutes } from "../routes/nodes/routes.ts";
 import { openAiRoutes } from "../routes/openai/routes.ts";
-import type { Parts } from "../routes/parts.ts";
 import { receiptKeyRoutes } from "../routes/receipt-keys.ts";
+import type { RouteServices } from "../routes/services.ts";
 import { webhookRoutes } from "../routes/webhooks/stripe.ts";
 import { staticRoutes } from "./console.ts";
 import { referenceRoutes } from "./reference/routes.ts";
 import { statusRoutes } from "./status/routes.ts";
-import { openStatus } from "./status/status.ts";
+import { openStatusReader } from "./status/status.ts";
 
-export function publicServer(parts: Parts): FastifyInstance {
-  const app = bareServer(parts.door, { certificate: parts.certificate });
+export function publicServer(parts: RouteServices): FastifyInstance {
+  const app = createServerWithoutRoutes(parts.door, { certificate: parts.certificate });
   const finish = answerUnknownPaths(app);
   // A liveness check for load balancers that can only reach the public port. /readyz on the internal port says whether
   // the gateway can serve requests.
@@ -22,7 +22,7 @@ export function publicServer(parts: Parts): FastifyInstance {
   openAiRoutes(app, parts);
   nodeRoutes(app, parts);
   receiptKeyRoutes(app, parts);
-  if (parts.status.isPublic) statusRoutes(app, openStatus(parts), parts.publicUrl);
+  if (parts.status.isPublic) statusRoutes(app, openStatusReader(parts), parts.publicUrl);
   consoleRoutes(app, parts);
   staticRoutes(app);
   referenceRoutes(app, parts);

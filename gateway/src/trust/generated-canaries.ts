@@ -10,7 +10,7 @@ import { type Question, questionFromCanaries } from "./canary.ts";
 import { FAMILIES, type QuestionFamily } from "./questions/families.ts";
 import * as prose from "./questions/prose.ts";
 import { type RandomChoices, randomChoices } from "./questions/random-choices.ts";
-import { drawUsualShape, type RequestShape } from "./questions/request-shapes.ts";
+import { pickUsualRequestShape, type RequestShape } from "./questions/request-shapes.ts";
 import { findMistake, revealsAnswer, type Task } from "./questions/task.ts";
 
 export interface ImitatedRequest {
@@ -45,7 +45,7 @@ export const generateCanary: GenerateCanary = (model, random, { shape, rateOf = 
   // If honest nodes pass no family often enough, the easiest family is used.
   const { family, rate } =
     usable.length > 0 ? d.pick(usable) : { family: FAMILIES.find(isEasy) as QuestionFamily, rate: RATE_MIN };
-  return questionIn(d, { model, family, rate, shape: shape ?? drawUsualShape(d) });
+  return questionIn(d, { model, family, rate, shape: shape ?? pickUsualRequestShape(d) });
 };
 
 const asTheFamilySays = (_family: string, rate: number): number => rate;
@@ -106,7 +106,7 @@ function conversation(d: RandomChoices, family: QuestionFamily, tokens: number):
 function phrase(d: RandomChoices, task: Task, chars: number): ChatMessage[] {
   const messages: ChatMessage[] = d.percent(45) ? [{ role: "system", content: prose.systemPrompt(d) }] : [];
   if (d.percent(25)) messages.push(...prose.writeEarlierTurns(d));
-  const asks = `${task.question} ${prose.askForOnly(d, task.form)}`;
+  const asks = `${task.question} ${prose.pickAnswerOnlyInstruction(d, task.form)}`;
   const before: string[] = d.percent(35) ? [prose.greeting(d)] : [];
   const pages: string[] = [];
   let left = chars - lengthOf([...messages.map(({ content }) => content), ...before, task.material, asks]);
@@ -157,7 +157,7 @@ function triple(d: RandomChoices): Extract<Canary, { far: string }> {
  * A question without a fixed answer, to measure a node's speed. Streamed, with only as many tokens as a measurement
  * needs.
  */
-export function createSpeedQuestion(
+export function createSpeedTestQuestion(
   random: Random,
   { temperature }: Pick<RequestShape, "temperature">,
   outputTokensMax: number,

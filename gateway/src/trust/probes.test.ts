@@ -13,7 +13,7 @@ import type { ActiveModel, Canary } from "../metering/catalogue.ts";
 import { openCanarySource } from "./canaries.ts";
 import { type Probes, startProbes } from "./probes.ts";
 import { randomChoices } from "./questions/random-choices.ts";
-import { drawUsualShape, type RequestShape } from "./questions/request-shapes.ts";
+import { pickUsualRequestShape, type RequestShape } from "./questions/request-shapes.ts";
 import type { QuarantineVerdict } from "./reliability.ts";
 import { answerPublishedCanary, RecordedCanaries } from "./testing.ts";
 
@@ -43,7 +43,7 @@ describe("probes", () => {
 
   const start = (canaries = true): void => {
     [clock, joined, measured, jobs, suspected] = [manualClock(), [], [], [], []];
-    shape = drawUsualShape(randomChoices(random));
+    shape = pickUsualRequestShape(randomChoices(random));
     model = {
       id: "m",
       kind: "generation",

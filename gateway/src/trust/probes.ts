@@ -16,7 +16,7 @@ import type { ActiveModel } from "../metering/catalogue.ts";
 import type { DrawCanary } from "./canaries.ts";
 import { EASIEST_PASS_RATE, type Question } from "./canary.ts";
 import { CanaryEvidence, PassRates } from "./canary-evidence.ts";
-import { createSpeedQuestion } from "./generated-canaries.ts";
+import { createSpeedTestQuestion } from "./generated-canaries.ts";
 import { randomChoices } from "./questions/random-choices.ts";
 import type { RecentRequestShapes, RequestShape } from "./questions/request-shapes.ts";
 import type { QuarantineVerdict } from "./reliability.ts";
@@ -340,10 +340,10 @@ function readTooFast(
 
 /** A question without a fixed answer, to measure speed. */
 function smallTalk({ random }: ProbesOptions, model: ActiveModel, shape: RequestShape): Asks {
-  if (model.kind === "generation") return { ...createSpeedQuestion(random, shape, PROBE_TOKENS), texts: [] };
+  if (model.kind === "generation") return { ...createSpeedTestQuestion(random, shape, PROBE_TOKENS), texts: [] };
   return {
     messages: [],
-    texts: createSpeedQuestion(random, shape, 0).messages.map(({ content }) => content),
+    texts: createSpeedTestQuestion(random, shape, 0).messages.map(({ content }) => content),
     outputTokensMax: 0,
   };
 }

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
-import { QUARANTINE_JOBS_WINDOW } from "../base/node-thresholds.ts";
+import { QUARANTINE_JOBS_WINDOW } from "../base/node-trust-thresholds.ts";
 import type { Peers } from "../dispatch/exchange/peers.ts";
 import type { Failure } from "../dispatch/running-attempt.ts";
 import { type ExcusedPeriod, type JobEnd, type QuarantineVerdict, ReliabilityRecord } from "./reliability.ts";

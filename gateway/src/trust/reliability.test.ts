@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { countCarriedFailures } from "../base/node-thresholds.ts";
+import { countFailuresFromBeforeJoin } from "../base/node-trust-thresholds.ts";
 import type { Failure } from "../dispatch/running-attempt.ts";
 import { type QuarantineVerdict, ReliabilityRecord } from "./reliability.ts";
 
@@ -69,7 +69,7 @@ describe("the reliability record of a node", () => {
       [90, 10, 2],
       [0, 3, 3],
     ] as const)
-      assert.equal(countCarriedFailures({ answers, failures }), carried);
+      assert.equal(countFailuresFromBeforeJoin({ answers, failures }), carried);
   });
 
   test("excuses a prompt that the engine refuses, unless refusals are frequent", () => {

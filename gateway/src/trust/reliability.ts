@@ -8,7 +8,11 @@
  * one node and not on another, so a quarantine for misses must be confirmed first. Refused prompts or output formats:
  * near the model's limit they are the builder's doing, and elsewhere each account counts only a few times.
  */
-import { countCarriedFailures, QUARANTINE_FAILURES_MIN, QUARANTINE_JOBS_WINDOW } from "../base/node-thresholds.ts";
+import {
+  countFailuresFromBeforeJoin,
+  QUARANTINE_FAILURES_MIN,
+  QUARANTINE_JOBS_WINDOW,
+} from "../base/node-trust-thresholds.ts";
 import type { QuarantineReason } from "../base/states.ts";
 import type { Failure } from "../dispatch/running-attempt.ts";
 
@@ -84,7 +88,7 @@ export class ReliabilityRecord {
 
   /** The node joined: adds the last day's record of the node and of its host's retired nodes. */
   carry(lastDay: { answers: number; failures: number }): void {
-    this.#carried = countCarriedFailures(lastDay);
+    this.#carried = countFailuresFromBeforeJoin(lastDay);
   }
 
   /** The node was quarantined: clears the record, so that it is not quarantined again for the same failures. */

@@ -7,7 +7,7 @@ import { newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
 import { type ManualClock, manualClock, seededRandom, waitOneTurn } from "../base/testing.ts";
-import type { DispatchSink } from "../dispatch/dispatch-order.ts";
+import type { DispatchSink } from "../dispatch/dispatch-request.ts";
 import { type Dispatcher, openDispatcher } from "../dispatch/dispatcher.ts";
 import { Roster } from "../dispatch/roster.ts";
 import { FakeNode, MemoryPlane } from "../dispatch/testing.ts";

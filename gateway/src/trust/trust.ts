@@ -6,7 +6,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import { QUARANTINE_FAILURES_MIN, QUARANTINE_JOBS_WINDOW } from "../base/node-thresholds.ts";
+import { QUARANTINE_FAILURES_MIN, QUARANTINE_JOBS_WINDOW } from "../base/node-trust-thresholds.ts";
 import type { Random } from "../base/random.ts";
 import type { AnsweredRequest, MeasuredAnswer } from "../dispatch/dispatcher.ts";
 import type { Peers } from "../dispatch/exchange/peers.ts";

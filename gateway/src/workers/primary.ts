@@ -16,7 +16,7 @@ import { startPrivatePostgres } from "../db/embedded.ts";
 import { internalServer, listen } from "../http/server.ts";
 import { serveLimitsToWorker } from "../limits/limits-for-workers.ts";
 import { LimitCounts } from "../limits/memory.ts";
-import { openHubToWorkers } from "../plane/hub/worker-plane.ts";
+import { openHubToWorkers } from "../plane/hub/plane-for-worker-processes.ts";
 import { serverSecrets } from "../server-secrets.ts";
 import { openCombinedHealth } from "./health.ts";
 import { openSupervisor, type WorkerProcess } from "./supervisor.ts";

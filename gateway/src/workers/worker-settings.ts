@@ -1,5 +1,5 @@
 /** The settings that a primary process passes to a worker, and the messages between them. */
-import { FIRST_MESSAGE_KIND } from "../base/channel.ts";
+import { LOWEST_FREE_MESSAGE_KIND } from "../base/channel.ts";
 import type { Config } from "../config.ts";
 import { workerDirectory } from "../ledger/spool.ts";
 
@@ -10,11 +10,11 @@ export const WORKER_STDIO = ["inherit", "inherit", "inherit", "ipc", "pipe"] as 
 
 /** Kinds of messages besides those of limits and plane. The primary sends requests; a worker reports that it serves. */
 export const MESSAGE_KINDS = {
-  serving: FIRST_MESSAGE_KIND + 32,
-  ready: FIRST_MESSAGE_KIND + 33,
-  figures: FIRST_MESSAGE_KIND + 34,
-  alive: FIRST_MESSAGE_KIND + 35,
-  stop: FIRST_MESSAGE_KIND + 36,
+  serving: LOWEST_FREE_MESSAGE_KIND + 32,
+  ready: LOWEST_FREE_MESSAGE_KIND + 33,
+  figures: LOWEST_FREE_MESSAGE_KIND + 34,
+  alive: LOWEST_FREE_MESSAGE_KIND + 35,
+  stop: LOWEST_FREE_MESSAGE_KIND + 36,
 };
 
 export interface WorkerSettings {

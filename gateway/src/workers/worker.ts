@@ -6,12 +6,12 @@ import { Channel } from "../base/channel.ts";
 import { systemClock as clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { StoppedWhileWaiting } from "../build/wait-for-dependencies.ts";
-import { build } from "../build.ts";
+import { buildGateway } from "../build.ts";
 import type { Config } from "../config.ts";
 import { startingHealth } from "../http/health.ts";
 import type { Health } from "../http/server.ts";
 import { openLimitsOfPrimary } from "../limits/limits-for-workers.ts";
-import { openPlaneInWorker } from "../plane/hub/worker-plane.ts";
+import { openPlaneInWorker } from "../plane/hub/plane-for-worker-processes.ts";
 import { CHANNEL_FD, MESSAGE_KINDS, type WorkerSettings, workerConfigOf } from "./worker-settings.ts";
 
 interface Options {
@@ -19,7 +19,7 @@ interface Options {
   config: Config;
   log: Log;
   /** Called once, by the worker that runs the background jobs. */
-  served: (gateway: Awaited<ReturnType<typeof build>>) => void;
+  served: (gateway: Awaited<ReturnType<typeof buildGateway>>) => void;
 }
 
 /** Runs the worker. Resolves to the exit code when the primary has stopped it. */
@@ -40,7 +40,7 @@ export async function runWorker({ workerSettings, config, log: parentLog, served
   void channel.closed.then(() => isOver || process.exit(1));
 
   const own = workerConfigOf(config, workerSettings);
-  const gateway = await build({
+  const gateway = await buildGateway({
     config: own,
     log,
     progress: (what) => log.debug(what),

@@ -1,6 +1,6 @@
 /** Converts a byte-level BPE `tokenizer.json` into an asset (the gateway's own binary format). */
 import { pieceClasses } from "./unicode.ts";
-import { splitBytePlanes, writeAsset } from "./write.ts";
+import { splitBytePlanes, writeAsset } from "./write-asset.ts";
 
 export interface TokenizerJson {
   added_tokens: { content: string }[];

@@ -15,7 +15,7 @@ import {
   SPACE_CLASS,
   WHITESPACE_BIT,
 } from "../../src/metering/character-classes.ts";
-import { splitBytePlanes } from "./write.ts";
+import { splitBytePlanes } from "./write-asset.ts";
 
 const CODE_POINTS_END = 0x110000;
 const isSurrogate = (codePoint: number): boolean => codePoint >= 0xd800 && codePoint < 0xe000;

@@ -1,7 +1,7 @@
 /** Converts a SentencePiece unigram vocabulary from GGUF into an asset. */
 import type { GgufArray } from "./gguf.ts";
 import { graphemeClasses } from "./unicode.ts";
-import { splitBytePlanes, writeAsset } from "./write.ts";
+import { splitBytePlanes, writeAsset } from "./write-asset.ts";
 
 /** The numbers of token types in GGUF. */
 const UNUSED = 5;

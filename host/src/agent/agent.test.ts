@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { encodeFrame } from "@tollgate/protocol/codec.ts";
-import { splitJob } from "@tollgate/protocol/job-pieces.ts";
+import { splitJob } from "@tollgate/protocol/job-splitting.ts";
 import { gatewaySubject, nodeSubject, STATE_REQUEST_SUBJECT } from "@tollgate/protocol/nats-subjects.ts";
 import { waitOneTurn } from "../clock.ts";
 import { EngineError } from "../engines/engine.ts";

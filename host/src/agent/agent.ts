@@ -13,10 +13,10 @@ import { PROTOCOL_VERSION } from "@tollgate/protocol/version.ts";
 import { type Clock, sleep } from "../clock.ts";
 import type { Availability, Engine } from "../engines/engine.ts";
 import type { Log } from "../log.ts";
+import { EventLoopTurnQueue } from "./event-loop-turn-queue.ts";
 import { FormatSupportChecks } from "./format-support-checks.ts";
 import { JobCounters } from "./job-counters.ts";
 import { JobIntake } from "./job-intake.ts";
-import { LoopTurnQueue } from "./loop-turn-queue.ts";
 import { Outbox } from "./outbox.ts";
 import type { PlaneCredentials, PlaneDialer } from "./plane.ts";
 import { PlaneLink } from "./plane-link.ts";
@@ -60,7 +60,7 @@ export class Agent {
   readonly #scores: ScoringSupportChecks;
   readonly #tally: JobCounters;
   readonly #report: Throttle;
-  readonly #turnEnd: LoopTurnQueue;
+  readonly #turnEnd: EventLoopTurnQueue;
   readonly #idlers = new Set<() => void>();
   readonly #listeners = new Set<() => void>();
   /** What the engine offers now (models, slots), limited to the elected models. */
@@ -76,7 +76,7 @@ export class Agent {
     this.#now = this.#elected({ models: engine.models, slots: engine.slots });
     this.#tally = new JobCounters(clock);
     this.#report = new Throttle(clock, STATE_THROTTLE, () => this.#publishState());
-    this.#turnEnd = new LoopTurnQueue(clock);
+    this.#turnEnd = new EventLoopTurnQueue(clock);
     const publish = (gateway: string, bytes: Uint8Array): void =>
       this.#link.publish(gatewaySubject(gateway, node), bytes);
     this.#outbox = new Outbox(clock, publish, this.#turnEnd);

@@ -6,7 +6,7 @@
  */
 import { decodeFrame, encodeFrame, FrameError } from "@tollgate/protocol/codec.ts";
 import type { Frame, JobHeader } from "@tollgate/protocol/frames.ts";
-import { JobJoiner } from "@tollgate/protocol/job-pieces.ts";
+import { JobJoiner } from "@tollgate/protocol/job-splitting.ts";
 import type { Clock } from "../clock.ts";
 import type { Availability, Engine, EngineJob } from "../engines/engine.ts";
 import { describeWithoutMessage, type Log } from "../log.ts";

@@ -9,7 +9,7 @@ import { encodeFrame } from "@tollgate/protocol/codec.ts";
 import type { Delta, Frame, TimedDelta } from "@tollgate/protocol/frames.ts";
 import { DELTAS_FRAME_TEXT_BYTES_MAX, DELTAS_PER_FRAME_MAX } from "@tollgate/protocol/limits.ts";
 import type { Clock } from "../clock.ts";
-import { LoopTurnQueue } from "./loop-turn-queue.ts";
+import { EventLoopTurnQueue } from "./event-loop-turn-queue.ts";
 
 /**
  * The maximum wait of output in the queue. `turn`: until the end of the event loop's turn. `step`: for engines that run
@@ -44,11 +44,11 @@ type Publish = (gateway: string, bytes: Uint8Array) => void;
 export class Outbox {
   readonly #clock: Clock;
   readonly #publish: Publish;
-  readonly #turnEnd: LoopTurnQueue;
+  readonly #turnEnd: EventLoopTurnQueue;
   /** The queue per gateway. Gateways without queued messages have no entry. */
   readonly #lanes = new Map<string, Lane>();
 
-  constructor(clock: Clock, publish: Publish, turnEnd = new LoopTurnQueue(clock)) {
+  constructor(clock: Clock, publish: Publish, turnEnd = new EventLoopTurnQueue(clock)) {
     this.#clock = clock;
     this.#publish = publish;
     this.#turnEnd = turnEnd;

@@ -1,6 +1,6 @@
 /** Accepted jobs whose pieces are still arriving. A job that is not complete within the time limit fails. */
 import type { Frame, JobHeader } from "@tollgate/protocol/frames.ts";
-import type { JobJoiner } from "@tollgate/protocol/job-pieces.ts";
+import type { JobJoiner } from "@tollgate/protocol/job-splitting.ts";
 import type { Clock } from "../clock.ts";
 import type { JobWriter } from "./job-writer.ts";
 

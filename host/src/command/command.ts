@@ -2,7 +2,7 @@
 import type { BaseCommandContext, Command as Declared } from "@tollgate/terminal/command.ts";
 import type { PlaneDialer } from "../agent/plane.ts";
 import type { Clock } from "../clock.ts";
-import type { explainAbsences, findEngines } from "../engines/detect-engines.ts";
+import type { explainMissingEngines, findEngines } from "../engines/detect-engines.ts";
 import type { LoginFile } from "./login-file.ts";
 import type { Machine } from "./machine/machine.ts";
 import type { Supervisor } from "./supervisor.ts";
@@ -18,7 +18,7 @@ export interface CommandContext extends BaseCommandContext {
   /** Finds engines on this machine. */
   findEngines: typeof findEngines;
   /** Explains why the usual engines were not found on this machine. */
-  findAbsences: typeof explainAbsences;
+  findAbsences: typeof explainMissingEngines;
   dial: PlaneDialer;
   /** Starts handling the process's signals. Only long-running commands call it. */
   supervisor: () => Supervisor;

@@ -9,7 +9,7 @@ import { formatCount, formatCounted, formatDollarColumn, formatDollars, formatUt
 import type { Earning, EarningsPage, HostInsight, WithheldShare } from "./gateway/answers.ts";
 import type { EarningsQuery, GatewayClient, InsightRange } from "./gateway/client.ts";
 import { type LoginSession, nodeIdOf, openLoginSession } from "./login-session.ts";
-import { RANGE_LABELS, RANGES } from "./range.ts";
+import { RANGE_LABELS, RANGES } from "./range-flag.ts";
 
 const SHOWN = 20;
 const LIMIT_MAX = 1_000_000;

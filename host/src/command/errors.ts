@@ -17,7 +17,7 @@ export const explainHostError: ExplainError = (error) => {
 };
 
 /** `usual`: the next step for errors that have none of their own. */
-export const describeError = (error: unknown, usual?: string): CommandFailure =>
+export const convertToCommandFailure = (error: unknown, usual?: string): CommandFailure =>
   explainFailure(error, PROGRAM_NAME, explainHostError, usual);
 
 const INSTALL = `npm install ${LLAMA_CPP_PACKAGE} where tollgate-host is installed, or serve with another engine (--engine)`;

@@ -47,13 +47,13 @@ export function quarantineRemedy(quarantine: Quarantine | null | undefined): str
 }
 
 /** Explains why a node in good standing gets no requests. Unknown codes of newer gateways are shown unchanged. */
-export function withheldReason(withheld: string): string {
+export function withheldRequestsReason(withheld: string): string {
   return withheld === "host_quarantine"
     ? "it was registered while another of your nodes was in quarantine"
     : sanitiseForTerminal(withheld);
 }
 
-export const WITHHELD_REMEDY =
+export const WITHHELD_REQUESTS_REMEDY =
   "tollgate-host status --all shows which node is quarantined; this node gets requests once an operator releases the quarantined node or clears this node";
 
 export function quarantineLines(quarantine: Quarantine, paint: Paint): string[] {

@@ -19,8 +19,8 @@ import type { HostInsight, InsightTotal, Node, Probation, Quarantine, Stats } fr
 import type { InsightRange } from "./gateway/client.ts";
 import { nodeIdOf, openLoginSession } from "./login-session.ts";
 import { formatReportedHardware } from "./machine/reported-hardware.ts";
-import { quarantineLines, quarantineRemedy, WITHHELD_REMEDY, withheldReason } from "./quarantine.ts";
-import { RANGE_LABELS, RANGES } from "./range.ts";
+import { quarantineLines, quarantineRemedy, WITHHELD_REQUESTS_REMEDY, withheldRequestsReason } from "./quarantine.ts";
+import { RANGE_LABELS, RANGES } from "./range-flag.ts";
 
 export const status: Command = {
   help: "show the node's state, its speed and its work today",
@@ -166,7 +166,9 @@ function statusLines(node: Node, stats: Stats, past: Past | undefined, paint: Pa
     ]),
     ...(stats.agent_outdated === true ? [paint.bad(OUTDATED), "next: install a newer tollgate-host"] : []),
     ...(quarantine == null ? [] : quarantineLines(quarantine, paint)),
-    ...(withheld == null ? [] : [paint.bad(`no work: ${withheldReason(withheld)}`), `next: ${WITHHELD_REMEDY}`]),
+    ...(withheld == null
+      ? []
+      : [paint.bad(`no work: ${withheldRequestsReason(withheld)}`), `next: ${WITHHELD_REQUESTS_REMEDY}`]),
     ...(withheld == null ? nextOf(stats.state, quarantine).map((line) => `next: ${line}`) : []),
   ];
 }

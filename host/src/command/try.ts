@@ -9,7 +9,7 @@ import type { Paint } from "@tollgate/terminal/text.ts";
 import { NODE_FLAG, parseWholeNumber } from "./arguments.ts";
 import { type Command, type CommandContext, printResult } from "./command.ts";
 import { formatCounted, formatMilliseconds, formatPerSecond } from "./format.ts";
-import type { TryResult } from "./gateway/answers.ts";
+import type { NodeTrialResult } from "./gateway/answers.ts";
 import { type LoginSession, nodeIdOf, openLoginSession } from "./login-session.ts";
 
 /** The gateway's limit of output tokens for a try. */
@@ -65,7 +65,7 @@ const STEERING = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
 
 const printable = (text: string): string => text.replaceAll(STEERING, "");
 
-function trialLines(trial: TryResult, paint: Paint): string[] {
+function trialLines(trial: NodeTrialResult, paint: Paint): string[] {
   const body =
     trial.vectors == null
       ? printable(trial.text ?? "")

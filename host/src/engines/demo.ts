@@ -10,11 +10,11 @@ import type { LlamaModel, Token } from "node-llama-cpp";
 import { type Clock, systemClock } from "../clock.ts";
 import { encodeChat, encodeCompletion, type Tokenizer } from "./demo-prompt.ts";
 import type { Engine } from "./engine.ts";
+import { normaliseVector } from "./generated-text-and-vectors.ts";
 import { llamaCppEngine } from "./llama-cpp/llama-cpp.ts";
 import type { ThinkingMarks } from "./llama-cpp/output-decoder.ts";
 import type { PromptFormat } from "./llama-cpp/prompt-format.ts";
 import { THINKING_MODELS } from "./model-names.ts";
-import { normaliseVector } from "./prose.ts";
 
 const MODEL_FILE = fileURLToPath(new URL("../../models/tollgate-demo.gguf", import.meta.url));
 const MODEL_SHA256 = "b8c1471eadbd1eb42fdd75b905eb47046ade582a6bbf9e5a4e104472c734cf39";

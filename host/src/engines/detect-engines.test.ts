@@ -11,7 +11,7 @@ import { ManualClock } from "../testing/manual-clock.ts";
 import { type StubHandler, sendJson, stubServer, unusedAddress } from "../testing/stub-http.ts";
 import {
   type EngineAddresses,
-  explainAbsences,
+  explainMissingEngines,
   findEngines,
   identifyEngine,
   listEngineAddresses,
@@ -194,12 +194,12 @@ test("reports a llama-server as loading, not as found, while its model is still 
   assert.equal(await identifyEngine(url, { clock: patient }), undefined);
   assert.deepEqual(await findEngines(everywhere(url), patient), []);
   assert.deepEqual(
-    (await explainAbsences(everywhere(url), patient)).map(({ cause }) => cause),
+    (await explainMissingEngines(everywhere(url), patient)).map(({ cause }) => cause),
     ["loading"],
   );
   loading = false;
   assert.equal((await identifyEngine(url, { clock: patient }))?.kind, "llama-server");
-  assert.deepEqual(await explainAbsences(everywhere(url), patient), []);
+  assert.deepEqual(await explainMissingEngines(everywhere(url), patient), []);
 });
 
 test("looks for engines at the addresses stored by tollgate-host elect; a local OLLAMA_HOST overrides Ollama's address", () => {

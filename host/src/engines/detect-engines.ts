@@ -65,7 +65,7 @@ export async function findEngines(addresses: EngineAddresses, clock?: Clock): Pr
 }
 
 /** Explains why no engine was found at these addresses. */
-export async function explainAbsences(addresses: EngineAddresses, clock?: Clock): Promise<EngineAbsence[]> {
+export async function explainMissingEngines(addresses: EngineAddresses, clock?: Clock): Promise<EngineAbsence[]> {
   const urls = [...new Set(Object.values(addresses))];
   const found = await Promise.all(urls.map((url) => explainAbsenceAt(url, { probeMs: TIMEOUT_MS, clock })));
   return found.filter((absence) => absence !== undefined);

@@ -8,8 +8,8 @@ import type { Availability, Engine, FinishReason, GenerationJob, OutputSink } fr
 import {
   initialSlotLimits,
   lowerLimitsAfterGap,
-  NARROW_GAP_MS,
-  raiseLimitsWithoutGaps,
+  NARROW_TOKEN_GAP_MS,
+  raiseLimitsWhileNoGapIsWide,
   resizeLimits,
   type SlotLimits,
 } from "./slot-limits.ts";
@@ -117,7 +117,7 @@ class Steady {
    */
   #hasRoom(): boolean {
     if (this.#reading === 0) return true;
-    return this.#waiting.size === 0 && this.#reading < this.#state.readers && this.#openGapMs() < NARROW_GAP_MS;
+    return this.#waiting.size === 0 && this.#reading < this.#state.readers && this.#openGapMs() < NARROW_TOKEN_GAP_MS;
   }
 
   /** Waits until the prompt may be read. Returns false if the job was cancelled first. */
@@ -143,7 +143,7 @@ class Steady {
   /** Admits waiting prompts in order while the limits allow it. Each counts as being read from then on. */
   #letIn(): void {
     if (this.#waiting.size === 0) return;
-    const isNarrow = this.#openGapMs() < NARROW_GAP_MS;
+    const isNarrow = this.#openGapMs() < NARROW_TOKEN_GAP_MS;
     const now = this.#clock.monotonic();
     for (const [take, since] of this.#waiting) {
       const hasRoom = this.#reading === 0 || (isNarrow && this.#reading < this.#state.readers);
@@ -168,7 +168,7 @@ class Steady {
     if (heardAt === undefined) {
       this.#reading--;
       this.#letIn();
-    } else if (now - heardAt >= NARROW_GAP_MS) this.#notice(now - heardAt, now);
+    } else if (now - heardAt >= NARROW_TOKEN_GAP_MS) this.#notice(now - heardAt, now);
   }
 
   #end(run: Run): void {
@@ -184,11 +184,11 @@ class Steady {
   #look(): void {
     const now = this.#clock.monotonic();
     const openMs = this.#openGapMs();
-    if (openMs >= NARROW_GAP_MS) this.#notice(openMs, now);
+    if (openMs >= NARROW_TOKEN_GAP_MS) this.#notice(openMs, now);
     const { slots } = this.#state;
     // If no job waits for its next token, there are no gaps to judge by.
     const hasGaps = this.#runs.size > this.#reading;
-    this.#state = raiseLimitsWithoutGaps(this.#state, {
+    this.#state = raiseLimitsWhileNoGapIsWide(this.#state, {
       slotsMax: this.#slotsMax,
       waits: hasGaps && this.#waiting.size > 0,
       full: this.#runs.size >= slots,

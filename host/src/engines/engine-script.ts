@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { EngineError, type GenerationJob } from "./engine.ts";
-import { generateProse, generateShortProse } from "./prose.ts";
+import { generateProse, generateShortProse } from "./generated-text-and-vectors.ts";
 import { makeJsonPieces } from "./scripted-json.ts";
 
 const MARK = "#script ";
@@ -43,7 +43,7 @@ interface Fault {
 }
 
 /** The engine's planned behavior for one job. */
-export interface ScriptPlan {
+export interface ScriptedAnswerPlan {
   reasoning: Iterable<string>;
   answer: Iterable<string>;
   ttftMs: number;
@@ -58,7 +58,7 @@ export interface ScriptPlan {
   faults: Fault[];
 }
 
-export function planScript(job: GenerationJob): ScriptPlan {
+export function planScriptedAnswer(job: GenerationJob): ScriptedAnswerPlan {
   const key = `${job.sampling.seed ?? ""}\0${JSON.stringify(job.input)}`;
   const script = scriptOf(job);
   const formed = job.format && makeJsonPieces(job.format, [...generateShortProse(key)].join(""));
@@ -87,7 +87,7 @@ const wellBehaved = {
   faults: [],
 };
 
-function faultsOf(script: Script): Omit<ScriptPlan, "reasoning" | "answer" | "ttftMs" | "deltaMs"> {
+function faultsOf(script: Script): Omit<ScriptedAnswerPlan, "reasoning" | "answer" | "ttftMs" | "deltaMs"> {
   const faults: Fault[] = [];
   if (script.fail_after !== undefined) faults.push({ kind: "fail", after: script.fail_after });
   if (script.stall_after !== undefined) faults.push({ kind: "stall", after: script.stall_after });

@@ -12,7 +12,7 @@ import { HttpJobRunner } from "./http-job-runner.ts";
 import { EMBEDDING_MODELS, THINKING_MODELS } from "./model-names.ts";
 import { generic } from "./profiles/generic.ts";
 import type { EngineProfile } from "./profiles/profile.ts";
-import { testScoring } from "./score-check.ts";
+import { checkScoringSupport } from "./scoring-support-check.ts";
 
 const TELL_EVERY_MS = 1_000;
 
@@ -136,6 +136,6 @@ function scoringOf({
     }
   };
   const tried = async (model: string) =>
-    THINKING_MODELS.includes(model) ? undefined : testScoring(scoring.kind, score, { model, clock });
+    THINKING_MODELS.includes(model) ? undefined : checkScoringSupport(scoring.kind, score, { model, clock });
   return { scoring: tried, score };
 }

@@ -18,10 +18,10 @@ import {
   type OutputSink,
   type ScoringJob,
 } from "./engine.ts";
-import { planScript, type ScriptPlan, splitIntoWords } from "./engine-script.ts";
+import { planScriptedAnswer, type ScriptedAnswerPlan, splitIntoWords } from "./engine-script.ts";
 import { FrameFaultInjector } from "./frame-fault-injector.ts";
+import { makeUnitVector } from "./generated-text-and-vectors.ts";
 import { EMBEDDING_MODELS } from "./model-names.ts";
-import { makeUnitVector } from "./prose.ts";
 import { SCHEMA_KEYWORDS } from "./schema-keywords.ts";
 
 const VECTOR_WIDTH = 1024;
@@ -55,7 +55,7 @@ export function scriptedEngine(options: ScriptedOptions): Engine {
     refuses: (job) => isBusy(job),
     async generate(job, sink, signal) {
       try {
-        return await new ScriptedAnswer(planScript(job), { job, sink, signal, clock, faults }).run();
+        return await new ScriptedAnswer(planScriptedAnswer(job), { job, sink, signal, clock, faults }).run();
       } finally {
         end(job);
       }
@@ -73,7 +73,7 @@ export function scriptedEngine(options: ScriptedOptions): Engine {
 
 /** Scores the words of the engine's own answer as likely and all others as unlikely. */
 function scriptedScore(job: ScoringJob): Logprobs {
-  const plan = planScript(job);
+  const plan = planScriptedAnswer(job);
   const own = new Set([...plan.reasoning, ...plan.answer].map((word) => word.trim()));
   return splitIntoWords(job.score.answer)
     .slice(0, SCORES_PER_FRAME_MAX)
@@ -83,7 +83,7 @@ function scriptedScore(job: ScoringJob): Logprobs {
 function isBusy(job: EngineJob): boolean {
   if (job.endpoint === "embedding") return false;
   try {
-    return planScript(job).busy;
+    return planScriptedAnswer(job).busy;
   } catch (error) {
     // A job with a malformed script is accepted and then fails with the reason.
     if (error instanceof EngineError) return false;
@@ -109,7 +109,7 @@ interface Run {
 
 /** Answers one job as its plan says. */
 class ScriptedAnswer {
-  readonly #plan: ScriptPlan;
+  readonly #plan: ScriptedAnswerPlan;
   readonly #run: Run;
   readonly #stops: StopStringMatcher;
   readonly #cap: number;
@@ -117,7 +117,7 @@ class ScriptedAnswer {
   #chars = 0;
   #due = 0;
 
-  constructor(plan: ScriptPlan, run: Run) {
+  constructor(plan: ScriptedAnswerPlan, run: Run) {
     this.#plan = plan;
     this.#run = run;
     this.#stops = new StopStringMatcher(plan.ignoreStop ? [] : run.job.sampling.stop);
@@ -193,5 +193,5 @@ class ScriptedAnswer {
   }
 }
 
-const hasWireFaults = ({ garbage, claimTokens, faults }: ScriptPlan): boolean =>
+const hasWireFaults = ({ garbage, claimTokens, faults }: ScriptedAnswerPlan): boolean =>
   garbage || claimTokens !== undefined || faults.some(({ kind }) => kind === "drop" || kind === "garbage");

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import {
   initialSlotLimits,
   lowerLimitsAfterGap,
-  raiseLimitsWithoutGaps,
+  raiseLimitsWhileNoGapIsWide,
   resizeLimits,
   type SlotLimits,
 } from "./slot-limits.ts";
@@ -72,7 +72,7 @@ test("short gaps between tokens raise the limits gradually while prompts wait or
   ];
   for (const [what, calm, before, after] of table) {
     const given = { slotsMax: 64, waits: false, full: false, now: NOW, ...calm };
-    assert.partialDeepStrictEqual(raiseLimitsWithoutGaps(state(before), given), after, what);
+    assert.partialDeepStrictEqual(raiseLimitsWhileNoGapIsWide(state(before), given), after, what);
   }
 });
 

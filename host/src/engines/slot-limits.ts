@@ -9,7 +9,7 @@
 /** The initial limit, before any gap was measured. */
 const READERS_FIRST = 16;
 /** Gaps below this show that the engine can run more jobs. */
-export const NARROW_GAP_MS = 500;
+export const NARROW_TOKEN_GAP_MS = 500;
 const GAP_WIDE_MS = 700;
 /** Gaps above this are too wide if at most one prompt was being read. */
 const GAP_TOO_WIDE_MS = 1_000;
@@ -50,7 +50,7 @@ interface Gap {
 
 /** Lowers the limits after a gap: a job waited `ms` for its next token, or still waits. */
 export function lowerLimitsAfterGap(state: SlotLimits, { ms, running, reading, now }: Gap): SlotLimits {
-  if (ms < NARROW_GAP_MS) return state;
+  if (ms < NARROW_TOKEN_GAP_MS) return state;
   const noticed = { ...state, isNew: state.isNew && ms < GAP_WIDE_MS, readersSince: now, slotsSince: now };
   if (ms < GAP_WIDE_MS || now - state.loweredAt < LOWERED_ONCE_MS) return noticed;
   if (reading > 1 && state.readers > 1)
@@ -72,7 +72,7 @@ interface Calm {
 }
 
 /** Raises the limits a little if there is demand. Called while no gap is wide. */
-export function raiseLimitsWithoutGaps(state: SlotLimits, { slotsMax, waits, full, now }: Calm): SlotLimits {
+export function raiseLimitsWhileNoGapIsWide(state: SlotLimits, { slotsMax, waits, full, now }: Calm): SlotLimits {
   let next = state;
   if (waits && now - state.readersSince >= READERS_CALM_MS)
     next = {

@@ -19,7 +19,7 @@ import type { HoldOrder } from "../../../gateway/src/ledger/hold.ts";
 import { type Ledger, openLedger } from "../../../gateway/src/ledger/ledger.ts";
 import type { Settlement } from "../../../gateway/src/ledger/settlement.ts";
 import { createTestHold, createTestSettlement } from "../../../gateway/src/ledger/testing.ts";
-import { openPayouts } from "../../../gateway/src/operators/payouts.ts";
+import { openPayoutBatches } from "../../../gateway/src/operators/payouts.ts";
 import type { PaymentEventContent, ProviderEvent } from "../../../gateway/src/payments/provider.ts";
 import { processEvent } from "../../../gateway/src/payments/receive.ts";
 import { ProcessLife } from "../process-life.ts";
@@ -353,7 +353,7 @@ class History {
     const id = newId();
     this.#batches.push(id);
     return act(`a batch from ${minimum}, ${holdDays} days held back`, async ({ pool }) => {
-      const payouts = openPayouts({ pool, newId: () => id, holdDays });
+      const payouts = openPayoutBatches({ pool, newId: () => id, holdDays });
       const batch = await payouts.create({ note: "", by: "differential", minimum });
       if (batch === undefined) return undefined;
       const { hosts, total, heldBack, setOff, withheld, paidAt } = batch;
@@ -363,7 +363,7 @@ class History {
 
   #paid(id: Uuid): Act {
     return act("a batch is paid", async ({ pool }) => {
-      const outcome = await openPayouts({ pool, newId, holdDays: 0 }).markPaid(id, "differential");
+      const outcome = await openPayoutBatches({ pool, newId, holdDays: 0 }).markPaid(id, "differential");
       return typeof outcome === "string" ? outcome : outcome.exceedsBalance.length;
     });
   }

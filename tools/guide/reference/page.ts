@@ -11,7 +11,7 @@ import {
   type Response,
   resolveRef,
 } from "@tollgate/api/openapi/openapi.ts";
-import type { ApiDocument, DocumentStep } from "../../../gateway/src/site/reference/documents.ts";
+import type { ApiDocument, GettingStartedStep } from "../../../gateway/src/site/reference/documents.ts";
 import { type Html, html, inlineMarkdown, markdownHtml } from "../../../gateway/src/site/reference/html.ts";
 import { codeFigure, framePage, samplesBlock } from "../../../gateway/src/site/reference/page-frame.ts";
 import { highlight } from "../highlight.ts";
@@ -88,7 +88,8 @@ function quickStart(document: Document, { calling }: ApiDocument, baseUrl: strin
   const lines = [`TOLLGATE_BASE_URL=${baseUrl}`, ...calling.variables].map((line) => `export ${line}`);
   const chat = operationsOf(document).find(({ operation }) => operation.operationId === "createChatCompletion");
   const key = calling.variables[0]?.split("=")[1] ?? "";
-  const step = ({ text, link }: DocumentStep) => html`${inlineMarkdown(text)} <a href="${link.url}">${link.name}</a>`;
+  const step = ({ text, link }: GettingStartedStep) =>
+    html`${inlineMarkdown(text)} <a href="${link.url}">${link.name}</a>`;
   const [first, ...others] = calling.steps.map(step);
   const steps =
     others.length === 0

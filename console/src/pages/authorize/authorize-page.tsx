@@ -6,7 +6,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { errorMessage } from "../../api/fault.ts";
 import type { ScriptLogin } from "../../api/types.ts";
-import { scriptLoginQuery, useAnswerLogin } from "../../data/script-login.ts";
+import { scriptLoginQuery, useDecideScriptLogin } from "../../data/script-login.ts";
 import { useMe } from "../../data/session.ts";
 import { AuthCard } from "../../layout/auth-layout.tsx";
 import { Button, buttonClasses } from "../../ui/button.tsx";
@@ -37,7 +37,7 @@ function EnterCode() {
 
 function Asked({ code }: { code: string }) {
   const login = useQuery(scriptLoginQuery(code));
-  const answer = useAnswerLogin(code);
+  const answer = useDecideScriptLogin(code);
   if (answer.data !== undefined) return <Answered status={answer.data.status} />;
   if (login.data !== undefined) return <Offer login={login.data} answer={answer} />;
   if (login.error === null) return <Loading />;
@@ -56,7 +56,7 @@ const ACCESS = {
   write: "Read everything that you can read, and change what your roles allow",
 };
 
-function Offer({ login, answer }: { login: ScriptLogin; answer: ReturnType<typeof useAnswerLogin> }) {
+function Offer({ login, answer }: { login: ScriptLogin; answer: ReturnType<typeof useDecideScriptLogin> }) {
   const { identity } = useMe();
   return (
     <AuthCard title="Give a script access?" about="Confirm only if you just ran tollgate login and it shows this code.">

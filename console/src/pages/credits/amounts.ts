@@ -1,5 +1,5 @@
 /** Parses typed dollar amounts, and checks the API's limits before sending them. */
-import { dollarsForInput, exactDollars, parseMicro, toWholeMicro } from "../../money.ts";
+import { formatDollarsForInput, formatExactDollars, parseMicro, toWholeMicro } from "../../money.ts";
 import { parseDollars } from "../../parse-dollars.ts";
 
 const PICO_PER_CENT = 10_000_000_000n;
@@ -24,8 +24,8 @@ export function parseAmount(text: string, { least, most }: AmountBounds): { micr
     const { pico } = read;
     if (pico >= least && pico <= most && pico % PICO_PER_CENT === 0n) return { micro: toWholeMicro(pico) };
   } else if (/\d/.test(text)) return read;
-  return { wrong: `Enter an amount from ${exactDollars(least)} to ${exactDollars(most)}, in whole cents.` };
+  return { wrong: `Enter an amount from ${formatExactDollars(least)} to ${formatExactDollars(most)}, in whole cents.` };
 }
 
 /** The value of an input field, for example "5.00". */
-export const amountForInput = (micro: string): string => dollarsForInput(parseMicro(micro));
+export const amountForInput = (micro: string): string => formatDollarsForInput(parseMicro(micro));

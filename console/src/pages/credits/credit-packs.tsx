@@ -4,7 +4,7 @@ import { useState } from "react";
 import type { CheckoutRequest } from "../../api/types.ts";
 import { creditPacksQuery, isBillingDisabled, useCheckout } from "../../data/credits.ts";
 import { usePermissions } from "../../data/session.ts";
-import { exactDollars } from "../../money.ts";
+import { formatExactDollars } from "../../money.ts";
 import { RoleNote } from "../../team/role-note.tsx";
 import { AmountField } from "../../ui/amount-field.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -101,7 +101,7 @@ function CustomAmount({ busy, disabled, error, onBuy }: CustomAmountProps) {
           required
           placeholder={amountForInput("75000000")}
           className="min-w-0 flex-1"
-          hint={`From ${exactDollars(PURCHASE_BOUNDS.least)} to ${exactDollars(PURCHASE_BOUNDS.most)}.`}
+          hint={`From ${formatExactDollars(PURCHASE_BOUNDS.least)} to ${formatExactDollars(PURCHASE_BOUNDS.most)}.`}
           error={wrong ?? errorOfField(error, "amount_micro")}
         />
         <Button type="submit" className="mt-6.5" busy={busy} disabled={disabled} aria-label="Buy this amount">

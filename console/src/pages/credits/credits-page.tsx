@@ -10,11 +10,11 @@ import { LoadedQuery, LoadedStat, Skeleton } from "../../ui/loading-states.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Notice } from "../../ui/notice.tsx";
 import { PageSections } from "../../ui/page-sections.tsx";
-import { describeCreditLifetime } from "./credit-lifetime.ts";
+import { CheckoutReturnNotice } from "./checkout-return-notice.tsx";
 import { CreditPacks } from "./credit-packs.tsx";
+import { describeCreditTimeLeft } from "./credit-time-left.ts";
 import { LowCreditAlertCard } from "./low-credit-alert-card.tsx";
 import { PaymentsCard } from "./payments.tsx";
-import { PurchaseReturn } from "./purchase-return.tsx";
 import { StatementCard } from "./statement.tsx";
 import { TopUpCard } from "./top-up-card.tsx";
 
@@ -29,7 +29,7 @@ export function CreditsPage() {
       />
       <PageSections>
         {purchase !== undefined && (
-          <PurchaseReturn
+          <CheckoutReturnNotice
             outcome={purchase}
             checkoutId={checkout}
             onDismiss={() => void navigate({ search: {}, replace: true })}
@@ -82,7 +82,7 @@ function Figures() {
               label="Time left"
               note={() => "At your 7-day average, or the last 24 hours if higher"}
             >
-              {({ spending }) => describeCreditLifetime(spending.lasts_s)}
+              {({ spending }) => describeCreditTimeLeft(spending.lasts_s)}
             </LoadedStat>
           </Stats>
           {available_micro.startsWith("-") && (

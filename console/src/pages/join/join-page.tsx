@@ -5,7 +5,7 @@ import { useState } from "react";
 import { chooseAccount } from "../../api/chosen-account.ts";
 import { call } from "../../api/client.ts";
 import { ApiFault, errorMessage } from "../../api/fault.ts";
-import type { InvitedTo, Me } from "../../api/types.ts";
+import type { InvitationDetails, Me } from "../../api/types.ts";
 import { removeInvitationToken, takeInvitationToken } from "../../data/invitation-token.ts";
 import { meQuery, refreshSession } from "../../data/session.ts";
 import { invitationQuery, useAcceptInvitation } from "../../data/team.ts";
@@ -65,7 +65,7 @@ const HOME = { builder: "/overview", host: "/host" } as const;
 interface OfferProps {
   me: Me;
   token: string;
-  offer: InvitedTo;
+  offer: InvitationDetails;
   accept: ReturnType<typeof useAcceptInvitation>;
 }
 

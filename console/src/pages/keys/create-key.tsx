@@ -9,7 +9,7 @@ import { errorOfField, TextField } from "../../ui/field.tsx";
 import { Form } from "../../ui/form.tsx";
 import { ChevronRight } from "../../ui/icons.tsx";
 import { findChangedSettings, NEW_KEY_FORM, readKeyForm } from "./key-form.ts";
-import { KeySettingsFields, listFieldsWithOwnErrors } from "./key-settings-fields.tsx";
+import { KeySettingsFields, listFieldsWithInlineErrors } from "./key-settings-fields.tsx";
 
 export function CreateKeyDialog({ open, onClose }: { open: boolean; onClose: () => void }) {
   const [secret, setSecret] = useState<string>();
@@ -40,7 +40,7 @@ function CreateForm({ onCancel, onCreated }: { onCancel: () => void; onCreated: 
     create.mutate({ ...read.change, name: form.name }, { onSuccess: ({ secret }) => onCreated(secret) });
   };
   return (
-    <Form onSubmit={submit} error={create.error} fields={listFieldsWithOwnErrors(create.error)}>
+    <Form onSubmit={submit} error={create.error} fields={listFieldsWithInlineErrors(create.error)}>
       <TextField
         label="Name"
         name="name"

@@ -7,7 +7,7 @@ import { errorOfField, TextField } from "../../ui/field.tsx";
 import { Form } from "../../ui/form.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { findChangedSettings, keyFormOf, readKeyForm } from "./key-form.ts";
-import { KeySettingsFields, listFieldsWithOwnErrors } from "./key-settings-fields.tsx";
+import { KeySettingsFields, listFieldsWithInlineErrors } from "./key-settings-fields.tsx";
 
 export function EditKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
   const change = useChangeKey(apiKey.id);
@@ -31,7 +31,7 @@ export function EditKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
   };
   return (
     <Dialog open onClose={onClose} title={`Edit ${apiKey.name}`} about="Changes apply immediately, on every gateway.">
-      <Form onSubmit={submit} error={change.error} fields={listFieldsWithOwnErrors(change.error)}>
+      <Form onSubmit={submit} error={change.error} fields={listFieldsWithInlineErrors(change.error)}>
         <TextField
           label="Name"
           name="name"

@@ -4,7 +4,7 @@
  */
 import type { ApiKey, KeyChange } from "../../api/types.ts";
 import { momentOfLocalTime, zoneOffsetMs } from "../../locale.ts";
-import { dollarsForInput, parseMicro, toWholeMicro } from "../../money.ts";
+import { formatDollarsForInput, parseMicro, toWholeMicro } from "../../money.ts";
 import { parseDollars } from "../../parse-dollars.ts";
 import { parseWholeNumber } from "../../whole-number.ts";
 
@@ -110,7 +110,7 @@ export function findChangedSettings(form: KeyForm, before: KeyForm): { change: K
   return { change };
 }
 
-const dollarsOf = (micro: string | null): string => (micro === null ? "" : dollarsForInput(parseMicro(micro)));
+const dollarsOf = (micro: string | null): string => (micro === null ? "" : formatDollarsForInput(parseMicro(micro)));
 const textOf = (limit: number | null): string => (limit === null ? "" : String(limit));
 
 function localMinute(unixSeconds: number): string {

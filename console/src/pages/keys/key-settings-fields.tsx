@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { ApiFault } from "../../api/fault.ts";
 import type { ApiKey } from "../../api/types.ts";
-import { ratesQuery } from "../../data/rates.ts";
+import { priceListQuery } from "../../data/price-list.ts";
 import { AmountField } from "../../ui/amount-field.tsx";
 import { CheckField, errorOfField, TextField } from "../../ui/field.tsx";
 import { formatCount } from "../../ui/time.tsx";
@@ -16,7 +16,7 @@ const LIMIT_LABELS = {
 } as const;
 
 /** The names of fields that show their own errors. */
-export const listFieldsWithOwnErrors = (error: unknown): string[] => [
+export const listFieldsWithInlineErrors = (error: unknown): string[] => [
   "name",
   "budget_day_micro",
   "budget_month_micro",
@@ -113,7 +113,7 @@ const modelsError = (error: unknown): string | undefined =>
 /** Chooses all models, including future ones, or only the ticked ones. */
 function ModelChoice({ begin, problem }: { begin: string[] | null; problem: string | undefined }) {
   const [some, setSome] = useState(begin !== null);
-  const { data: rates } = useQuery(ratesQuery);
+  const { data: rates } = useQuery(priceListQuery);
   // A model that the key allows stays in the list even after it was removed from the catalog.
   const ids = [...new Set([...(rates?.data.map(({ sku_id }) => sku_id) ?? []), ...(begin ?? [])])];
   return (

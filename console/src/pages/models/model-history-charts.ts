@@ -1,6 +1,6 @@
 /** Converts a model's past performance to chart data and text. Pure. */
 import type { ModelPerformance } from "../../api/types.ts";
-import { decimalText, minuteText, monthDayText, shareText, utcMonthDayText } from "../../locale.ts";
+import { decimalText, formatPercent, minuteText, monthDayText, utcMonthDayText } from "../../locale.ts";
 import type { ChartProps } from "../../ui/chart/chart-data.ts";
 import { spanTick } from "../../ui/chart/labels.ts";
 
@@ -12,7 +12,7 @@ type Bars = Lines & Pick<ChartProps, "adds">;
 export function percentText(share: number | null, places = 2): string {
   if (share === null) return "–";
   const factor = 10 ** places;
-  return shareText(Math.floor(share * 100 * factor + 1e-6) / factor / 100);
+  return formatPercent(Math.floor(share * 100 * factor + 1e-6) / factor / 100);
 }
 
 /** The label of a time slot. Hours are in the reader's time zone, days are in UTC. */

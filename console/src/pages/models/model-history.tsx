@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import type { ModelPerformance } from "../../api/types.ts";
 import { modelPerformanceQuery } from "../../data/live-models.ts";
-import { RANGE_TEXTS, SUM_RANGES } from "../../time-range.ts";
+import { BUCKETED_RANGES, RANGE_TEXTS } from "../../time-range.ts";
 import { Card, Stat, Stats } from "../../ui/card.tsx";
 import { Chart } from "../../ui/chart/chart.tsx";
 import type { ChartRow, PreviousPeriod } from "../../ui/chart/chart-data.ts";
@@ -14,7 +14,7 @@ import { DurationText, formatCount } from "../../ui/time.tsx";
 import { availabilityBars, firstTokenLines, percentText, speedLines } from "./model-history-charts.ts";
 
 export function ModelHistory({ id, isEmbedding }: { id: string; isEmbedding: boolean }) {
-  const [range, setRange] = useRange(SUM_RANGES, "24h");
+  const [range, setRange] = useRange(BUCKETED_RANGES, "24h");
   const performance = useQuery(modelPerformanceQuery(id, range));
   const words = RANGE_TEXTS[range];
   const end = performance.data?.points[0]?.at;
@@ -23,7 +23,10 @@ export function ModelHistory({ id, isEmbedding }: { id: string; isEmbedding: boo
   const beforeOf = (chartOf: (past: ModelPerformance) => { rows: ChartRow[] }): PreviousPeriod =>
     comparison.of(before.data && chartOf(before.data).rows, before.error);
   return (
-    <Card title="Availability and speed" aside={<RangeChoice range={range} choices={SUM_RANGES} onChange={setRange} />}>
+    <Card
+      title="Availability and speed"
+      aside={<RangeChoice range={range} choices={BUCKETED_RANGES} onChange={setRange} />}
+    >
       <LoadedQuery query={performance} loading={<Skeleton className="h-96 w-full" />}>
         {(found) => (
           <div className="flex flex-col gap-6">

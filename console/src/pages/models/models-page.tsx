@@ -1,7 +1,7 @@
 /** The models: prices, speed, availability, and the cost of a workload. */
 import { useQuery } from "@tanstack/react-query";
 import { liveModelsQuery } from "../../data/live-models.ts";
-import { usePayoutShare } from "../../data/rates.ts";
+import { usePayoutShare } from "../../data/price-list.ts";
 import { Card, PageHeader } from "../../ui/card.tsx";
 import { LoadedQuery } from "../../ui/loading-states.tsx";
 import { PageSections } from "../../ui/page-sections.tsx";

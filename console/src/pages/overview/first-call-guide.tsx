@@ -11,7 +11,7 @@ import { liveModelsQuery } from "../../data/live-models.ts";
 import { balanceQuery } from "../../data/money.ts";
 import { useChosenAccount, usePermissions } from "../../data/session.ts";
 import { API_KEYS } from "../../keys/api-keys.ts";
-import { exactDollars, parseMicro } from "../../money.ts";
+import { formatExactDollars, parseMicro } from "../../money.ts";
 import { CreateSecretDialog } from "../../secrets/create-secret.tsx";
 import { clearStashedSecret, stashSecret, useStashedSecret } from "../../secrets/stashed-secret.ts";
 import { snippetsOf } from "../../snippets.ts";
@@ -60,7 +60,7 @@ function HowTo() {
     <Card title="Make your first request">
       {broke && (
         <p className="mb-4 rounded-md bg-warn-soft px-3 py-2 text-warn">
-          Your balance is {exactDollars(0n)}. Requests need credit.{" "}
+          Your balance is {formatExactDollars(0n)}. Requests need credit.{" "}
           <Link to="/credits" className="font-medium underline underline-offset-2">
             Add credits
           </Link>

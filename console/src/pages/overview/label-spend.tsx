@@ -5,7 +5,7 @@ import { useMemo } from "react";
 import { usageQuery } from "../../data/money.ts";
 import { parseMicro, toChartDollars } from "../../money.ts";
 import { termText } from "../../requests/filter-text.ts";
-import { bucketedSpanOf, RANGE_TEXTS, type SumRange } from "../../time-range.ts";
+import { type BucketedRange, bucketedSpanOf, RANGE_TEXTS } from "../../time-range.ts";
 import { Card } from "../../ui/card.tsx";
 import { type BarItem, BarList } from "../../ui/chart/bar-list.tsx";
 import { Money } from "../../ui/money.tsx";
@@ -14,7 +14,7 @@ import { useHourStart } from "../../ui/time.tsx";
 
 const SHOWN = 8;
 
-export function LabelSpend({ range }: { range: SumRange }) {
+export function LabelSpend({ range }: { range: BucketedRange }) {
   const hour = useHourStart();
   const from = useMemo(() => bucketedSpanOf(range, hour.getTime()).from.toISOString(), [range, hour]);
   const usage = useQuery(usageQuery({ by: "label", from }));

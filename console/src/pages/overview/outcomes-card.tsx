@@ -9,14 +9,14 @@ import { fixedDecimalsText } from "../../locale.ts";
 import { termText } from "../../requests/filter-text.ts";
 import { Outcome } from "../../requests/outcome.tsx";
 import { outcomeMeaning } from "../../requests/outcome-names.ts";
-import { bucketedSpanOf, RANGE_TEXTS, type SumRange } from "../../time-range.ts";
+import { type BucketedRange, bucketedSpanOf, RANGE_TEXTS } from "../../time-range.ts";
 import { Card } from "../../ui/card.tsx";
 import { CircleCheck } from "../../ui/icons.tsx";
 import { EmptyState, LoadedQuery } from "../../ui/loading-states.tsx";
 import { CountText, useHourStart } from "../../ui/time.tsx";
 import { isRequestRange } from "../requests/requests-search.ts";
 
-export function OutcomesCard({ range }: { range: SumRange }) {
+export function OutcomesCard({ range }: { range: BucketedRange }) {
   const hour = useHourStart();
   const from = useMemo(() => bucketedSpanOf(range, hour.getTime()).from.toISOString(), [range, hour]);
   const usage = useQuery(usageQuery({ by: "outcome", from }));
@@ -27,7 +27,7 @@ export function OutcomesCard({ range }: { range: SumRange }) {
   );
 }
 
-function Endings({ rows, range }: { rows: UsageRow[]; range: SumRange }) {
+function Endings({ rows, range }: { rows: UsageRow[]; range: BucketedRange }) {
   const words = RANGE_TEXTS[range];
   const total = rows.reduce((sum, { requests }) => sum + requests, 0);
   const closed = rows.find(({ outcome }) => outcome === "client_closed")?.requests ?? 0;

@@ -11,7 +11,7 @@ import { parseMicro, sumMicro, toChartDollars } from "../../money.ts";
 import { PerformanceFigures } from "../../performance/performance-figures.tsx";
 import { RefusedCalls } from "../../requests/refused-calls.tsx";
 import { UnfundedNotice } from "../../requests/unfunded-notice.tsx";
-import { bucketedSpanOf, RANGE_TEXTS, SUM_RANGES, type SumRange } from "../../time-range.ts";
+import { BUCKETED_RANGES, type BucketedRange, bucketedSpanOf, RANGE_TEXTS } from "../../time-range.ts";
 import { buttonClasses } from "../../ui/button.tsx";
 import { PageHeader, Stat, Stats } from "../../ui/card.tsx";
 import { Sparkline } from "../../ui/chart/sparkline.tsx";
@@ -30,7 +30,7 @@ import { SpendCard } from "./spend-card.tsx";
 const LATEST = 8;
 
 export function OverviewPage() {
-  const [range, setRange] = useRange(SUM_RANGES, "24h");
+  const [range, setRange] = useRange(BUCKETED_RANGES, "24h");
   const recent = useQuery(recentRequestsQuery(LATEST));
   return (
     <>
@@ -47,7 +47,7 @@ export function OverviewPage() {
         <FirstCallGuide none={recent.data?.data.length === 0} />
         <Figures />
         <Lost range={range} />
-        <SpendCard range={range} choice={<RangeChoice range={range} choices={SUM_RANGES} onChange={setRange} />} />
+        <SpendCard range={range} choice={<RangeChoice range={range} choices={BUCKETED_RANGES} onChange={setRange} />} />
         <LabelSpend range={range} />
         <HowItWent range={range} />
         <div className="grid grid-cols-1 gap-5 lg:grid-cols-[minmax(0,2fr)_minmax(0,1fr)]">
@@ -59,7 +59,7 @@ export function OverviewPage() {
   );
 }
 
-function Lost({ range }: { range: SumRange }) {
+function Lost({ range }: { range: BucketedRange }) {
   const hour = useHourStart();
   const from = useMemo(() => bucketedSpanOf(range, hour.getTime()).from.toISOString(), [range, hour]);
   const day = useMemo(() => bucketedSpanOf("24h", hour.getTime()).from.toISOString(), [hour]);
@@ -72,7 +72,7 @@ function Lost({ range }: { range: SumRange }) {
 }
 
 /** Outcomes and speed of requests. Hidden until there are requests. */
-function HowItWent({ range }: { range: SumRange }) {
+function HowItWent({ range }: { range: BucketedRange }) {
   const performance = useQuery(performanceQuery({ range }));
   if (performance.data?.total.requests === 0) return null;
   return <PerformanceFigures query={performance} words={RANGE_TEXTS[range]} />;

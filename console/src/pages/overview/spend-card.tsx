@@ -7,7 +7,7 @@ import { usageQuery } from "../../data/money.ts";
 import { keyName } from "../../keys/key-names.ts";
 import { sumMicro } from "../../money.ts";
 import { listSpendParts, type SpendSplit, stackSpend } from "../../requests/spend.ts";
-import { bucketedSpanOf, previousSpanOf, RANGE_TEXTS, type SumRange } from "../../time-range.ts";
+import { type BucketedRange, bucketedSpanOf, previousSpanOf, RANGE_TEXTS } from "../../time-range.ts";
 import { Card } from "../../ui/card.tsx";
 import { BarList } from "../../ui/chart/bar-list.tsx";
 import { Chart } from "../../ui/chart/chart.tsx";
@@ -26,7 +26,7 @@ const SPLITS: { value: SpendSplit; label: string }[] = [
   { value: "key", label: "By key" },
 ];
 
-export function SpendCard({ range, choice }: { range: SumRange; choice: ReactNode }) {
+export function SpendCard({ range, choice }: { range: BucketedRange; choice: ReactNode }) {
   const [split, setSplit] = useState<SpendSplit>("model");
   const hour = useHourStart();
   const span = useMemo(() => bucketedSpanOf(range, hour.getTime()), [range, hour]);

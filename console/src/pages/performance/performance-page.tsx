@@ -4,9 +4,9 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { Performance } from "../../api/types.ts";
 import { keysQuery } from "../../data/keys.ts";
 import { performanceQuery } from "../../data/performance.ts";
-import { ratesQuery } from "../../data/rates.ts";
+import { priceListQuery } from "../../data/price-list.ts";
 import { PLAYGROUND_KEY_CHOICE } from "../../keys/key-names.ts";
-import { decimalText, shareText } from "../../locale.ts";
+import { decimalText, formatPercent } from "../../locale.ts";
 import { PerformanceFigures } from "../../performance/performance-figures.tsx";
 import { RANGE_TEXTS } from "../../time-range.ts";
 import { Button } from "../../ui/button.tsx";
@@ -93,7 +93,7 @@ interface FiltersProps {
 }
 
 function Filters({ model = "", keyId = "", set, onClear }: FiltersProps) {
-  const { data: rates } = useQuery(ratesQuery);
+  const { data: rates } = useQuery(priceListQuery);
   const { data: keys } = useQuery(keysQuery);
   const models = (rates?.data ?? []).map(({ sku_id }) => ({ value: sku_id, label: sku_id }));
   const named = [...(keys?.data ?? []).map(({ id, name }) => ({ value: id, label: name })), PLAYGROUND_KEY_CHOICE];
@@ -179,7 +179,7 @@ function Course({ answer, words, beforeOf }: CourseProps) {
           kind="lines"
           title={`Error rate in ${words}`}
           {...line("Error rate", 6, ({ error_share }) => error_share)}
-          format={shareText}
+          format={formatPercent}
           unit="share"
         />
       </Card>

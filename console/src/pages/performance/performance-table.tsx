@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import type { Performance, PerformanceRow } from "../../api/types.ts";
 import { keysQuery } from "../../data/keys.ts";
 import { keyName } from "../../keys/key-names.ts";
-import { alignedShareText } from "../../locale.ts";
+import { formatAlignedPercent } from "../../locale.ts";
 import { millisecondsText, speedText } from "../../performance/performance-figures.tsx";
 import { Card } from "../../ui/card.tsx";
 import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
@@ -70,7 +70,7 @@ const figure = (
 
 const FIGURES: Column<PerformanceRow>[] = [
   { title: "Requests", align: "right", cell: ({ requests }) => <CountText of={requests} /> },
-  figure("Errors", ({ error_share: share }) => (share === null ? "–" : alignedShareText(share))),
+  figure("Errors", ({ error_share: share }) => (share === null ? "–" : formatAlignedPercent(share))),
   figure("TTFT p50", ({ ttft_ms }) => millisecondsText(ttft_ms.p50), "lg"),
   figure("TTFT p95", ({ ttft_ms }) => millisecondsText(ttft_ms.p95), "md"),
   figure("TTFT p99", ({ ttft_ms }) => millisecondsText(ttft_ms.p99), "xl"),

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import type { Rate } from "../../api/types.ts";
+import type { PriceSheetEntry } from "../../api/types.ts";
 import { queryClient } from "../../data/query-client.ts";
 import { recentRequestsQuery } from "../../data/requests.ts";
 import { formatDuration } from "../../time.ts";
@@ -15,7 +15,7 @@ const NEWEST = 20;
 const LOOKS_MAX = 8;
 const LOOK_AGAIN_MS = 400;
 
-export function AnswerCost({ answer, model }: { answer: Answer; model: Rate | undefined }) {
+export function AnswerCost({ answer, model }: { answer: Answer; model: PriceSheetEntry | undefined }) {
   const { usage, requestId, fault } = answer;
   if (fault?.refused === true) return <Line answer={answer}>Nothing was billed</Line>;
   if (requestId === undefined)

@@ -1,6 +1,6 @@
 /** One answer: its reasoning, text, finish state and cost. */
 
-import type { Rate } from "../../api/types.ts";
+import type { PriceSheetEntry } from "../../api/types.ts";
 import { IconButton } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { Brain, RotateCcw } from "../../ui/icons.tsx";
@@ -12,7 +12,7 @@ import type { ChatState } from "./stored-chat.ts";
 
 interface Props {
   answer: Answer;
-  model: Rate | undefined;
+  model: PriceSheetEntry | undefined;
   view: ChatState["view"];
   /** Whether this is one of two compared answers. Each of them has its model's name above it. */
   compared: boolean;

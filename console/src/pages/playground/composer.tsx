@@ -1,7 +1,7 @@
 /** The input for the next message, with the amount that the request will reserve. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { Quote, QuoteRequest, Rate } from "../../api/types.ts";
+import type { PriceSheetEntry, Quote, QuoteRequest } from "../../api/types.ts";
 import { balanceQuery } from "../../data/money.ts";
 import { quoteQuery } from "../../data/quote.ts";
 import { parseMicro } from "../../money.ts";
@@ -22,7 +22,7 @@ interface Props {
   running: boolean;
   exchanges: Exchange[];
   settings: PlaygroundSettings;
-  models: Rate[];
+  models: PriceSheetEntry[];
   /** Whether sending is blocked, because a setting is invalid. */
   blocked: boolean;
 }

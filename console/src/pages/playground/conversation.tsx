@@ -1,7 +1,7 @@
 /** The exchanges so far. The newest is at the bottom and is scrolled into view. */
 
 import { useEffect, useRef } from "react";
-import type { Rate } from "../../api/types.ts";
+import type { PriceSheetEntry } from "../../api/types.ts";
 import { MessageSquare } from "../../ui/icons.tsx";
 import { EmptyState } from "../../ui/loading-states.tsx";
 import { AnswerView } from "./answer-view.tsx";
@@ -13,7 +13,7 @@ const NEAR_END_PX = 120;
 
 interface Props {
   chat: Pick<ChatState, "exchanges" | "view" | "dropped">;
-  models: Rate[];
+  models: PriceSheetEntry[];
   /** Called to edit a question; undefined while nothing can be sent. */
   onEdit: ((id: number, question: string) => void) | undefined;
   onRegenerate: (() => void) | undefined;

@@ -7,7 +7,7 @@ import { Link } from "@tanstack/react-router";
 import { balanceQuery } from "../../data/money.ts";
 import { usePermissions } from "../../data/session.ts";
 import { parseMicro } from "../../money.ts";
-import { describeWhoMay } from "../../team/roles.ts";
+import { describePermittedRoles } from "../../team/roles.ts";
 import { buttonClasses } from "../../ui/button.tsx";
 import { Notice } from "../../ui/notice.tsx";
 
@@ -31,7 +31,7 @@ export function CreditNotice({ account }: { account: string }) {
       >
         {isHeld
           ? "The remaining credit is held by requests in flight. It is released when they end."
-          : `Messages are refused until credit is added.${mayPay ? "" : ` Ask ${describeWhoMay("pay")} to add it.`}`}
+          : `Messages are refused until credit is added.${mayPay ? "" : ` Ask ${describePermittedRoles("pay")} to add it.`}`}
       </Notice>
     </div>
   );

@@ -5,9 +5,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState, useSyncExternalStore } from "react";
-import type { Account, Rate } from "../../api/types.ts";
+import type { Account, PriceSheetEntry } from "../../api/types.ts";
 import { liveModelsQuery } from "../../data/live-models.ts";
-import { ratesQuery } from "../../data/rates.ts";
+import { priceListQuery } from "../../data/price-list.ts";
 import { useChosenAccount, useMe } from "../../data/session.ts";
 import { RoleNote } from "../../team/role-note.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -25,7 +25,7 @@ import { chosenModelsOf, type PlaygroundSettings, parseRequestParameters } from 
 import { SettingsPanel } from "./settings-panel.tsx";
 
 export function PlaygroundPage() {
-  const rates = useQuery(ratesQuery);
+  const rates = useQuery(priceListQuery);
   const account = useChosenAccount("builder");
   if (rates.data === undefined || account === undefined) {
     return (
@@ -46,7 +46,7 @@ const VIEWS = [
   { value: "text" as const, label: "Plain text" },
 ];
 
-function Playground({ models, account }: { models: Rate[]; account: Account }) {
+function Playground({ models, account }: { models: PriceSheetEntry[]; account: Account }) {
   const { model: wanted } = useSearch({ from: "/app/playground" });
   const navigate = useNavigate({ from: "/playground" });
   const { identity } = useMe();

@@ -1,6 +1,6 @@
 /** The chosen models and their parameters. On narrow screens the panel is collapsed above the conversation. */
 import { useState } from "react";
-import type { Rate } from "../../api/types.ts";
+import type { PriceSheetEntry } from "../../api/types.ts";
 import { SelectField, TextArea, TextField } from "../../ui/field.tsx";
 import { Money } from "../../ui/money.tsx";
 import { CountText } from "../../ui/time.tsx";
@@ -11,7 +11,7 @@ import type { NumberSettingName, PlaygroundSettings, RequestParameters } from ".
 interface Props {
   person: string;
   settings: PlaygroundSettings;
-  models: Rate[];
+  models: PriceSheetEntry[];
   problems: RequestParameters["problems"];
   unable: string[] | undefined;
   onChange: (settings: PlaygroundSettings) => void;
@@ -86,7 +86,7 @@ export function SettingsPanel({ person, settings, models, problems, unable, onCh
   );
 }
 
-const PricesOf = ({ model }: { model: Rate }) => (
+const PricesOf = ({ model }: { model: PriceSheetEntry }) => (
   <>
     <Money of={String(model.price_in_micro_1m ?? 0)} /> in, <Money of={String(model.price_out_micro_1m ?? 0)} /> out per
     million tokens; context <CountText of={model.context_limit ?? 0} />

@@ -3,11 +3,11 @@ import type { ApiKey, RequestFilter } from "../../api/types.ts";
 import { PLAYGROUND_KEY_CHOICE } from "../../keys/key-names.ts";
 import { parseMicro } from "../../money.ts";
 import {
+  type CategoricalField,
   type Comparison,
   type FilterTerm,
   type InvalidWord,
   type MeasuredField,
-  type NamedField,
   printTerm,
 } from "../../requests/filter-text.ts";
 import { OUTCOME_NAMES } from "../../requests/outcome-names.ts";
@@ -57,7 +57,7 @@ export const needsKeyNames = (terms: readonly FilterTerm[]): boolean =>
 const isKeyId = (value: string): boolean => /^key_[0-9a-z]{26}$/.test(value);
 
 /** Returns the values for the API, or the rule that the value violates. */
-function valuesOf(field: NamedField, value: string, keys: readonly Key[] | undefined): string[] | string {
+function valuesOf(field: CategoricalField, value: string, keys: readonly Key[] | undefined): string[] | string {
   if (field === "outcome") {
     return OUTCOME_NAMES.includes(value) ? [value] : `outcomes are ${OUTCOME_NAMES.join(", ")}`;
   }

@@ -4,7 +4,7 @@ import { useMemo } from "react";
 import type { RequestFilter } from "../../api/types.ts";
 import { keysQuery } from "../../data/keys.ts";
 import { usageQuery } from "../../data/money.ts";
-import { ratesQuery } from "../../data/rates.ts";
+import { priceListQuery } from "../../data/price-list.ts";
 import { keyName, PLAYGROUND_KEY_CHOICE } from "../../keys/key-names.ts";
 import {
   type FilterTerm,
@@ -33,7 +33,7 @@ interface Asked {
 }
 
 export function useRequestQueries(view: RequestsView, now: Date): Asked {
-  const { data: rates } = useQuery(ratesQuery);
+  const { data: rates } = useQuery(priceListQuery);
   const { data: listed } = useQuery(keysQuery);
   const keys = listed?.data;
   const labels = useLabels();

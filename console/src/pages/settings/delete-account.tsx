@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import type { Account } from "../../api/types.ts";
 import { deletionQuery, useDeleteAccount } from "../../data/deletion.ts";
-import { exactDollars, parseMicro } from "../../money.ts";
+import { formatExactDollars, parseMicro } from "../../money.ts";
 import { Dialog } from "../../ui/dialog.tsx";
 import { LoadedQuery } from "../../ui/loading-states.tsx";
 import { Notice } from "../../ui/notice.tsx";
@@ -78,7 +78,7 @@ function givenUp(kind: Account["kind"], amount: bigint): string {
     kind === "builder"
       ? "Use your credit first, or ask the operator for a refund."
       : "To receive your earnings, wait for the next payout.";
-  return `You give up ${exactDollars(amount)} of ${what}. ${how}`;
+  return `You give up ${formatExactDollars(amount)} of ${what}. ${how}`;
 }
 
 const many = (size: number, one: string, more = `${one}s`): string => `${formatCount(size)} ${size === 1 ? one : more}`;

@@ -10,7 +10,7 @@ import {
   timeZoneLabel,
   timeZones,
 } from "../../locale.ts";
-import { exactDollars } from "../../money.ts";
+import { formatExactDollars } from "../../money.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { errorOfField, SelectField } from "../../ui/field.tsx";
@@ -31,7 +31,7 @@ export function LocaleCard({ of: { locale, time_zone: timeZone } }: { of: Me["id
   return (
     <Card title="Numbers, dates and times">
       <p className="mb-4 max-w-prose text-ink-soft">
-        Used in the console, for amounts that you type, and in emails to you. Example: {exactDollars(EXAMPLE)} ·{" "}
+        Used in the console, for amounts that you type, and in emails to you. Example: {formatExactDollars(EXAMPLE)} ·{" "}
         {momentText(Date.now())} · {timeZoneLabel(Date.now())}. Billing days and months are always in UTC, and marked
         so.
       </p>

@@ -1,6 +1,6 @@
 /** Turns two-factor authentication on or off, and creates new backup codes. Each action requires the password. */
 import { useState } from "react";
-import { useDisableTwoFactor, useNewBackupCodes } from "../../data/security.ts";
+import { useCreateBackupCodes, useDisableTwoFactor } from "../../data/security.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
@@ -39,7 +39,7 @@ export function TwoFactorCard({ on }: { on: boolean }) {
 }
 
 function NewCodes({ onClose }: { onClose: () => void }) {
-  const make = useNewBackupCodes();
+  const make = useCreateBackupCodes();
   return (
     <Dialog
       open

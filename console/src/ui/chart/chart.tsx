@@ -46,7 +46,7 @@ export function Chart(props: ChartProps) {
       fileNameOf,
       themeColour,
       renderChartSvg: pictureOf,
-    } = await import("./chart-files.ts");
+    } = await import("./chart-export.ts");
     const name = `${fileNameOf(title)}.${as}`;
     const compared = earlier && before && { words: before.words, rows: earlier };
     if (as === "csv") return saveText(name, "text/csv", csvOf({ ...seen, unit: props.unit, before: compared }));

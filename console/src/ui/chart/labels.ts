@@ -35,7 +35,7 @@ function placesOfOne(dollars: number): number {
 }
 
 /** The change from the previous period: "+4.7 %", "−12 %". */
-export function changeText(share: number): string {
+export function formatRelativeChange(share: number): string {
   const size = Math.abs(share) * 100;
   return `${share < 0 ? "−" : "+"}${size < 10 ? decimalText(size) : countText(size)} %`;
 }

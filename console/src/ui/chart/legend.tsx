@@ -2,7 +2,7 @@
 import { errorMessage } from "../../api/fault.ts";
 import { classes } from "../classes.ts";
 import { type ChartProps, type ChartRow, type PreviousPeriod, sumVisibleValues } from "./chart-data.ts";
-import { changeText } from "./labels.ts";
+import { formatRelativeChange } from "./labels.ts";
 
 interface Props extends Pick<ChartProps, "series" | "format"> {
   /** Whether the values of a row add up to a sum. */
@@ -67,7 +67,7 @@ function Found({ before: { rows: known, error }, adds, format, hidden, rows, ear
   if (!adds || earlier === undefined) return null;
   const sum = (some: ChartRow[]): number => some.reduce((all, row) => all + sumVisibleValues(row, hidden), 0);
   const [now, then] = [sum(rows), sum(earlier)];
-  return `: ${format(then)}${then === 0 ? "" : `, now ${changeText(now / then - 1)}`}`;
+  return `: ${format(then)}${then === 0 ? "" : `, now ${formatRelativeChange(now / then - 1)}`}`;
 }
 
 /** Written out in full, because Tailwind generates only class names that occur in the source. */

@@ -1,5 +1,5 @@
 /** Converts amounts to stacked bars: one bar per hour or day, with the largest parts named and the others combined. */
-import { columnDollars, decimalsNeeded, toChartDollars } from "../../money.ts";
+import { decimalsNeeded, formatColumnDollars, toChartDollars } from "../../money.ts";
 import { type ChartRow, chooseSeriesColour, type Series } from "./chart-data.ts";
 
 const PARTS_MAX = 6;
@@ -57,7 +57,7 @@ function rowsOf({ amounts, buckets }: Period, { names, seriesOf, labelOf }: Nami
       label: labelOf(bucket),
       at: /^\d{5,}$/.test(bucket) ? Number(bucket) : Date.parse(bucket),
       values: Object.fromEntries(cells.map(([name, pico]) => [name, toChartDollars(pico)])),
-      texts: Object.fromEntries(cells.map(([name, pico]) => [name, columnDollars(pico, places)])),
+      texts: Object.fromEntries(cells.map(([name, pico]) => [name, formatColumnDollars(pico, places)])),
     };
   });
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { bucketTick, changeText, moneyTick, spanTick, zoneText } from "./labels.ts";
+import { bucketTick, formatRelativeChange, moneyTick, spanTick, zoneText } from "./labels.ts";
 import { timeTicks, valueTicks } from "./ticks.ts";
 
 const HOUR = 3_600_000;
@@ -93,7 +93,7 @@ test("shows a single amount with significant digits, and a change with its sign"
     [0, 0.0123456, 0.1, 12.3456, 1500].map((dollars) => moneyTick(dollars)),
     ["$0.00", "$0.0123", "$0.10", "$12.35", "$1,500.00"],
   );
-  assert.deepEqual([0.0471, -0.12, 12.3].map(changeText), ["+4.7 %", "−12 %", "+1,230 %"]);
+  assert.deepEqual([0.0471, -0.12, 12.3].map(formatRelativeChange), ["+4.7 %", "−12 %", "+1,230 %"]);
 });
 
 test("labels a time axis with its time zone, for hours and for days", () => {

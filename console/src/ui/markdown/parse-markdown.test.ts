@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countSteps } from "../../testing/count-steps.ts";
+import { countStringAndArraySteps } from "../../testing/count-string-and-array-steps.ts";
 import { type Block, type Inline, MARKDOWN_DEPTH_MAX, markdownReader } from "./parse-markdown.ts";
 
 const reader = markdownReader();
@@ -226,7 +226,7 @@ const LOOKED_AT_AGAIN = [
 test("parses hostile texts in linear time", () => {
   const [short, long] = [hostileTexts(10_000), hostileTexts(40_000)];
   for (const [name, text] of Object.entries(long)) {
-    const perCharacter = (given = ""): number => countSteps(() => void reader.read(given)) / given.length;
+    const perCharacter = (given = ""): number => countStringAndArraySteps(() => void reader.read(given)) / given.length;
     const growth = perCharacter(text) / perCharacter(short[name]);
     const most = LOOKED_AT_AGAIN.includes(name) ? 4 : 1.01;
     assert.ok(growth <= most, `${name}: ${growth} times the steps a character for four times the length`);

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import type { NewId, Uuid } from "../../base/ids.ts";
-import { COOKIE_PREFIX } from "../auth-names.ts";
+import { COOKIE_PREFIX } from "../better-auth-constants.ts";
 import { signCookieValue } from "../signed-cookie.ts";
 
 export interface SessionContext {

@@ -10,10 +10,10 @@ import { parseId, publicId } from "../../base/ids.ts";
 import { formatExactMicrodollars, PICO_PER_DOLLAR, PICO_PER_MICRO, type Pico, pico } from "../../base/money.ts";
 import { ACCOUNT_KINDS, type AccountKind } from "../../base/states.ts";
 import { openLedger } from "../../ledger/ledger.ts";
+import { type AccountEntry, openAccountDirectory } from "../../operators/account-directory.ts";
 import { openAudit } from "../../operators/audit.ts";
-import { type AccountEntry, openDirectory } from "../../operators/directory.ts";
-import { BALANCE_MAX, GRANT_MAX, grantCredit } from "../../operators/grants.ts";
-import { setAlert } from "../../payments/alerts.ts";
+import { BALANCE_MAX, GRANT_MAX, grantCredit } from "../../operators/credit-grants.ts";
+import { setCreditAlert } from "../../payments/credit-alerts.ts";
 import { disableTopUp } from "../../payments/top-up-settings.ts";
 import {
   ACCOUNT_ARGUMENT,
@@ -21,7 +21,7 @@ import {
   type AdminRun,
   everyPage,
   NAME_ARGUMENT,
-  parseName,
+  parseNameArgument,
   REASON_FLAG,
   SHELL_OPERATOR,
 } from "./admin-run.ts";
@@ -112,7 +112,7 @@ export const accountCommands: Record<string, AdminCommand> = {
 async function list({ pool, json, print, flags, terminal }: AdminRun): Promise<number> {
   const { q } = flags;
   const kind = ACCOUNT_KINDS.find((one) => one === flags.kind);
-  const directory = openDirectory({ pool });
+  const directory = openAccountDirectory({ pool });
   const accounts = await everyPage((page) => directory.search({ text: q, kind, ...page }));
   if (json) print(JSON.stringify(accounts.map(shown), null, 2));
   else print(accounts.length === 0 ? "No account matches." : formatTable(COLUMNS, accounts, terminal));
@@ -126,7 +126,7 @@ async function show(run: AdminRun): Promise<number> {
 
 async function open(run: AdminRun): Promise<number> {
   const kind = run.args[0] as AccountKind;
-  const name = parseName(run.args[1]);
+  const name = parseNameArgument(run.args[1]);
   const { owner } = run.flags;
   const accounts = openAccounts(run);
   const details = owner === undefined ? { name } : { name, owner };
@@ -155,7 +155,7 @@ async function setSuspended(run: AdminRun, suspended: boolean): Promise<number> 
   const [subject, reason] = [publicId("acc", id), parseReason(run)];
   const action = suspended ? "account.suspend" : "account.restore";
   await openAudit(run).record({ operator: SHELL_OPERATOR, action, subject, details: { reason } }, () =>
-    restoring(openDirectory(run).setSuspended(id, suspended)),
+    restoring(openAccountDirectory(run).setSuspended(id, suspended)),
   );
   return report(run, subject);
 }
@@ -186,7 +186,7 @@ async function alert(run: AdminRun): Promise<number> {
   const [subject, reason, mark] = [publicId("acc", id), parseReason(run), parseThreshold(run.flags.below)];
   const details = { mark_micro: mark === null ? null : formatExactMicrodollars(mark), reason };
   const act = { operator: SHELL_OPERATOR, action: "account.alert", subject, details };
-  await openAudit(run).record(act, () => setAlert(run.pool, id, mark));
+  await openAudit(run).record(act, () => setCreditAlert(run.pool, id, mark));
   return report(run, subject);
 }
 
@@ -218,7 +218,7 @@ export function parseDollars(flag: string, text: string | undefined): Pico {
 /** Finds the account that the command's first argument names. */
 export async function findAccount({ pool, args }: AdminRun): Promise<AccountEntry> {
   const id = parseId("acc", args[0] ?? "");
-  const account = id === undefined ? undefined : await openDirectory({ pool }).find(id);
+  const account = id === undefined ? undefined : await openAccountDirectory({ pool }).find(id);
   if (account === undefined)
     throw new CommandError(`there is no account ${args[0]}`, { next: "tollgate admin account list" });
   return account;

@@ -45,7 +45,7 @@ export async function everyPage<Row extends { id: Uuid }>(
   }
 }
 
-export function parseName(text: string | undefined): string {
+export function parseNameArgument(text: string | undefined): string {
   const name = text ?? "";
   if (name.trim() === "" || name.length > 200) throw new UsageError("NAME must have 1 to 200 characters");
   return name;

@@ -16,9 +16,9 @@ import { auditCommands } from "./audit.ts";
 import { backup } from "./backup.ts";
 import { catalogueReload } from "./catalogue-reload.ts";
 import { checkCommands } from "./checks.ts";
+import { historyLossCommands } from "./database-history.ts";
 import { deploymentCommands } from "./deployment.ts";
 import { historyCommands } from "./history.ts";
-import { lossCommands } from "./history-losses.ts";
 import { keyCommands } from "./keys.ts";
 import { ledgerCheck } from "./ledger-check.ts";
 import { nodeCommands } from "./nodes.ts";
@@ -28,9 +28,9 @@ import { payoutCommands } from "./payouts.ts";
 import { planeInit } from "./plane-init.ts";
 import { planeNewKey, planeRetireKeys } from "./plane-keys.ts";
 import { restoreDrill } from "./restore-drill.ts";
-import { secretCommands } from "./secrets.ts";
+import { secretRotationCommands } from "./secrets.ts";
 import { spoolCommands } from "./spool.ts";
-import { withheldCommands } from "./withheld.ts";
+import { withheldShareCommands } from "./withheld.ts";
 
 const COMMANDS: Record<string, AdminCommand> = {
   overview: {
@@ -52,12 +52,12 @@ const COMMANDS: Record<string, AdminCommand> = {
   ...nodeCommands,
   ...operatorCommands,
   ...payoutCommands,
-  ...withheldCommands,
+  ...withheldShareCommands,
   ...checkCommands,
   ...historyCommands,
-  ...lossCommands,
+  ...historyLossCommands,
   ...auditCommands,
-  ...secretCommands,
+  ...secretRotationCommands,
   ...spoolCommands,
 };
 

@@ -4,7 +4,7 @@ import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { z } from "zod";
 import { type OperatorAction, openAudit } from "../../operators/audit.ts";
-import { auditFilterOf, openAuditSubjects } from "../../operators/subjects.ts";
+import { auditFilterOf, openAuditSubjects } from "../../operators/audit-subjects.ts";
 import type { AdminCommand, AdminRun } from "./admin-run.ts";
 
 const ACTS_MAX = 1000;

@@ -8,7 +8,7 @@ import { join, resolve } from "node:path";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { VERSION } from "../../base/version.ts";
 import type { Config } from "../../config.ts";
-import { readProgramSql } from "../../db/program-sql.ts";
+import { readBundledSql } from "../../db/bundled-sql.ts";
 import { readSchemaStatus } from "../../db/schema-status.ts";
 import { receiptKeyOf } from "../../history/receipts.ts";
 import { fingerprintOf } from "../../keys/peppers.ts";
@@ -37,7 +37,7 @@ async function run(run: AdminRun): Promise<number> {
   if (to === "") throw new UsageError("--to must name the folder to create");
   run.terminal.progress.step("collecting the files");
   const secrets = await serverSecrets(config);
-  const { migrations } = await readProgramSql({});
+  const { migrations } = await readBundledSql({});
   const { schema } = await readSchemaStatus(pool, migrations);
   const { id: deployment } = await openDeploymentRecord(run).read();
   const files = await collect(config, secrets, plane);

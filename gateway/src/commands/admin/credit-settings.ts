@@ -3,7 +3,7 @@ import { CreditAlertFields } from "@tollgate/api/console/credits.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import type { Uuid } from "../../base/ids.ts";
 import { formatExactMicrodollars, PICO_PER_MICRO, type Pico, pico } from "../../base/money.ts";
-import { alertOf } from "../../payments/alerts.ts";
+import { readCreditAlert } from "../../payments/credit-alerts.ts";
 import { type TopUp, topUpOf } from "../../payments/top-up-settings.ts";
 import { topUpObject } from "../../routes/console/statement.ts";
 import type { AdminRun } from "./admin-run.ts";
@@ -19,7 +19,7 @@ export async function creditSettingsOf(
   { pool, clock }: Pick<AdminRun, "pool" | "clock">,
   accountId: Uuid,
 ): Promise<CreditSettings> {
-  const [alert, topUp] = await Promise.all([alertOf(pool, accountId), topUpOf(pool, accountId, clock.now())]);
+  const [alert, topUp] = await Promise.all([readCreditAlert(pool, accountId), topUpOf(pool, accountId, clock.now())]);
   return { mark: alert?.mark ?? null, topUp };
 }
 

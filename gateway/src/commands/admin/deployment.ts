@@ -8,7 +8,7 @@ import { formatProperties } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { deleteSharedSettings } from "../../db/deployment/shared-settings-record.ts";
 import { openAudit } from "../../operators/audit.ts";
-import { askRunningGateways } from "../../plane/deployment/inquiry.ts";
+import { askRunningGateways } from "../../plane/deployment/ask-running-gateways.ts";
 import { type Deployment, type DeploymentRecord, openDeploymentRecord } from "../../plane/deployment/record.ts";
 import { withPlane } from "../nats-plane.ts";
 import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";

@@ -7,12 +7,12 @@ import { createErrorLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
 import { startOfDay, startOfMonth } from "../../base/time.ts";
 import { type Broadcast, sendBroadcast } from "../../db/broadcast.ts";
-import { type ApiKeyRecord, type ApiKeys, openApiKeys } from "../../keys/api-keys.ts";
-import { openHostTokens, type Secrets, type SecretsOptions } from "../../keys/keys.ts";
+import { type ApiKeyRecord, type ApiKeys, createApiKeyService } from "../../keys/api-keys.ts";
+import { openHostTokenService, type Secrets, type SecretsOptions } from "../../keys/keys.ts";
 import { hasPepperColumns } from "../../keys/peppers.ts";
-import { DEFAULT_LIMITS, effectiveLimits, highestOwnLimits } from "../../limits/limits.ts";
+import { DEFAULT_LIMITS, effectiveLimits, highestLimitsOwnerMaySet } from "../../limits/limits.ts";
+import { openAccountDirectory } from "../../operators/account-directory.ts";
 import { openAudit } from "../../operators/audit.ts";
-import { openDirectory } from "../../operators/directory.ts";
 import { serverSecrets } from "../../server-secrets.ts";
 import { findAccount } from "./accounts.ts";
 import {
@@ -20,7 +20,7 @@ import {
   type AdminCommand,
   type AdminRun,
   NAME_ARGUMENT,
-  parseName,
+  parseNameArgument,
   SHELL_OPERATOR,
 } from "./admin-run.ts";
 import { auditDetails, keyColumns, keyProperties, keyRow, limitsLine } from "./key-output.ts";
@@ -93,8 +93,8 @@ export const keyCommands: Record<string, AdminCommand> = {
 
 async function list(run: AdminRun): Promise<number> {
   const { id } = await findAccount(run);
-  return withSecrets(run, openApiKeys, async (keys) => {
-    const spend = await openDirectory(run).spendByKey(id, startOfMonth(run.clock.now()));
+  return withSecrets(run, createApiKeyService, async (keys) => {
+    const spend = await openAccountDirectory(run).spendByKey(id, startOfMonth(run.clock.now()));
     const all = await everySecret(keys, id);
     const records = all.map((record) => ({ record, spend: spend.get(record.id) }));
     if (run.json) run.print(JSON.stringify(records.map(keyRow), null, 2));
@@ -120,7 +120,7 @@ async function everySecret(secrets: ApiKeys, account: Uuid): Promise<ApiKeyRecor
 
 async function show(run: AdminRun): Promise<number> {
   const id = keyId(run);
-  return withSecrets(run, openApiKeys, async (keys) => {
+  return withSecrets(run, createApiKeyService, async (keys) => {
     const record = await keys.find(null, id);
     if (record === undefined) throw noKey();
     run.print(await told(run, record));
@@ -128,7 +128,7 @@ async function show(run: AdminRun): Promise<number> {
 }
 
 async function told(run: AdminRun, record: ApiKeyRecord): Promise<string> {
-  const [now, directory] = [run.clock.now(), openDirectory(run)];
+  const [now, directory] = [run.clock.now(), openAccountDirectory(run)];
   const today = (await directory.spendByKey(record.accountId, startOfDay(now))).get(record.id);
   const spend = (await directory.spendByKey(record.accountId, startOfMonth(now))).get(record.id);
   return run.json
@@ -138,12 +138,12 @@ async function told(run: AdminRun, record: ApiKeyRecord): Promise<string> {
 
 async function create(run: AdminRun): Promise<number> {
   const settings = await parseKeySettings(run, run.clock.now());
-  checkOwnLimits(settings, highestOwnLimits(null));
+  checkOwnLimits(settings, highestLimitsOwnerMaySet(null));
   return issue(
     run,
     "key",
-    openApiKeys,
-    { name: parseName(run.args[1]), ...auditDetails(settings) },
+    createApiKeyService,
+    { name: parseNameArgument(run.args[1]), ...auditDetails(settings) },
     (keys, account, name) => keys.create(account, { name, by: null, settings }),
   );
 }
@@ -151,13 +151,13 @@ async function create(run: AdminRun): Promise<number> {
 async function set(run: AdminRun): Promise<number> {
   const id = keyId(run);
   const settings = await parseKeySettings(run, run.clock.now());
-  const name = run.flags.name === undefined ? {} : { name: parseName(run.flags.name) };
+  const name = run.flags.name === undefined ? {} : { name: parseNameArgument(run.flags.name) };
   const change = { ...name, ...settings };
   if (Object.keys(change).length === 0) throw new UsageError("name at least one setting to change");
-  return withSecrets(run, openApiKeys, async (keys) => {
+  return withSecrets(run, createApiKeyService, async (keys) => {
     const found = await keys.find(null, id);
     if (found === undefined || found.revokedAt !== null) throw noKey();
-    checkOwnLimits(settings, highestOwnLimits(found.limits));
+    checkOwnLimits(settings, highestLimitsOwnerMaySet(found.limits));
     const details = { ...name, ...auditDetails(settings) };
     const act = { operator: SHELL_OPERATOR, action: "key.set", subject: publicId("key", id), details };
     await openAudit(run).record(act, async () => {
@@ -169,7 +169,7 @@ async function set(run: AdminRun): Promise<number> {
 
 async function rotate(run: AdminRun): Promise<number> {
   const [id, keepMs] = [keyId(run), parseKeepOldMs(run.flags["keep-old"])];
-  return withSecrets(run, openApiKeys, async (keys) => {
+  return withSecrets(run, createApiKeyService, async (keys) => {
     const found = await keys.find(null, id);
     const details = { keep_old_s: keepMs / 1000 };
     const act = { operator: SHELL_OPERATOR, action: "key.rotate", subject: publicId("key", id), details };
@@ -195,8 +195,12 @@ async function rotate(run: AdminRun): Promise<number> {
 }
 
 function createToken(run: AdminRun): Promise<number> {
-  return issue(run, "host_token", openHostTokens, { name: parseName(run.args[1]) }, (tokens, account, name) =>
-    tokens.issue(account, name),
+  return issue(
+    run,
+    "host_token",
+    openHostTokenService,
+    { name: parseNameArgument(run.args[1]) },
+    (tokens, account, name) => tokens.issue(account, name),
   );
 }
 
@@ -225,7 +229,7 @@ async function issue<Opened extends Pick<Secrets, "close">>(
 
 async function revoke(run: AdminRun): Promise<number> {
   const id = keyId(run);
-  return withSecrets(run, openApiKeys, async (keys) => {
+  return withSecrets(run, createApiKeyService, async (keys) => {
     const act = { operator: SHELL_OPERATOR, action: "key.revoke", subject: publicId("key", id) };
     await openAudit(run).record(act, async () => {
       if (!(await keys.revoke(null, id))) throw noKey();
@@ -241,7 +245,7 @@ async function limits(run: AdminRun): Promise<number> {
     tokensPerMinute: limitOf(run, "tokens-per-minute"),
     inFlight: limitOf(run, "in-flight"),
   };
-  return withSecrets(run, openApiKeys, async (keys) => {
+  return withSecrets(run, createApiKeyService, async (keys) => {
     const act = { operator: SHELL_OPERATOR, action: "key.limits", subject: publicId("key", id), details: set };
     const own = await openAudit(run).record(act, async () => {
       const owners = await keys.setLimits(id, set);

@@ -7,7 +7,7 @@ import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { NODE_STANDINGS } from "../../base/states.ts";
 import { NODE_TOPIC, sendBroadcast } from "../../db/broadcast.ts";
-import { type MoveOutcome, openFleet } from "../../fleet/fleet.ts";
+import { type NodeStateChangeOutcome, openFleet } from "../../fleet/fleet.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { type ListedNodeEntry, type NodeEntry, openNodeDirectory } from "../../operators/nodes.ts";
 import { parseReason } from "./accounts.ts";
@@ -118,7 +118,7 @@ async function find({ pool, config }: AdminRun, id: Uuid): Promise<NodeEntry> {
   return node;
 }
 
-function assertMoved(outcome: MoveOutcome): void {
+function assertMoved(outcome: NodeStateChangeOutcome): void {
   if (outcome.kind === "absent") throw noNode();
   if (outcome.kind === "refused")
     throw new CommandError(`this is not possible while the node is ${outcome.standing}`, {

@@ -8,7 +8,7 @@ import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { formatExactMicrodollars, ZERO } from "../../base/money.ts";
 import { column, queryOne, row } from "../../db/rows.ts";
 import { openAudit } from "../../operators/audit.ts";
-import { openPayouts, type PayoutBatch, type PayoutLine, type Payouts } from "../../operators/payouts.ts";
+import { openPayoutBatches, type PayoutBatch, type PayoutBatches, type PayoutLine } from "../../operators/payouts.ts";
 import { parseDollars } from "./accounts.ts";
 import { type AdminCommand, type AdminRun, everyPage, SHELL_OPERATOR } from "./admin-run.ts";
 import { dollarsText } from "./dollars.ts";
@@ -128,8 +128,8 @@ async function paid(run: AdminRun): Promise<number> {
   return print(run, [await find(run)]);
 }
 
-const payoutsOf = ({ pool, newId, config }: AdminRun): Payouts =>
-  openPayouts({ pool, newId, holdDays: config.payoutHoldDays });
+const payoutsOf = ({ pool, newId, config }: AdminRun): PayoutBatches =>
+  openPayoutBatches({ pool, newId, holdDays: config.payoutHoldDays });
 
 async function everyLine(run: AdminRun, batch: Uuid, paying = false): Promise<PayableLine[]> {
   const { pool, newId } = run;

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { type ConnectionOptions, connect as connectTls, getCACertificates, setDefaultCACertificates } from "node:tls";
 import { nodeStateSubject } from "@tollgate/protocol/nats-subjects.ts";
-import { findFreePort } from "@tollgate/stage/process.ts";
+import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { runCommand } from "@tollgate/terminal/run-command-line.ts";
 import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";

@@ -19,19 +19,19 @@ import { systemRandom } from "../../base/random.ts";
 import { otherSecretsOf } from "../../base/rotating-secret.ts";
 import { sessionSecrets } from "../../build/context.ts";
 import { type Config, databaseUrlOf, parseConfig } from "../../config.ts";
+import { readBundledSql } from "../../db/bundled-sql.ts";
 import { openDatabaseClock, readClock } from "../../db/database-clock.ts";
 import { openPool } from "../../db/pool.ts";
-import { readProgramSql } from "../../db/program-sql.ts";
 import { column, queryRow, row } from "../../db/rows.ts";
 import { readSchemaStatus } from "../../db/schema-status.ts";
 import { openHistory } from "../../history/history.ts";
 import { publishedKeys, receiptKeyOf, signReceipt, verifyReceipt } from "../../history/receipts.ts";
-import { openApiKeys } from "../../keys/api-keys.ts";
+import { createApiKeyService } from "../../keys/api-keys.ts";
 import { countPepperUsage, fingerprintOf, hasPepperColumns } from "../../keys/peppers.ts";
 import { checkLedger } from "../../ledger/check.ts";
 import { openLedger } from "../../ledger/ledger.ts";
 import { openSpool } from "../../ledger/spool.ts";
-import { enterSettlements } from "../../ledger/spool-folder.ts";
+import { enterSettlementsInLedger } from "../../ledger/spool-folder.ts";
 import { readLines } from "../../ledger/spool-lines.ts";
 import { openDeploymentRecord } from "../../plane/deployment/record.ts";
 import { type ServerSecrets, serverSecrets } from "../../server-secrets.ts";
@@ -211,7 +211,7 @@ function whole({ backup }: Drill): Result[] {
 }
 
 async function schema({ pool }: Drill): Promise<Result> {
-  const { migrations } = await readProgramSql({});
+  const { migrations } = await readBundledSql({});
   const { schema: number, pending } = await readSchemaStatus(pool, migrations);
   const words = pending.length === 0 ? "up to date" : `${pending.length} migrations to run: tollgate migrate`;
   return result("the schema", number > 0, `${number}, ${words}`);
@@ -246,7 +246,7 @@ async function spools({ pool, newId, clock, backup }: Drill, place: string): Pro
       if (!name.startsWith(`${SPOOL_FOLDER}/`) || !basename(name).endsWith(".spool")) continue;
       const { settlements, damaged, foreign } = readLines(bytes.toString());
       counts.damaged += damaged + foreign;
-      const { entered, known, givenUp } = await enterSettlements(ledger, settlements);
+      const { entered, known, givenUp } = await enterSettlementsInLedger(ledger, settlements);
       counts.entered += entered;
       counts.known += known;
       counts.givenUp += givenUp;
@@ -328,7 +328,7 @@ async function apiKey({ pool, newId, clock, secrets }: Drill, token: string): Pr
   const { pepper: current, pepperOld: old, pepperNext: next } = secrets;
   const common = { pool, newId, clock, random: systemRandom(), log: createErrorLog("warn"), broadcast };
   // The drill creates no new hashes, only verifies existing ones.
-  const keys = openApiKeys({ ...common, pepper: current, old, next, keepsPeppers: () => false });
+  const keys = createApiKeyService({ ...common, pepper: current, old, next, keepsPeppers: () => false });
   const holder = await keys.authenticate(`Bearer ${token}`);
   await keys.close();
   return result(

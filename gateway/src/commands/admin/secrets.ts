@@ -28,7 +28,7 @@ const NOT_YET = 3;
 const KEPT: readonly StoredSecretName[] = ["pepper", "plane", "receipts"];
 const REPLACED = ["pepper", "plane"] as const;
 
-export const secretCommands: Record<string, AdminCommand> = {
+export const secretRotationCommands: Record<string, AdminCommand> = {
   secrets: {
     help: "show which secrets are being replaced, and whether the old ones are still needed (exit code 3 if so)",
     more: ["Run this command with the gateways' environment variables: KEY_PEPPER, KEY_PEPPER_OLD and the rest."],

@@ -5,7 +5,7 @@
  */
 import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
-import { type OwnSettingsContext, openOwnSettings } from "../../build/deployment.ts";
+import { type GatewaySettingsContext, openGatewaySettings } from "../../build/deployment.ts";
 import type { GatewaySettings } from "../../db/deployment/compare.ts";
 import {
   displayedValue,
@@ -91,9 +91,9 @@ export async function listSharedSettings(run: AdminRun): Promise<ShownSetting[]>
 
 async function withOwn<T>(
   { config, newId }: Pick<AdminRun, "config"> & { newId: AdminRun["newId"] | undefined },
-  use: (own: OwnSettingsContext) => Promise<T>,
+  use: (own: GatewaySettingsContext) => Promise<T>,
 ): Promise<T> {
-  const own = await openOwnSettings({ config, secrets: await serverSecrets(config), newId });
+  const own = await openGatewaySettings({ config, secrets: await serverSecrets(config), newId });
   try {
     return await use(own);
   } finally {

@@ -10,7 +10,7 @@ import { createErrorLog } from "../../base/log.ts";
 import { formatExactMicrodollars, type Pico } from "../../base/money.ts";
 import { openLedger } from "../../ledger/ledger.ts";
 import { openSpool } from "../../ledger/spool.ts";
-import { enterSettlements, findUnsettled, readSpools, type SpoolFile } from "../../ledger/spool-folder.ts";
+import { enterSettlementsInLedger, findUnsettled, readSpools, type SpoolFile } from "../../ledger/spool-folder.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
 import { dollarsText } from "./dollars.ts";
@@ -80,7 +80,7 @@ async function enter(run: AdminRun): Promise<number> {
     const spool = await openSpool({ directory, gatewayId, clock, log });
     const ledger = openLedger({ pool: run.pool, clock, gatewayId, spool, log });
     try {
-      return await enterSettlements(
+      return await enterSettlementsInLedger(
         ledger,
         files.flatMap(({ settlements }) => settlements),
       );

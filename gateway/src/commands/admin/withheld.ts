@@ -11,7 +11,7 @@ import { dollarsText } from "./dollars.ts";
 
 const PAGE = 500;
 
-export const withheldCommands: Record<string, AdminCommand> = {
+export const withheldShareCommands: Record<string, AdminCommand> = {
   "withheld list": {
     help: "list hosts' withheld earnings, newest request first",
     flags: {

@@ -1,7 +1,7 @@
 /** Checks TLS files: readable, matching, currently valid, and issued for the hostname that clients use. */
 import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
-import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
+import { type Check, failedCheck, passedCheck, warningCheck } from "@tollgate/terminal/checks.ts";
 import { type CertificateFiles, readCertificate } from "../../base/certificate.ts";
 import { DAY_MS } from "../../base/time.ts";
 import type { CheckContext } from "./check-context.ts";
@@ -39,7 +39,7 @@ export async function certificateCheck(name: string, { files, prefix, host, now 
   try {
     certificate = new X509Certificate((await readCertificate({ files, settings })).cert);
   } catch (error) {
-    return fail(
+    return failedCheck(
       name,
       (error as Error).message,
       `set ${settings.cert} and ${settings.key} to the PEM files of a certificate and its key`,
@@ -49,14 +49,18 @@ export async function certificateCheck(name: string, { files, prefix, host, now 
   const days = Math.floor((certificate.validToDate.getTime() - now) / DAY_MS);
   const until = certificate.validToDate.toISOString().slice(0, 10);
   if (certificate.validFromDate.getTime() > now)
-    return fail(name, `${settings.cert} is not valid before ${certificate.validFrom}`, "check this machine's clock");
-  if (days < 0) return fail(name, `${settings.cert} expired on ${until}`, renew);
+    return failedCheck(
+      name,
+      `${settings.cert} is not valid before ${certificate.validFrom}`,
+      "check this machine's clock",
+    );
+  if (days < 0) return failedCheck(name, `${settings.cert} expired on ${until}`, renew);
   if (host !== undefined && !isFor(certificate, host))
-    return fail(
+    return failedCheck(
       name,
       `${settings.cert} is not valid for ${host}`,
       `use a certificate for ${host}, or correct the public address`,
     );
-  if (days < ENDS_SOON_DAYS) return warn(name, `${settings.cert} expires on ${until}`, renew);
-  return ok(name, `${settings.cert} is valid until ${until}`);
+  if (days < ENDS_SOON_DAYS) return warningCheck(name, `${settings.cert} expires on ${until}`, renew);
+  return passedCheck(name, `${settings.cert} is valid until ${until}`);
 }

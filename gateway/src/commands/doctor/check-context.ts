@@ -1,5 +1,5 @@
 /** The input of every check, and the type of its findings. */
-import { type Check, fail } from "@tollgate/terminal/checks.ts";
+import { type Check, failedCheck } from "@tollgate/terminal/checks.ts";
 import { explainSystemError } from "@tollgate/terminal/failure.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { NewId } from "../../base/ids.ts";
@@ -22,7 +22,7 @@ export interface Finding extends Check {
 }
 
 export const unreachableFinding = (name: string, error: unknown, next: string): Finding => ({
-  ...fail(name, reasonOf(error), next),
+  ...failedCheck(name, reasonOf(error), next),
   isAway: true,
 });
 
@@ -34,5 +34,5 @@ export function reasonOf(error: unknown): string {
 /** Splits an error message of the form `problem: remedy` into a failed check. */
 export function failedCheckWithRemedy(name: string, message: string, usual: string): Check {
   const [what = "", ...rest] = message.split(": ");
-  return fail(name, what, rest.length === 0 ? usual : rest.join(": "));
+  return failedCheck(name, what, rest.length === 0 ? usual : rest.join(": "));
 }

@@ -2,18 +2,18 @@
  * Checks the database: reachable, supported version, suitable settings, current schema, and a clock that agrees with
  * this machine's.
  */
-import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
+import { type Check, failedCheck, passedCheck, warningCheck } from "@tollgate/terminal/checks.ts";
 import type pg from "pg";
 import { z } from "zod";
 import type { Config } from "../../config.ts";
+import { readBundledSql } from "../../db/bundled-sql.ts";
 import { connectionName } from "../../db/connected-programs.ts";
 import { historyFile } from "../../db/lineage/history-file.ts";
-import { HistoryReading, READ_HISTORY } from "../../db/lineage/lineage.ts";
-import { judgeHistory } from "../../db/lineage/rules.ts";
-import { planMigration } from "../../db/plan.ts";
+import { judgeHistory } from "../../db/lineage/history-rules.ts";
+import { DatabaseHistoryRow, READ_HISTORY } from "../../db/lineage/lineage.ts";
+import { planMigration } from "../../db/migration-plan.ts";
 import { type Connection, clientConfig } from "../../db/pool.ts";
 import { assertPoolerKeepsSessions } from "../../db/pooler.ts";
-import { readProgramSql } from "../../db/program-sql.ts";
 import { queryOne, row } from "../../db/rows.ts";
 import { checkSession, DatabaseMisconfigured } from "../../db/session.ts";
 import { type CheckContext, failedCheckWithRemedy } from "./check-context.ts";
@@ -82,27 +82,33 @@ export async function* databaseChecks({ pool, connection, config, clock, isStart
 export function* databaseStateChecks(state: DatabaseState, { needed }: { needed: number }): Generator<Check> {
   const { version, name, isStandby, readOnly, connectionsMax, connectionsFree, roleMax } = state;
   if (version < OLDEST_VERSION)
-    yield fail("database", `PostgreSQL ${name} is too old`, `upgrade it to ${OLDEST_VERSION} or newer`);
+    yield failedCheck("database", `PostgreSQL ${name} is too old`, `upgrade it to ${OLDEST_VERSION} or newer`);
   else if (isStandby)
-    yield fail(
+    yield failedCheck(
       "database",
       "it is a standby, and takes no writes",
       "set DATABASE_URL to the primary, or list all PostgreSQL servers in it",
     );
   else if (readOnly)
-    yield fail("database", "it is read-only", "set default_transaction_read_only = off for the database and its role");
-  else yield ok("database", `PostgreSQL ${name} answers`);
+    yield failedCheck(
+      "database",
+      "it is read-only",
+      "set default_transaction_read_only = off for the database and its role",
+    );
+  else yield passedCheck("database", `PostgreSQL ${name} answers`);
   const most = roleMax < 0 ? connectionsMax : Math.min(connectionsMax, roleMax);
   const next = "raise max_connections (or the role's CONNECTION LIMIT), or lower DATABASE_POOL_MAX";
-  if (most < needed) yield fail("pool", `${most} connections are allowed, and one gateway opens up to ${needed}`, next);
-  else if (connectionsFree < needed / 2) yield warn("pool", `${connectionsFree} of ${most} connections are free`, next);
-  else yield ok("pool", `${connectionsFree} of ${most} connections are free`);
+  if (most < needed)
+    yield failedCheck("pool", `${most} connections are allowed, and one gateway opens up to ${needed}`, next);
+  else if (connectionsFree < needed / 2)
+    yield warningCheck("pool", `${connectionsFree} of ${most} connections are free`, next);
+  else yield passedCheck("pool", `${connectionsFree} of ${most} connections are free`);
 }
 
 async function misconfigured(name: string, fine: string, look: () => Promise<void>): Promise<Check> {
   try {
     await look();
-    return ok(name, fine);
+    return passedCheck(name, fine);
   } catch (error) {
     if (!(error instanceof DatabaseMisconfigured)) throw error;
     return failedCheckWithRemedy(name, error.message, "docs/operators/high-availability.md#postgresql");
@@ -112,18 +118,18 @@ async function misconfigured(name: string, fine: string, look: () => Promise<voi
 export function standbyCheck({ syncNames, syncStandbys }: Pick<DatabaseState, "syncNames" | "syncStandbys">): Check {
   const see = "docs/operators/high-availability.md#postgresql";
   if (syncNames === "")
-    return warn(
+    return warningCheck(
       "standby",
       "no synchronous standby: a failover loses the last charges",
       `set synchronous_standby_names (${see})`,
     );
   if (syncStandbys === 0)
-    return fail(
+    return failedCheck(
       "standby",
       `synchronous_standby_names is ${syncNames}, and no such standby is connected: commits wait`,
       `start the standby (${see})`,
     );
-  return ok("standby", "a synchronous standby confirms commits");
+  return passedCheck("standby", "a synchronous standby confirms commits");
 }
 
 /** `slackMs`: the part of the offset that network delay may explain. */
@@ -131,21 +137,21 @@ export function clockCheck(offsetMs: number, slackMs: number): Check {
   const offMs = Math.max(0, Math.abs(offsetMs) - slackMs);
   const said = `this machine's clock is ${(offMs / 1000).toFixed(1)} s ${offsetMs > 0 ? "behind" : "ahead of"} the database's clock`;
   const next = "synchronise both clocks with NTP: timedatectl set-ntp true";
-  if (offMs > CLOCK_OFF_MS_MAX) return fail("clock", said, next);
+  if (offMs > CLOCK_OFF_MS_MAX) return failedCheck("clock", said, next);
   return offMs > CLOCK_OFF_MS
-    ? warn("clock", said, next)
-    : ok("clock", "this machine's clock agrees with the database's");
+    ? warningCheck("clock", said, next)
+    : passedCheck("clock", "this machine's clock agrees with the database's");
 }
 
 async function schemaCheck(pool: pg.Pool): Promise<Check> {
-  const { schema, known, migrations } = await planMigration(pool, await readProgramSql());
+  const { schema, known, migrations } = await planMigration(pool, await readBundledSql());
   if (schema === 0)
-    return ok("schema", "the database is empty: the first gateway, or tollgate migrate, creates the schema");
+    return passedCheck("schema", "the database is empty: the first gateway, or tollgate migrate, creates the schema");
   const left = `${migrations.length} of ${known} migrations are not applied`;
-  if (migrations.some(({ phase }) => phase === "before")) return warn("schema", left, "tollgate migrate");
+  if (migrations.some(({ phase }) => phase === "before")) return warningCheck("schema", left, "tollgate migrate");
   if (migrations.length > 0)
-    return warn("schema", left, "when every gateway runs this version: tollgate migrate --finish");
-  return ok("schema", `migration ${schema}`);
+    return warningCheck("schema", left, "when every gateway runs this version: tollgate migrate --finish");
+  return passedCheck("schema", `migration ${schema}`);
 }
 
 const There = row({ isThere: z.boolean() });
@@ -155,11 +161,12 @@ async function* historyChecks(pool: pg.Pool, { spoolDir }: Config): AsyncGenerat
   const seen = await historyFile(spoolDir).read();
   const { isThere } = await queryOne(pool, There, `select to_regclass('ledger_history') is not null as "isThere"`);
   if (seen === undefined || !isThere) return;
-  const { system, timeline, epoch, position, reason } = await queryOne(pool, HistoryReading, READ_HISTORY);
+  const { system, timeline, epoch, position, reason } = await queryOne(pool, DatabaseHistoryRow, READ_HISTORY);
   // Null on a standby, which an earlier check has already reported.
   if (timeline === null || epoch === null || position === null) return;
   const judged = judgeHistory(seen, { system, timeline, epoch, position, accepted: reason === "accepted" });
   if (judged.kind !== "refused")
-    yield ok("history", "the database has the history that this gateway saw before, or continues it");
-  else yield fail("history", judged.why, "correct DATABASE_URL, or after a restore: tollgate admin history accept");
+    yield passedCheck("history", "the database has the history that this gateway saw before, or continues it");
+  else
+    yield failedCheck("history", judged.why, "correct DATABASE_URL, or after a restore: tollgate admin history accept");
 }

@@ -1,8 +1,8 @@
 /** Checks whether this gateway's settings match the deployment's shared settings. Writes nothing. */
-import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
+import { type Check, failedCheck, passedCheck, warningCheck } from "@tollgate/terminal/checks.ts";
 import type pg from "pg";
 import { readIfExists } from "../../base/files.ts";
-import { openOwnSettings } from "../../build/deployment.ts";
+import { openGatewaySettings } from "../../build/deployment.ts";
 import type { Config } from "../../config.ts";
 import type { GatewaySettings } from "../../db/deployment/compare.ts";
 import {
@@ -21,12 +21,12 @@ import { secretsFileIn, serverSecrets } from "../../server-secrets.ts";
 export async function* deploymentChecks(pool: pg.Pool, config: Config): AsyncGenerator<Check> {
   const stored = (await hasSharedSettings(pool)) ? await readSharedSettings(pool) : {};
   if (Object.keys(stored).length === 0) {
-    yield ok("deployment", "no gateway has recorded the shared settings yet");
+    yield passedCheck("deployment", "no gateway has recorded the shared settings yet");
     return;
   }
   const own = await ownOf(config, stored);
   if (own.receipts === undefined)
-    yield warn(
+    yield warningCheck(
       "deployment",
       "RECEIPT_SEED is not set, and DATA_DIR has none",
       "set RECEIPT_SEED to the other gateways' value",
@@ -36,18 +36,20 @@ export async function* deploymentChecks(pool: pg.Pool, config: Config): AsyncGen
     if (recorded === undefined || its === undefined) return [];
     if (judgeSetting(recorded, its) === "differs") {
       const { what, remedy } = differenceOf(name, recorded, its);
-      return [fail("deployment", what, remedy)];
+      return [failedCheck("deployment", what, remedy)];
     }
     if (recorded.previous === null || its.replaces?.(recorded.previous) === true) return [];
     return [
-      warn(
+      warningCheck(
         "deployment",
         `${SHARED_SETTING_VARIABLES[name]} is being changed`,
         `when every gateway has the new value: tollgate admin deployment finish ${name}`,
       ),
     ];
   });
-  yield* found.length > 0 ? found : [ok("deployment", "these settings are the same as those of the other gateways")];
+  yield* found.length > 0
+    ? found
+    : [passedCheck("deployment", "these settings are the same as those of the other gateways")];
 }
 
 async function ownOf(config: Config, stored: StoredSettings): Promise<GatewaySettings> {
@@ -65,7 +67,7 @@ async function ownOf(config: Config, stored: StoredSettings): Promise<GatewaySet
         },
         ...{ planeSeed: config.plane.seed, planeSeedOld: config.plane.seedOld, keepPlaneSeed: async () => {} },
       };
-  const { tell, close } = await openOwnSettings({ config, secrets, newId: undefined });
+  const { tell, close } = await openGatewaySettings({ config, secrets, newId: undefined });
   try {
     const { receipts, ...own } = await tell(stored);
     return { ...own, ...((isKept || receiptSeed !== "") && receipts !== undefined && { receipts }) };

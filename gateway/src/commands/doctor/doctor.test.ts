@@ -18,7 +18,7 @@ import { newIds } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
 import { DAY_MS } from "../../base/time.ts";
-import { openOwnSettings } from "../../build/deployment.ts";
+import { openGatewaySettings } from "../../build/deployment.ts";
 import { parseConfig } from "../../config.ts";
 import { compareSharedSettings } from "../../db/deployment/compare.ts";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
@@ -264,7 +264,7 @@ describe("tollgate doctor", () => {
 
   test("names settings that differ from the deployment's, and changes nothing", async () => {
     const config = parseConfig(env);
-    const own = await openOwnSettings({ config, secrets: await serverSecrets(config), newId: undefined });
+    const own = await openGatewaySettings({ config, secrets: await serverSecrets(config), newId: undefined });
     await compareSharedSettings({ pool: database.pool, own: own.tell, isOnly: false, records: true });
     own.close();
     const lax = { DATABASE_DURABILITY: "assumed" };

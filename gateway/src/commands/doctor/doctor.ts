@@ -1,5 +1,5 @@
 /** `tollgate doctor`: checks settings and dependencies, and says how to fix problems. */
-import { checkLines, fail } from "@tollgate/terminal/checks.ts";
+import { failedCheck, formatCheckLines } from "@tollgate/terminal/checks.ts";
 import { type BaseCommandContext, type Command, type CommandInput, JSON_FLAG } from "@tollgate/terminal/command.ts";
 import { systemClock } from "../../base/clock.ts";
 import { newIds } from "../../base/ids.ts";
@@ -26,7 +26,7 @@ async function run({ flags: { data }, json }: CommandInput, { terminal, env }: B
   terminal.progress.step("checking");
   for await (const finding of findingsIn({ ...env, ...(data !== undefined && { DATA_DIR: data }) })) {
     findings.push(finding);
-    if (!json) for (const line of checkLines(finding, terminal.paint)) terminal.print(line);
+    if (!json) for (const line of formatCheckLines(finding, terminal.paint)) terminal.print(line);
   }
   const count = (verdict: Finding["verdict"]): number => findings.filter((one) => one.verdict === verdict).length;
   const [failed, warned] = [count("fail"), count("warn")];
@@ -50,7 +50,7 @@ async function* findingsIn(env: BaseCommandContext["env"]): AsyncGenerator<Findi
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     for (const mistake of error.mistakes)
-      yield fail("settings", mistake, "docs/operators/settings.md lists every setting");
+      yield failedCheck("settings", mistake, "docs/operators/settings.md lists every setting");
     return;
   }
   const { runChecks } = await import("./run-checks.ts");

@@ -2,7 +2,7 @@
 import { constants } from "node:fs";
 import { access, mkdtemp, readFile, rmdir, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
+import { type Check, failedCheck, passedCheck, warningCheck } from "@tollgate/terminal/checks.ts";
 import type { Config } from "../../config.ts";
 
 const MIB = 1024 ** 2;
@@ -30,7 +30,7 @@ export async function directoryCheck(name: string, setting: string, directory: s
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const next = `let the gateway's user write to it (chown), or set ${setting} to another directory`;
-    return fail(name, `${setting}: ${directory} is not writable (${code})`, next);
+    return failedCheck(name, `${setting}: ${directory} is not writable (${code})`, next);
   }
   const { bavail, bsize } = await statfs(place);
   return spaceCheck(name, { setting, directory, freeBytes: bavail * bsize });
@@ -54,8 +54,8 @@ interface Space {
 export function spaceCheck(name: string, { setting, directory, freeBytes }: Space): Check {
   const detail = `${directory}: writable, ${Math.round(freeBytes / MIB).toLocaleString("en")} MiB free`;
   const next = `free disk space, or set ${setting} to a directory on a larger disk`;
-  if (freeBytes < FREE_MIN) return fail(name, detail, next);
-  return freeBytes < FREE_LOW ? warn(name, detail, next) : ok(name, detail);
+  if (freeBytes < FREE_MIN) return failedCheck(name, detail, next);
+  return freeBytes < FREE_LOW ? warningCheck(name, detail, next) : passedCheck(name, detail);
 }
 
 /** `limits`: the content of /proc/self/limits. */
@@ -64,6 +64,6 @@ export function openFileLimitCheck(limits: string): Check {
   const most = found === "unlimited" ? Number.POSITIVE_INFINITY : Number(found);
   const detail = `a process may open ${found} files`;
   const next = "raise the limit: LimitNOFILE=65536 in the systemd unit, or ulimit -n 65536 before the start";
-  if (most < FILES_MIN) return fail("files", detail, next);
-  return most < FILES_LOW ? warn("files", detail, next) : ok("files", detail);
+  if (most < FILES_MIN) return failedCheck("files", detail, next);
+  return most < FILES_LOW ? warningCheck("files", detail, next) : passedCheck("files", detail);
 }

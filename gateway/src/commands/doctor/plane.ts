@@ -4,7 +4,7 @@
  */
 import { connect } from "node:net";
 import { FRAME_BYTES_MAX } from "@tollgate/protocol/limits.ts";
-import { type Check, fail, ok } from "@tollgate/terminal/checks.ts";
+import { type Check, failedCheck, passedCheck } from "@tollgate/terminal/checks.ts";
 import { z } from "zod";
 import { withPlane } from "../nats-plane.ts";
 import { type CheckContext, type Finding, reasonOf, unreachableFinding } from "./check-context.ts";
@@ -15,8 +15,9 @@ const Info = z.object({ version: z.string(), max_payload: z.number() });
 
 export async function* planeChecks(examined: CheckContext): AsyncGenerator<Finding> {
   const { absent, nats } = examined.config.plane;
-  if (absent) yield ok("plane", "the dispatch plane is off: this gateway serves no inference requests");
-  else if (nats === undefined) yield ok("plane", "the dispatch plane runs inside the gateway (NATS_URL is not set)");
+  if (absent) yield passedCheck("plane", "the dispatch plane is off: this gateway serves no inference requests");
+  else if (nats === undefined)
+    yield passedCheck("plane", "the dispatch plane runs inside the gateway (NATS_URL is not set)");
   if (absent || nats === undefined) return;
   const found = await Promise.all(nats.url.split(",").map(serverCheck));
   yield* found;
@@ -63,14 +64,14 @@ export function judgeServer(place: string, { version, max_payload: bytesMax }: z
   const [major = 0, minor = 0] = version.split(".").map(Number);
   const [oldestMajor = 0, oldestMinor = 0] = OLDEST;
   if (major < oldestMajor || (major === oldestMajor && minor < oldestMinor))
-    return fail("plane", `${place} has NATS ${version}`, `update it to ${OLDEST.join(".")} or newer`);
+    return failedCheck("plane", `${place} has NATS ${version}`, `update it to ${OLDEST.join(".")} or newer`);
   if (bytesMax < FRAME_BYTES_MAX)
-    return fail(
+    return failedCheck(
       "plane",
       `${place} accepts messages of at most ${bytesMax} bytes`,
       "set max_payload to 1MB in its configuration",
     );
-  return ok("plane", `${place} has NATS ${version}`);
+  return passedCheck("plane", `${place} has NATS ${version}`);
 }
 
 async function rightsCheck(examined: CheckContext): Promise<Finding> {
@@ -79,10 +80,10 @@ async function rightsCheck(examined: CheckContext): Promise<Finding> {
   try {
     return await withPlane(examined, async ({ isAway }) =>
       isAway
-        ? fail("plane", "the NATS servers respond, but reject this gateway's keys", next)
-        : ok("plane", "the NATS servers accept this gateway's keys"),
+        ? failedCheck("plane", "the NATS servers respond, but reject this gateway's keys", next)
+        : passedCheck("plane", "the NATS servers accept this gateway's keys"),
     );
   } catch (error) {
-    return fail("plane", reasonOf(error), next);
+    return failedCheck("plane", reasonOf(error), next);
   }
 }

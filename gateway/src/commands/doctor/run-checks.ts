@@ -1,5 +1,5 @@
 /** Runs all checks, dependencies first. `tollgate doctor` prints the results, and `serve` logs them. */
-import { ok } from "@tollgate/terminal/checks.ts";
+import { passedCheck } from "@tollgate/terminal/checks.ts";
 import { createErrorLog, type Log } from "../../base/log.ts";
 import { PrivatePostgresError } from "../../db/embedded/errors.ts";
 import { findPrivatePostgres } from "../../db/embedded.ts";
@@ -30,7 +30,7 @@ async function* storeChecks({ config, clock, isStarting }: CheckContext): AsyncG
   if (isStarting && config.databaseUrl === undefined) return;
   const connection = await connectionOf(config);
   if (connection === undefined) {
-    yield ok("database", `a private PostgreSQL in ${config.dataDir}, which starts with the gateway`);
+    yield passedCheck("database", `a private PostgreSQL in ${config.dataDir}, which starts with the gateway`);
     return;
   }
   const pool = openPool(connection, { log: createErrorLog("silent"), sizeMax: 2 });

@@ -1,12 +1,12 @@
 /** Checks the limits server, the mail server and the payment keys. */
-import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
+import { type Check, failedCheck, passedCheck, warningCheck } from "@tollgate/terminal/checks.ts";
 import { verifySmtp } from "../../accounts/mail.ts";
 import type { Config } from "../../config.ts";
 import { type CheckContext, type Finding, reasonOf, unreachableFinding } from "./check-context.ts";
 
 export async function* limitsChecks({ config: { valkeyUrl: url } }: CheckContext): AsyncGenerator<Finding> {
   if (url === undefined) {
-    yield ok("limits", "rate limits are counted in the memory of each gateway (VALKEY_URL is not set)");
+    yield passedCheck("limits", "rate limits are counted in the memory of each gateway (VALKEY_URL is not set)");
     return;
   }
   const { openValkeyServer } = await import("../../limits/valkey-server.ts");
@@ -16,7 +16,7 @@ export async function* limitsChecks({ config: { valkeyUrl: url } }: CheckContext
       ["server", "memory", "replication"].map((section) => server.info(section)),
     );
     const version = about?.get("valkey_version") ?? about?.get("redis_version") ?? "of an unknown version";
-    yield roleCheck(replication?.get("role")) ?? ok("limits", `answers, version ${version}`);
+    yield roleCheck(replication?.get("role")) ?? passedCheck("limits", `answers, version ${version}`);
     yield evictionPolicyCheck(memory?.get("maxmemory_policy"));
   } catch (error) {
     yield unreachableFinding("limits", error, "check VALKEY_URL, and that Valkey or Redis runs there");
@@ -27,18 +27,18 @@ export async function* limitsChecks({ config: { valkeyUrl: url } }: CheckContext
 
 const roleCheck = (role: string | undefined): Check | undefined =>
   role === "slave"
-    ? fail("limits", "the server is a replica, and takes no writes", "set VALKEY_URL to the primary")
+    ? failedCheck("limits", "the server is a replica, and takes no writes", "set VALKEY_URL to the primary")
     : undefined;
 
 export function evictionPolicyCheck(policy: string | undefined): Check {
   if (policy === undefined)
-    return warn(
+    return warningCheck(
       "eviction",
       "the server does not report its maxmemory-policy",
       "make sure that maxmemory-policy is noeviction",
     );
-  if (policy === "noeviction") return ok("eviction", "maxmemory-policy is noeviction");
-  return fail(
+  if (policy === "noeviction") return passedCheck("eviction", "maxmemory-policy is noeviction");
+  return failedCheck(
     "eviction",
     `maxmemory-policy is ${policy}: when memory is short, the server deletes rate-limit counters, and API keys can exceed their limits`,
     "run CONFIG SET maxmemory-policy noeviction, and write it into the server's configuration",
@@ -47,14 +47,14 @@ export function evictionPolicyCheck(policy: string | undefined): Check {
 
 export async function* mailChecks({ config: { mail } }: CheckContext): AsyncGenerator<Check> {
   if (mail === undefined) {
-    yield ok("mail", "no email is sent (SMTP_URL is not set)");
+    yield passedCheck("mail", "no email is sent (SMTP_URL is not set)");
     return;
   }
   const { hostname, port } = new URL(mail.url);
   const place = `${hostname}${port === "" ? "" : `:${port}`}`;
   yield await verifySmtp(mail).then(
-    () => ok("mail", `${place} accepts this gateway`),
-    (error) => fail("mail", `${place}: ${reasonOf(error)}`, "check SMTP_URL: server, port, user and password"),
+    () => passedCheck("mail", `${place} accepts this gateway`),
+    (error) => failedCheck("mail", `${place}: ${reasonOf(error)}`, "check SMTP_URL: server, port, user and password"),
   );
 }
 
@@ -64,17 +64,17 @@ export function* paymentChecks({
   config: Pick<Config, "payments" | "publicUrl">;
 }): Generator<Check> {
   if (payments === undefined) {
-    yield ok("payments", "credits are not sold (STRIPE_SECRET_KEY is not set)");
+    yield passedCheck("payments", "credits are not sold (STRIPE_SECRET_KEY is not set)");
     return;
   }
   const isLive = payments.secretKey.includes("_live_");
   if (isLive && payments.apiBase !== undefined)
-    yield fail("payments", "live keys are sent to STRIPE_API_BASE, which is for tests", "unset STRIPE_API_BASE");
+    yield failedCheck("payments", "live keys are sent to STRIPE_API_BASE, which is for tests", "unset STRIPE_API_BASE");
   else if (!isLive && publicUrl?.startsWith("https://") === true)
-    yield warn(
+    yield warningCheck(
       "payments",
       "test keys: customers pay no money",
       "set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET to live ones",
     );
-  else yield ok("payments", isLive ? "live keys" : "test keys");
+  else yield passedCheck("payments", isLive ? "live keys" : "test keys");
 }

@@ -109,13 +109,13 @@ async function askForCluster(file: PidFile): Promise<string | undefined> {
       return (await queryOne(client, DataDirectory, "show data_directory")).data_directory;
     });
   } catch (error) {
-    if (isUnavailable(error)) return undefined;
+    if (isServerUnavailableError(error)) return undefined;
     throw error;
   }
 }
 
 /** Whether the error means that no server listens, or that it is starting or stopping. */
-export function isUnavailable(error: unknown): boolean {
+export function isServerUnavailableError(error: unknown): boolean {
   const code = codeOf(error);
   if (code !== undefined) return /^(ENOENT|ECONNREFUSED|ECONNRESET|EPIPE|57P0[123])$/.test(code);
   return error instanceof Error && /terminated|timeout/i.test(error.message);

@@ -9,7 +9,13 @@ import type { Log } from "../../base/log.ts";
 import { type Binaries, binaryPath } from "./binaries.ts";
 import type { ClusterHome } from "./cluster-home.ts";
 import { PrivatePostgresError, withPathInError } from "./errors.ts";
-import { findPostmaster, isUnavailable, type PostmasterState, removeStalePidFile, withClient } from "./postmaster.ts";
+import {
+  findPostmaster,
+  isServerUnavailableError,
+  type PostmasterState,
+  removeStalePidFile,
+  withClient,
+} from "./postmaster.ts";
 import { logTail, openServerLog, openSocketDir, PORT, trimServerLog } from "./socket-and-log.ts";
 import { spawnOptions } from "./user.ts";
 
@@ -110,7 +116,7 @@ async function answers(at: { host: string; port: number }): Promise<boolean> {
     await withClient(at, (client) => client.query("select 1"));
     return true;
   } catch (error) {
-    if (isUnavailable(error)) return false;
+    if (isServerUnavailableError(error)) return false;
     throw error;
   }
 }

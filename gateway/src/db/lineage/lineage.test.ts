@@ -15,7 +15,7 @@ import { seededRandom } from "../../base/testing.ts";
 import { queryOne } from "../rows.ts";
 import { openTestDatabase, type TestDatabase } from "../testing.ts";
 import { HISTORY_FILE, historyFile } from "./history-file.ts";
-import { type FailoverMove, HistoryReading, Lineage, READ_HISTORY, WrongHistoryError } from "./lineage.ts";
+import { DatabaseHistoryRow, Lineage, READ_HISTORY, type TimelineSwitch, WrongHistoryError } from "./lineage.ts";
 import { acceptHistory } from "./losses.ts";
 
 const EARLIER = "00000000-0000-7000-8000-000000000001";
@@ -48,8 +48,8 @@ describe("following the database's history (cluster, timeline and position)", ()
     await lineage.remember();
     return lineage;
   };
-  const beat = async (lineage: Lineage, change: Partial<HistoryReading> = {}): Promise<void> => {
-    const looked = await queryOne(db.pool, HistoryReading, READ_HISTORY);
+  const beat = async (lineage: Lineage, change: Partial<DatabaseHistoryRow> = {}): Promise<void> => {
+    const looked = await queryOne(db.pool, DatabaseHistoryRow, READ_HISTORY);
     await lineage.beat(db.pool, { ...looked, isDue: false, ...change });
   };
   const remembered = async () => JSON.parse(await readFile(join(directory, HISTORY_FILE), "utf8"));
@@ -99,7 +99,7 @@ describe("following the database's history (cluster, timeline and position)", ()
 
   test("advances the position in the database's history by one, not two, when two gateways send heartbeats at once", async () => {
     const [one, other] = [await open(), await open()];
-    const looked = await queryOne(db.pool, HistoryReading, READ_HISTORY);
+    const looked = await queryOne(db.pool, DatabaseHistoryRow, READ_HISTORY);
     const client = await db.pool.connect();
     try {
       await Promise.all([one, other].map((lineage) => lineage.beat(client, { ...looked, isDue: true })));
@@ -133,8 +133,8 @@ describe("following the database's history (cluster, timeline and position)", ()
     await open();
     await seenBefore({ timeline: 0, position: 6, epoch: EARLIER, entered: EARLIER });
     const steps: string[] = [];
-    const follower = (rest: (move: FailoverMove) => Promise<void>) => ({
-      first: async (_: unknown, { positions }: FailoverMove) => void steps.push(`first ${positions}`),
+    const follower = (rest: (move: TimelineSwitch) => Promise<void>) => ({
+      first: async (_: unknown, { positions }: TimelineSwitch) => void steps.push(`first ${positions}`),
       rest,
     });
     const crashed = await open();

@@ -1,6 +1,6 @@
 /**
  * Follows the history of the database, so that a gateway detects a failover and refuses an old copy. Every new
- * connection and heartbeat is compared with the known history (`rules.ts`). Only the heartbeat moves to a new timeline.
+ * connection and heartbeat is compared with the known history (`history-rules.ts`). Only the heartbeat moves to a new timeline.
  * Before other connections are allowed there, it starts an epoch, clears caches and re-enters changes that must not be
  * missing. Everything else that the new timeline lacks is re-entered in the background.
  */
@@ -14,7 +14,7 @@ import { rateLimitedLog } from "../../base/rate-limited-log.ts";
 import { HISTORY_EPOCH_REASONS } from "../../base/states.ts";
 import { queryOne, queryRow, row } from "../rows.ts";
 import type { HistoryStore, StoredHistory } from "./history-file.ts";
-import { countLostPositions, type DatabaseHistory, judgeHistory, type ReportedHistory } from "./rules.ts";
+import { countLostPositions, type DatabaseHistory, judgeHistory, type ReportedHistory } from "./history-rules.ts";
 
 /** The migration that adds the history tables. */
 export const LINEAGE_MIGRATION = 43;
@@ -41,7 +41,7 @@ export class WrongHistoryError extends UnreachableError {
 
 type Client = pg.ClientBase | pg.Pool;
 
-export const HistoryReading = row({
+export const DatabaseHistoryRow = row({
   system: z.string(),
   /** The server's timeline. Null on a standby. */
   timeline: z.int().nullable(),
@@ -53,10 +53,10 @@ export const HistoryReading = row({
   begunIn: z.string().nullable(),
   isDue: z.boolean().nullable(),
 });
-export type HistoryReading = z.infer<typeof HistoryReading>;
-type Complete = ReportedHistory & Pick<HistoryReading, "begunFor" | "begunIn" | "isDue">;
+export type DatabaseHistoryRow = z.infer<typeof DatabaseHistoryRow>;
+type Complete = ReportedHistory & Pick<DatabaseHistoryRow, "begunFor" | "begunIn" | "isDue">;
 
-/** Reads the server's identity and the latest epoch, for the rules in `rules.ts`. */
+/** Reads the server's identity and the latest epoch, for the rules in `history-rules.ts`. */
 export const READ_HISTORY = `select (select system_identifier::text from pg_control_system()) as system,
     case when not pg_is_in_recovery() then ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int end as timeline,
     h.epoch, h.position::float8 as position, h.reason, h.timeline as "begunFor", h.system as "begunIn",
@@ -73,7 +73,7 @@ const There = row({ isThere: z.boolean() });
 const Known = row({ position: z.number() });
 
 /** The gateway's move to the history that follows a failover. */
-export interface FailoverMove {
+export interface TimelineSwitch {
   epoch: string;
   /** How much history the failover lost: about one position per second. */
   positions: number;
@@ -81,9 +81,9 @@ export interface FailoverMove {
 
 interface Follower {
   /** Runs before the database is used again. Clears caches and re-enters changes that must not be missing. */
-  first: (client: Client, move: FailoverMove) => Promise<void>;
+  first: (client: Client, move: TimelineSwitch) => Promise<void>;
   /** Re-enters everything else in the background. Called again after a failure or restart, until it resolves. */
-  rest: (move: FailoverMove) => Promise<void>;
+  rest: (move: TimelineSwitch) => Promise<void>;
 }
 
 interface LineageOptions {
@@ -101,7 +101,7 @@ export class Lineage {
   #seen: StoredHistory | undefined;
   #heardTimeline = 0;
   #rememberedAt = 0;
-  #move: FailoverMove | undefined;
+  #move: TimelineSwitch | undefined;
   #follower: Follower | undefined;
   /** Called when a connection reports a timeline to which the heartbeat has not moved yet. */
   onNewer: () => void = () => {};
@@ -168,7 +168,7 @@ export class Lineage {
   }
 
   /** Checks the heartbeat's connection, the only one that may move to a new history. */
-  async beat(client: Client, looked: HistoryReading): Promise<void> {
+  async beat(client: Client, looked: DatabaseHistoryRow): Promise<void> {
     const { found, judged } = this.#judged(looked, this.#seen);
     await this.#accept(client, found, judged);
     if (found.isDue !== true || judged === "moved") return;
@@ -194,7 +194,10 @@ export class Lineage {
    * Compares a reading with a history. `before`: the history known when the query was sent, because a slow response may
    * be older than the current one.
    */
-  #judged(looked: HistoryReading, before: StoredHistory | undefined): { found: Complete; judged: "same" | "moved" } {
+  #judged(
+    looked: DatabaseHistoryRow,
+    before: StoredHistory | undefined,
+  ): { found: Complete; judged: "same" | "moved" } {
     const found = complete(looked);
     const isNewest = this.#seen === undefined || this.#seen.epoch === before?.epoch;
     const seen = isNewest ? before : this.#seen;
@@ -256,7 +259,7 @@ export class Lineage {
     return countLostPositions(seen, known?.position ?? null);
   }
 
-  #enterRest(move: FailoverMove): void {
+  #enterRest(move: TimelineSwitch): void {
     const { log, clock, memory } = this.#options;
     const again = (): void => void clock.after(1_000, () => this.#enterRest(move));
     if (this.#move !== move) return;
@@ -286,9 +289,9 @@ async function hasTables(client: Client): Promise<boolean> {
   return (await queryOne(client, There, text)).isThere;
 }
 
-const look = (client: Client): Promise<HistoryReading> => queryOne(client, HistoryReading, READ_HISTORY);
+const look = (client: Client): Promise<DatabaseHistoryRow> => queryOne(client, DatabaseHistoryRow, READ_HISTORY);
 
-function complete({ timeline, epoch, position, reason, ...rest }: HistoryReading): Complete {
+function complete({ timeline, epoch, position, reason, ...rest }: DatabaseHistoryRow): Complete {
   if (timeline === null) throw new UnreachableError("database", "it is a standby");
   return { ...rest, timeline, epoch: epoch ?? "", position: position ?? 0, accepted: reason === "accepted" };
 }

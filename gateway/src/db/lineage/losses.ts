@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { NewId } from "../../base/ids.ts";
 import { column, queryOne, queryRows, row } from "../rows.ts";
 
-const HistoryLoss = row({
+const FailoverDataLoss = row({
   epoch: column.uuid,
   timeline: z.int(),
   gateway: z.string(),
@@ -17,17 +17,17 @@ const HistoryLoss = row({
   entered: z.record(z.string(), z.number()),
   notEntered: z.array(z.object({ kind: z.string(), id: z.string(), reason: z.string() })),
 });
-export type HistoryLoss = z.infer<typeof HistoryLoss>;
+export type FailoverDataLoss = z.infer<typeof FailoverDataLoss>;
 
 const There = row({ isThere: z.boolean() });
 
 /** Reads the losses, newest first. Empty if the database has no table for losses yet. */
-export async function readLosses(pool: pg.Pool, since: Date = new Date(0)): Promise<HistoryLoss[]> {
+export async function readLosses(pool: pg.Pool, since: Date = new Date(0)): Promise<FailoverDataLoss[]> {
   const { isThere } = await queryOne(pool, There, `select to_regclass('history_loss') is not null as "isThere"`);
   if (!isThere) return [];
   return await queryRows(
     pool,
-    HistoryLoss,
+    FailoverDataLoss,
     `select l.epoch, h.timeline, l.gateway, l.found_at as "foundAt", l.positions::float8 as positions, l.entered,
             l.not_entered as "notEntered"
        from history_loss l join ledger_history h on h.epoch = l.epoch

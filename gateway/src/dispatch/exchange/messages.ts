@@ -6,8 +6,8 @@
 import { z } from "zod";
 
 /** The items by topic, then by node ID. Each topic has its own parser. */
-const ReportedItems = z.record(z.string(), z.record(z.string(), z.array(z.unknown())));
-export type ReportedItems = z.infer<typeof ReportedItems>;
+const ItemsByTopicAndNode = z.record(z.string(), z.record(z.string(), z.array(z.unknown())));
+export type ItemsByTopicAndNode = z.infer<typeof ItemsByTopicAndNode>;
 
 const PeerMessage = z.object({
   from: z.string().min(1).max(64),
@@ -23,9 +23,9 @@ const PeerMessage = z.object({
   /** IDs of nodes of which the sender has no records. The other gateways answer with their records of these nodes. */
   ask: z.array(z.string()).optional(),
   /** The sender's observations since its previous message. */
-  news: ReportedItems.optional(),
+  news: ItemsByTopicAndNode.optional(),
   /** The sender's records of the nodes that another gateway asked for. */
-  held: ReportedItems.optional(),
+  held: ItemsByTopicAndNode.optional(),
 });
 export type PeerMessage = z.infer<typeof PeerMessage>;
 

@@ -11,7 +11,7 @@ import { type RateLimitedLog, rateLimitedLog } from "../../base/rate-limited-log
 import { PEERS_SUBJECT, peerSubject } from "../../plane/gateway-subjects.ts";
 import type { Plane } from "../../plane/plane.ts";
 import type { Roster } from "../roster.ts";
-import { messagePrefix, type PeerMessage, type ReportedItems, readMessage, writeMessage } from "./messages.ts";
+import { type ItemsByTopicAndNode, messagePrefix, type PeerMessage, readMessage, writeMessage } from "./messages.ts";
 import { RecentMaximum } from "./recent-maximum.ts";
 import type { PeerTopic, ReportItem } from "./topic.ts";
 
@@ -177,8 +177,8 @@ class OpenPeers implements Peers {
     });
   }
 
-  #gathered(): ReportedItems | undefined {
-    const news: ReportedItems = {};
+  #gathered(): ItemsByTopicAndNode | undefined {
+    const news: ItemsByTopicAndNode = {};
     let count = 0;
     for (const { name, waiting } of this.#topics) {
       for (const [nodeId, items] of waiting) {
@@ -248,7 +248,7 @@ class OpenPeers implements Peers {
   }
 
   #answer(to: string, nodeIds: string[]): void {
-    let held: ReportedItems = {};
+    let held: ItemsByTopicAndNode = {};
     let count = 0;
     const send = (): void => {
       if (count > 0) this.#send(peerSubject(to), { held });
@@ -259,7 +259,7 @@ class OpenPeers implements Peers {
         const items = topic.held(nodeId);
         if (items.length === 0) continue;
         held[topic.name] ??= {};
-        (held[topic.name] as ReportedItems[string])[nodeId] = items;
+        (held[topic.name] as ItemsByTopicAndNode[string])[nodeId] = items;
         count += items.length;
       }
       if (count >= ITEMS_MAX) send();

@@ -4,7 +4,7 @@ import type { LoopDelays } from "../../base/loop-delay.ts";
 import { pico } from "../../base/money.ts";
 import type { Ledger, LedgerTallies } from "../../ledger/ledger.ts";
 import { type MetricFigures, type MetricReading, type MetricsPage, openMetricsPage } from "./page.ts";
-import { openTraffic, type Traffic, toMicro } from "./traffic.ts";
+import { openTrafficMetrics, type TrafficMetrics, toMicro } from "./traffic.ts";
 
 interface CheckFigures {
   drawn: number;
@@ -67,7 +67,7 @@ interface MetricFacts {
   loopDelays: () => LoopDelays;
 }
 
-export interface Metrics extends Traffic {
+export interface Metrics extends TrafficMetrics {
   /**
    * Adds the metrics that read other parts of the gateway. Called once these exist; traffic is counted from the start.
    */
@@ -78,7 +78,12 @@ export interface Metrics extends Traffic {
 
 export function openMetrics(): Metrics {
   const page = openMetricsPage();
-  return { ...openTraffic(page), tellOf: (facts) => tellOf(page, facts), page: page.text, figures: page.figures };
+  return {
+    ...openTrafficMetrics(page),
+    tellOf: (facts) => tellOf(page, facts),
+    page: page.text,
+    figures: page.figures,
+  };
 }
 
 export const SETTING_DIFFERS = "tollgate_setting_differs";

@@ -46,7 +46,7 @@ const newModel = (): ModelFigures => ({
   wholeS: new Distribution(SECONDS),
 });
 
-export interface Traffic {
+export interface TrafficMetrics {
   watch: RequestObserver;
   http: HttpObserver;
   limitsUnavailable: (cause: UnavailableCause) => void;
@@ -59,7 +59,7 @@ function countsOf(words: readonly string[]): Counts {
   return counts;
 }
 
-export function openTraffic(page: MetricsPage): Traffic {
+export function openTrafficMetrics(page: MetricsPage): TrafficMetrics {
   const requests = new ValuePerLabel(() => countsOf(OUTCOMES));
   const unread = new Counts();
   const models = new ValuePerLabel(newModel);

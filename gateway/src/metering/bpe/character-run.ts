@@ -15,9 +15,9 @@ import {
 } from "../character-classes.ts";
 import { LongPiece } from "./long-piece.ts";
 import type { PieceCounter } from "./piece-counter.ts";
-import { classAt, runEnd } from "./pieces.ts";
+import { classAt, findCharacterRunEnd } from "./pieces.ts";
 
-export interface CharacterRunMark {
+export interface CharacterRunSnapshot {
   kind: number;
   bytes: number;
   head: Head;
@@ -85,10 +85,10 @@ export class CharacterRun {
       this.#takeSpaces(units, from, end);
       return end;
     }
-    end = runEnd(classes, this.#kind, units, from, to);
+    end = findCharacterRunEnd(classes, this.#kind, units, from, to);
     if (this.#kind === OTHER_CLASS && end < to && classAt(classes, units, end) === NEWLINE_CLASS) {
       this.#kind = NEWLINE_CLASS;
-      end = runEnd(classes, NEWLINE_CLASS, units, end, to);
+      end = findCharacterRunEnd(classes, NEWLINE_CLASS, units, end, to);
     }
     this.isOver = end < to;
     this.#whole.append(units, from, end);
@@ -101,7 +101,7 @@ export class CharacterRun {
     return this.#head.tokens + this.#gap.count();
   }
 
-  mark(): CharacterRunMark {
+  mark(): CharacterRunSnapshot {
     return {
       kind: this.#kind,
       bytes: this.#whole.length,
@@ -111,7 +111,7 @@ export class CharacterRun {
     };
   }
 
-  rewind(mark: CharacterRunMark): void {
+  rewind(mark: CharacterRunSnapshot): void {
     this.#kind = mark.kind;
     this.isOver = false;
     this.#whole.truncate(mark.bytes);

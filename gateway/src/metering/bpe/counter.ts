@@ -6,7 +6,7 @@ import { type AddedTokens, findAddedToken, indexAddedTokens } from "../added-tok
 import { blockEnd, CACHED_TEXT_UNITS_MIN, CachedCounts } from "../cached-counts.ts";
 import { PieceCounter } from "./piece-counter.ts";
 import type { BpeTables } from "./tables.ts";
-import { STEP_UNITS, TextStream } from "./text-stream.ts";
+import { CODE_UNITS_PER_STEP, TextStream } from "./text-stream.ts";
 
 /** Counting stops only when a long piece exceeds the limit by this margin: its last tokens may still merge. */
 const RUN_SLACK_TOKENS = 256;
@@ -63,8 +63,8 @@ export class BpeCounter {
   #countNew(text: string, limit: number): number {
     const stream = this.#whole;
     stream.reset();
-    for (let from = 0; from < text.length; from += STEP_UNITS) {
-      stream.pushPart(text, from, Math.min(from + STEP_UNITS, text.length));
+    for (let from = 0; from < text.length; from += CODE_UNITS_PER_STEP) {
+      stream.pushPart(text, from, Math.min(from + CODE_UNITS_PER_STEP, text.length));
       if (stream.tokensDecided > limit) return stream.tokensDecided;
       if (stream.tokensDecided + stream.runTokens > limit + RUN_SLACK_TOKENS) return limit + 1;
     }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { drawnTexts } from "../fixtures/fixtures.ts";
+import { readRandomTextCounts } from "../fixtures/fixtures.ts";
 import { loadTables } from "../tokenizers.ts";
 import { Bpe } from "./bpe.ts";
 import { LongPiece } from "./long-piece.ts";
@@ -88,7 +88,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
     });
 
     it("need work in proportion to their length", () => {
-      for (const { text } of drawnTexts()) {
+      for (const { text } of readRandomTextCounts()) {
         const bytes = Buffer.byteLength(text);
         const before = counter.bpe.bytesTaken;
         const piece = new LongPiece(counter);

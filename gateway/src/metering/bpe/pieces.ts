@@ -56,11 +56,17 @@ export function pieceEnd(rules: PieceRules, units: Uint16Array, from: number, to
   const secondKind = second < to ? classAt(classes, units, second) : UNDECIDED;
   let end: number;
   if (kind === LETTER_CLASS || (secondKind === LETTER_CLASS && (kind === OTHER_CLASS || kind === SPACE_CLASS))) {
-    end = runEnd(classes, LETTER_CLASS, units, second, to);
+    end = findCharacterRunEnd(classes, LETTER_CLASS, units, second, to);
   } else if (kind === NUMBER_CLASS) {
     end = numberEnd(rules, units, second, to);
   } else if (kind === OTHER_CLASS || (units[from] === BLANK && secondKind === OTHER_CLASS)) {
-    end = runEnd(classes, NEWLINE_CLASS, units, runEnd(classes, OTHER_CLASS, units, second, to), to);
+    end = findCharacterRunEnd(
+      classes,
+      NEWLINE_CLASS,
+      units,
+      findCharacterRunEnd(classes, OTHER_CLASS, units, second, to),
+      to,
+    );
   } else {
     return spaceEnd(classes, units, from, to, isEnd);
   }
@@ -81,7 +87,13 @@ export function plainWordEnd(units: Uint16Array, from: number, to: number): numb
 const isAsciiLetter = (unit: number): boolean => ((unit | 0x20) - 0x61) >>> 0 < 26;
 
 /** Returns the end of the run of characters of one class that starts at `from`. */
-export function runEnd(classes: Uint8Array, kind: number, units: Uint16Array, from: number, to: number): number {
+export function findCharacterRunEnd(
+  classes: Uint8Array,
+  kind: number,
+  units: Uint16Array,
+  from: number,
+  to: number,
+): number {
   let at = from;
   while (at < to) {
     const unit = units[at] as number;

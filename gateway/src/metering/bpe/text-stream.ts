@@ -3,15 +3,15 @@
  * characters are kept. The count does not depend on how the text is split, so complete texts use this code too.
  */
 
-import { CharacterRun, type CharacterRunMark } from "./character-run.ts";
+import { CharacterRun, type CharacterRunSnapshot } from "./character-run.ts";
 import type { PieceCounter } from "./piece-counter.ts";
 import { pieceEnd, plainWordEnd, UNDECIDED } from "./pieces.ts";
-import { type UndecidedMark, UndecidedText } from "./undecided-text.ts";
+import { TextTail, type UndecidedTextSnapshot } from "./text-tail.ts";
 import { BYTES_PER_UNIT_MAX } from "./utf8.ts";
 import { SHORT_WORD_CHARS_MAX } from "./words.ts";
 
 /** The number of UTF-16 units that are processed per step. */
-export const STEP_UNITS = 2048;
+export const CODE_UNITS_PER_STEP = 2048;
 /** The longest undecided piece. A longer one is counted as a run. */
 const PIECE_UNITS_MAX = 64;
 /** NFC turns one byte into at most three. */
@@ -19,14 +19,14 @@ const NFC_GROWTH_MAX = 3;
 
 interface StreamMark {
   tokens: number;
-  undecided: UndecidedMark;
+  undecided: UndecidedTextSnapshot;
   run: CharacterRun | null;
-  runMark: CharacterRunMark | null;
+  runMark: CharacterRunSnapshot | null;
 }
 
 export class TextStream {
   readonly #counter: PieceCounter;
-  readonly #undecided: UndecidedText;
+  readonly #undecided: TextTail;
   readonly #bytesPerUnitMax: number;
   /** The long piece that the undecided characters may continue. Null: there is none. */
   #run: CharacterRun | null = null;
@@ -35,7 +35,7 @@ export class TextStream {
 
   constructor(counter: PieceCounter) {
     this.#counter = counter;
-    this.#undecided = new UndecidedText(counter.tables);
+    this.#undecided = new TextTail(counter.tables);
     this.#bytesPerUnitMax = BYTES_PER_UNIT_MAX * (counter.tables.nfc ? NFC_GROWTH_MAX : 1);
   }
 
@@ -51,8 +51,8 @@ export class TextStream {
   }
 
   push(text: string): void {
-    for (let from = 0; from < text.length; from += STEP_UNITS) {
-      this.pushPart(text, from, Math.min(from + STEP_UNITS, text.length));
+    for (let from = 0; from < text.length; from += CODE_UNITS_PER_STEP) {
+      this.pushPart(text, from, Math.min(from + CODE_UNITS_PER_STEP, text.length));
     }
   }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { PlatformVerdict, PlatformVerdictCause } from "../verdict.ts";
+import type { PlatformVerdict, PlatformVerdictCause } from "../judge-platform.ts";
 import { combineVerdicts, nextIncidentStep, type Problem, type TrackedProblem } from "./rules.ts";
 
 const NOW = 1_790_000_000_000;

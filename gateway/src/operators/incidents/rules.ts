@@ -4,7 +4,7 @@
  * During an outage of the whole platform, single models have no incidents.
  */
 import type { IncidentCause, IncidentState } from "../../base/states.ts";
-import type { PlatformVerdict, PlatformVerdictCause } from "../verdict.ts";
+import type { PlatformVerdict, PlatformVerdictCause } from "../judge-platform.ts";
 
 /** A problem becomes an incident after this time. */
 export const INCIDENT_OPENS_AFTER_MS = 60_000;

@@ -9,8 +9,8 @@ import { createLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
 import { manualClock, waitOneTurn } from "../../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
-import type { PlatformVerdict } from "../verdict.ts";
-import { type Incidents, OBSERVE_EVERY_MS, openIncidents } from "./store.ts";
+import type { PlatformVerdict } from "../judge-platform.ts";
+import { type Incidents, OBSERVE_EVERY_MS, openIncidentRecords } from "./store.ts";
 import { startRecordingIncidents } from "./watch.ts";
 
 const START = Date.UTC(2026, 10, 15);
@@ -29,7 +29,7 @@ describe("incidents", () => {
   let incidents: Incidents;
   before(async () => {
     db = await openTestDatabase();
-    incidents = openIncidents({ pool: db.pool, newId: newIds(systemClock, systemRandom()), isThere: () => true });
+    incidents = openIncidentRecords({ pool: db.pool, newId: newIds(systemClock, systemRandom()), isThere: () => true });
   });
   afterEach(async () => {
     await db.pool.query("truncate status_incident, status_update, status_view");

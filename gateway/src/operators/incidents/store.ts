@@ -9,7 +9,7 @@ import { INCIDENT_CAUSES, INCIDENT_STATES, type IncidentCause } from "../../base
 import { DAY_MS } from "../../base/time.ts";
 import { inTransaction } from "../../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../../db/rows.ts";
-import type { PlatformVerdict } from "../verdict.ts";
+import type { PlatformVerdict } from "../judge-platform.ts";
 import {
   combineVerdicts,
   ENDS_AFTER_CALM_MS,
@@ -76,7 +76,7 @@ interface Options {
   isThere: () => boolean;
 }
 
-export function openIncidents({ pool, newId, isThere }: Options): Incidents {
+export function openIncidentRecords({ pool, newId, isThere }: Options): Incidents {
   const read = async (where: string, values: unknown[]): Promise<Incident[]> => {
     const found = await queryRows(pool, Seen, `select ${COLUMNS} from status_incident where ${where}`, values);
     const updates = await queryRows(

@@ -3,8 +3,8 @@ import type { Clock } from "../../base/clock.ts";
 import type { Outage } from "../../base/dependency.ts";
 import type { Log } from "../../base/log.ts";
 import { isDatabaseUnreachable } from "../../db/errors.ts";
-import type { Verdicts } from "../platform-verdict.ts";
-import type { PlatformVerdict } from "../verdict.ts";
+import type { PlatformVerdict } from "../judge-platform.ts";
+import type { PlatformVerdicts } from "../platform-verdict.ts";
 import { INCIDENT_OPENS_AFTER_MS } from "./rules.ts";
 import { type Incidents, OBSERVE_EVERY_MS } from "./store.ts";
 
@@ -14,7 +14,7 @@ interface Watched {
   incidents: Pick<Incidents, "see" | "recordAbsence" | "forget">;
   /** The gateway's ID, which is unique in the deployment. */
   gateway: string;
-  verdicts: Pick<Verdicts, "read">;
+  verdicts: Pick<PlatformVerdicts, "read">;
   outages: { now(): Outage[] };
   clock: Clock;
   log: Log;

@@ -6,7 +6,7 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Plane } from "../plane.ts";
-import { answerInquiries, askRunningGateways } from "./inquiry.ts";
+import { answerDatabaseMarkQuestions, askRunningGateways } from "./ask-running-gateways.ts";
 import type { DeploymentRecord } from "./record.ts";
 
 const LOOK_AGAIN_MS = 1_000;
@@ -38,7 +38,7 @@ export async function joinPlane(options: JoinOptions): Promise<{ deployment: str
   const { plane, record, clock, log } = options;
   const { id: deployment } = await record.read();
   if (plane.ownership === undefined) return { deployment, leave: () => {} };
-  const stopAnswering = answerInquiries({ ...options, hasMark: (mark) => record.hasMark(mark) });
+  const stopAnswering = answerDatabaseMarkQuestions({ ...options, hasMark: (mark) => record.hasMark(mark) });
   let stopLooking = (): void => {};
   const leave = (): void => {
     stopAnswering();

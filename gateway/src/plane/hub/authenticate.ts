@@ -17,13 +17,13 @@ type Verdict =
   | { ok: true; claims: Claims; verbose: boolean }
   | { ok: false; refusal: Refusal; nodeId: string | undefined };
 
-export interface Verifier {
+export interface AcceptedCredentials {
   /** The accounts whose credentials are accepted, including the previous one. */
   accounts: VerifyingKey[];
   revocations: Revocations;
 }
 
-export function authenticate(verifier: Verifier, options: string, nonce: string, nowMs: number): Verdict {
+export function authenticate(verifier: AcceptedCredentials, options: string, nonce: string, nowMs: number): Verdict {
   const connect = parseConnect(options);
   if (connect === undefined) return { ok: false, refusal: "bad_connect", nodeId: undefined };
   const verdict = verifyJwt(verifier.accounts, connect.jwt, nowMs);

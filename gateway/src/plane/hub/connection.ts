@@ -10,12 +10,12 @@ import { invariant } from "../../base/invariant.ts";
 import type { Log } from "../../base/log.ts";
 import type { RateLimitedLog } from "../../base/rate-limited-log.ts";
 import type { Claims } from "../credentials/user-jwt.ts";
-import { authenticate, type Verifier } from "./authenticate.ts";
+import { type AcceptedCredentials, authenticate } from "./authenticate.ts";
 import { networkOf } from "./connection-limits.ts";
 import type { HubLimits } from "./limits.ts";
 import { Outbox } from "./outbox.ts";
 import { Parser, type ProtocolOperations, ProtocolViolation } from "./parser.ts";
-import { publishRefusal, type SubscribeRequest, subscribeRefusal } from "./permissions.ts";
+import { explainPublishRefusal, explainSubscribeRefusal, type SubscribeRequest } from "./permissions.ts";
 import { createRateLimit, type RateLimit } from "./rate-limit.ts";
 import type { Router } from "./router.ts";
 
@@ -27,13 +27,13 @@ export type ConnectionAdmission =
   | "node reconnected too soon after it was disconnected";
 
 /** The functions of the hub that a connection uses. */
-export interface ConnectionHub {
+export interface HubForConnections {
   clock: Clock;
   log: Log;
   /** A rate-limited log for events that peers can cause without limit. */
   peerLog: RateLimitedLog;
   limits: HubLimits;
-  verifier: Verifier;
+  verifier: AcceptedCredentials;
   router: Router;
   /** Counts the connection toward its node's limits. */
   admit(connection: Connection, nodeId: string): ConnectionAdmission;
@@ -57,7 +57,7 @@ const OPERATIONS_PER_TURN = 256;
 const nothingToCancel = (): void => {};
 
 export class Connection implements ProtocolOperations {
-  readonly #hub: ConnectionHub;
+  readonly #hub: HubForConnections;
   readonly #socket: Socket;
   readonly #nonce: string;
   readonly #peer: string;
@@ -79,7 +79,7 @@ export class Connection implements ProtocolOperations {
   #cancelPings = nothingToCancel;
   #cancelRest = nothingToCancel;
 
-  constructor(hub: ConnectionHub, socket: Socket, nonce: string) {
+  constructor(hub: HubForConnections, socket: Socket, nonce: string) {
     this.#hub = hub;
     this.#socket = socket;
     this.#nonce = nonce;
@@ -156,7 +156,7 @@ export class Connection implements ProtocolOperations {
 
   publish(subject: string, payload: Uint8Array): void {
     if (subject !== this.#publishable) {
-      const refusal = publishRefusal(this.#granted(), subject);
+      const refusal = explainPublishRefusal(this.#granted(), subject);
       if (refusal !== undefined) {
         this.#refuse(refusal);
         return;
@@ -172,7 +172,7 @@ export class Connection implements ProtocolOperations {
     const max = Math.min(this.#hub.limits.subscriptionsMax, claims.subscriptionsMax);
     const known = this.#subscriptions.has(ask.sid);
     const full = this.#subscriptions.size >= max && !known;
-    const refusal = subscribeRefusal(claims, ask) ?? (full ? "maximum subscriptions exceeded" : undefined);
+    const refusal = explainSubscribeRefusal(claims, ask) ?? (full ? "maximum subscriptions exceeded" : undefined);
     if (refusal !== undefined) {
       this.#refuse(refusal);
       return;

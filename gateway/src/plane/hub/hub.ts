@@ -15,11 +15,11 @@ import { type RateLimitedLog, rateLimitedLog } from "../../base/rate-limited-log
 import { createKey, keyFromSeed, parsePublicKey, type SigningKey, type VerifyingKey } from "../credentials/nkeys.ts";
 import { CREDENTIAL_TTL_MS, checkTtl, issueNodeCredentials } from "../credentials/node-credentials.ts";
 import { isNodeId } from "../credentials/user-jwt.ts";
-import { joinPayload, type NodeCredentials, type Plane } from "../plane.ts";
+import { concatPayloadParts, type NodeCredentials, type Plane } from "../plane.ts";
 import { ReconnectBackoff } from "../reconnect-backoff.ts";
 import { isSubject } from "../subject-patterns.ts";
-import type { Verifier } from "./authenticate.ts";
-import { Connection, type ConnectionAdmission, type ConnectionHub } from "./connection.ts";
+import type { AcceptedCredentials } from "./authenticate.ts";
+import { Connection, type ConnectionAdmission, type HubForConnections } from "./connection.ts";
 import { ConnectionLimits } from "./connection-limits.ts";
 import { HUB_LIMITS, type HubLimits } from "./limits.ts";
 import { NodeRateLimits } from "./node-rate-limits.ts";
@@ -67,7 +67,7 @@ export async function openHub(options: HubOptions): Promise<Hub> {
   return hub;
 }
 
-class EmbeddedHub implements Hub, ConnectionHub {
+class EmbeddedHub implements Hub, HubForConnections {
   readonly health = alwaysReachable("plane");
   readonly hears = true;
   readonly clock: Clock;
@@ -75,7 +75,7 @@ class EmbeddedHub implements Hub, ConnectionHub {
   readonly peerLog: RateLimitedLog;
   readonly limits: HubLimits;
   readonly router = createRouter();
-  readonly verifier: Verifier;
+  readonly verifier: AcceptedCredentials;
   readonly accountSeed: string;
   port: number;
   readonly #options: HubOptions;
@@ -142,7 +142,7 @@ class EmbeddedHub implements Hub, ConnectionHub {
   }
 
   subscribe(pattern: string, receive: (subject: string, payload: Uint8Array) => void): () => void {
-    return this.router.add(pattern, (subject, payload, rest) => receive(subject, joinPayload(payload, rest)));
+    return this.router.add(pattern, (subject, payload, rest) => receive(subject, concatPayloadParts(payload, rest)));
   }
 
   onNodeGone(gone: (nodeId: string, by: "node") => void): void {

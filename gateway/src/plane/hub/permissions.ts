@@ -13,13 +13,13 @@ export interface SubscribeRequest {
 
 const SID_CHARS_MAX = 64;
 
-export function publishRefusal({ permissions }: Claims, subject: string): string | undefined {
+export function explainPublishRefusal({ permissions }: Claims, subject: string): string | undefined {
   if (!isSubject(subject)) return "Invalid Publish Subject";
   if (isCovered(permissions.publish, subject)) return undefined;
   return `Permissions Violation for Publish to "${subject}"`;
 }
 
-export function subscribeRefusal(
+export function explainSubscribeRefusal(
   { permissions }: Claims,
   { pattern, queue, sid }: SubscribeRequest,
 ): string | undefined {

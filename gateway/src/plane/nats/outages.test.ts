@@ -12,13 +12,13 @@ import {
   nodeSubject,
   STATE_REQUEST_SUBJECT,
 } from "@tollgate/protocol/nats-subjects.ts";
-import { findFreePort } from "@tollgate/stage/process.ts";
+import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { type Clock, systemClock } from "../../base/clock.ts";
 import type { Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { type ManualClock, manualClock, seededRandom } from "../../base/testing.ts";
-import type { DispatchSink } from "../../dispatch/dispatch-order.ts";
+import type { DispatchSink } from "../../dispatch/dispatch-request.ts";
 import { type Dispatcher, openDispatcher } from "../../dispatch/dispatcher.ts";
 import { Roster } from "../../dispatch/roster.ts";
 import type { Attempt } from "../../dispatch/running-attempt.ts";

@@ -11,7 +11,7 @@ import {
   nodeSubject,
   STATE_REQUEST_SUBJECT,
 } from "@tollgate/protocol/nats-subjects.ts";
-import { findFreePort } from "@tollgate/stage/process.ts";
+import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { systemClock as clock } from "../../base/clock.ts";
 import type { Uuid } from "../../base/ids.ts";

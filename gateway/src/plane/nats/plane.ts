@@ -20,7 +20,7 @@ import {
   nodeKey,
   PAYLOAD_BYTES_MAX,
 } from "../credentials/node-credentials.ts";
-import { joinPayload, type NodeCredentials, type Plane, type PlaneOwnership } from "../plane.ts";
+import { concatPayloadParts, type NodeCredentials, type Plane, type PlaneOwnership } from "../plane.ts";
 import { ReconnectBackoff } from "../reconnect-backoff.ts";
 import { isSubject } from "../subject-patterns.ts";
 import {
@@ -200,7 +200,7 @@ class NatsPlane implements Plane {
 
   publish(subject: string, payload: Uint8Array, rest?: Uint8Array): void {
     invariant(isSubject(subject), "a message is published to one plain subject");
-    const whole = joinPayload(payload, rest);
+    const whole = concatPayloadParts(payload, rest);
     invariant(whole.length <= PAYLOAD_BYTES_MAX, "a message fits the plane's payload limit");
     this.#connection.publish(subject, whole);
   }

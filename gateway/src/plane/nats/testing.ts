@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { findFreePort, newProcess } from "@tollgate/stage/process.ts";
+import { findFreePort, newProcess } from "@tollgate/stage/killable-process.ts";
 import { HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
 import { natsReleases } from "../../../../tools/nats-servers.ts";
 import { type Clock, systemClock } from "../../base/clock.ts";

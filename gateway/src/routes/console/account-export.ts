@@ -6,7 +6,7 @@ import { DAY_MS } from "../../base/time.ts";
 import type { ZipEntry } from "../../base/zip.ts";
 import type { OpenCall } from "../../http/call.ts";
 import type { TextFile } from "../../http/routes.ts";
-import type { Parts } from "../parts.ts";
+import type { RouteServices } from "../services.ts";
 import { accountObject } from "./accounts.ts";
 import { earningHandlers } from "./earnings.ts";
 import { hostHandlers } from "./host.ts";
@@ -33,7 +33,7 @@ type Reads<Answer> = (asked: never) => Promise<Answer>;
 type Page = { data: unknown[]; next_cursor: string | null };
 
 export async function* accountFiles(
-  parts: Parts,
+  parts: RouteServices,
   { who, call }: Caller,
   account: Membership,
 ): AsyncGenerator<ZipEntry> {

@@ -3,8 +3,8 @@ import type { accountRoutes } from "@tollgate/api/console/accounts.ts";
 import { permissionsOf } from "@tollgate/api/roles.ts";
 import type { Membership } from "../../accounts/accounts.ts";
 import type { Identities, SignedInPerson } from "../../accounts/identities.ts";
-import type { AccountParts } from "../../accounts/parts.ts";
 import type { ChosenPreferences } from "../../accounts/preferences.ts";
+import type { AccountServices } from "../../accounts/services.ts";
 import type { OpenSession } from "../../accounts/sessions.ts";
 import { publicId, publicIdSuffix, type Uuid } from "../../base/ids.ts";
 import { toUnixSeconds } from "../../base/time.ts";
@@ -12,7 +12,7 @@ import { requireRole } from "../../http/guards.ts";
 import { singlePage } from "../../http/lists/pages.ts";
 import type { Handlers } from "../../http/routes.ts";
 
-export function accountHandlers({ identities }: Pick<AccountParts, "identities">): Handlers<typeof accountRoutes> {
+export function accountHandlers({ identities }: Pick<AccountServices, "identities">): Handlers<typeof accountRoutes> {
   return {
     getMe: ({ who }) => meObject(identities, who),
 

@@ -13,7 +13,7 @@ import { fault, invalidRequest } from "../../faults.ts";
 import { singlePage } from "../../http/lists/pages.ts";
 import type { Handlers } from "../../http/routes.ts";
 import { type Scheme, schemeOf } from "../../http/scheme.ts";
-import type { Pack } from "../../payments/packs.ts";
+import type { Pack } from "../../payments/credit-packs.ts";
 import type { Payments } from "../../payments/payments.ts";
 import { parseCheckedMicro } from "./statement.ts";
 

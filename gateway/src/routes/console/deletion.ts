@@ -10,13 +10,13 @@ import type { OpenCall } from "../../http/call.ts";
 import { requireRole } from "../../http/guards.ts";
 import { singlePage } from "../../http/lists/pages.ts";
 import type { Handlers } from "../../http/routes.ts";
-import type { Parts } from "../parts.ts";
+import type { RouteServices } from "../services.ts";
 import { accountFiles } from "./account-export.ts";
 import { meObject, sessionObject } from "./accounts.ts";
 import { requireSecondFactor } from "./second-factor.ts";
 import { callerOf, setCookies, withSignInErrors } from "./sign-in.ts";
 
-export function deletionHandlers(parts: Parts): Handlers<typeof deletionRoutes> {
+export function deletionHandlers(parts: RouteServices): Handlers<typeof deletionRoutes> {
   const { identities, apiKeys, hostTokens, payments, now } = parts;
   const { deletion, leaving } = identities;
 

@@ -7,19 +7,19 @@ import { formatExactMicrodollars } from "../../base/money.ts";
 import { DAY_MS, toUnixSeconds } from "../../base/time.ts";
 import { ruleViolation } from "../../faults.ts";
 import type { EarningHourlySum, EarningLine } from "../../history/earnings.ts";
-import type { HistoryParts } from "../../history/parts.ts";
+import type { HistoryServices } from "../../history/services.ts";
 import { requestNotFound } from "../../http/lists/no-such-request.ts";
 import type { Handlers } from "../../http/routes.ts";
-import { type EarningsParts, earningsPage, nodeIdOfFilter, withheldPage } from "../nodes/earnings.ts";
+import { type EarningsDependencies, earningsPage, nodeIdOfFilter, withheldPage } from "../nodes/earnings.ts";
 import { csvFile } from "./csv.ts";
-import { limitSums } from "./money.ts";
+import { refuseTooManySums } from "./money.ts";
 
 const DAYS_DEFAULT = 30;
 const HOURLY_DAYS_MAX = 31;
 type SumsFields = z.output<typeof EarningSumsFields>;
 
 export function earningHandlers(
-  parts: EarningsParts & Pick<HistoryParts, "history" | "receipts">,
+  parts: EarningsDependencies & Pick<HistoryServices, "history" | "receipts">,
 ): Handlers<typeof earningRoutes> {
   const { earnings, history, receipts, now } = parts;
   return {
@@ -44,7 +44,9 @@ export function earningHandlers(
       if (by === "hour" && to.getTime() - from.getTime() > HOURLY_DAYS_MAX * DAY_MS) {
         throw ruleViolation("from", `must be at most ${HOURLY_DAYS_MAX} days before "to" when "by" is "hour"`);
       }
-      const data = limitSums(await earnings.sums(account.id, { by, split, from, to, nodeId: nodeIdOfFilter(query) }));
+      const data = refuseTooManySums(
+        await earnings.sums(account.id, { by, split, from, to, nodeId: nodeIdOfFilter(query) }),
+      );
       const shown = data.map((row) => sumObject(row, query));
       return { object: "list", by, from: toUnixSeconds(from), to: toUnixSeconds(to), data: shown, next_cursor: null };
     },

@@ -2,11 +2,11 @@
 import { PLAYGROUND_KEY_FILTER } from "@tollgate/api/console/playground.ts";
 import { parseId, type Uuid } from "../../base/ids.ts";
 import { invariant } from "../../base/invariant.ts";
-import type { SessionKeys } from "../../keys/session-keys.ts";
+import type { PlaygroundKeys } from "../../keys/playground-keys.ts";
 
 /** Returns undefined if the query has no key filter. */
 export async function findFilterKeys(
-  sessionKeys: Pick<SessionKeys, "ofAccount">,
+  sessionKeys: Pick<PlaygroundKeys, "ofAccount">,
   accountId: Uuid,
   key: string | undefined,
 ): Promise<Uuid[] | undefined> {

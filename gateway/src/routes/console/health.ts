@@ -1,9 +1,9 @@
 /** Lists unreachable dependencies by the state that each connection last recorded, without a query. */
 import type { healthRoutes } from "@tollgate/api/console/health.ts";
 import type { Handlers } from "../../http/routes.ts";
-import type { SiteParts } from "../parts.ts";
+import type { SiteServices } from "../services.ts";
 
-export function healthHandlers({ outages, now }: Pick<SiteParts, "outages" | "now">): Handlers<typeof healthRoutes> {
+export function healthHandlers({ outages, now }: Pick<SiteServices, "outages" | "now">): Handlers<typeof healthRoutes> {
   return {
     async getHealth() {
       return {

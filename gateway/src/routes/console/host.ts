@@ -6,24 +6,24 @@ import { invariant } from "../../base/invariant.ts";
 import { toUnixSeconds } from "../../base/time.ts";
 import type { Handlers } from "../../http/routes.ts";
 import { type SecretRecord, TooManyActiveSecretsError } from "../../keys/keys.ts";
-import type { KeyParts } from "../../keys/parts.ts";
-import { type ChecksParts, checksPage } from "../nodes/checks.ts";
-import { hostInsight, type InsightParts, jobsPage, nodeInsight } from "../nodes/insight.ts";
-import { type MarketParts, readMarketForHost } from "../nodes/market.ts";
+import type { KeyServices } from "../../keys/services.ts";
+import { type ChecksDependencies, checksPage } from "../nodes/checks.ts";
+import { type MarketDependencies, readMarketForHost } from "../nodes/market.ts";
 import { modelsForHosts } from "../nodes/models.ts";
-import { type OwnNodesParts, ownNodeHandlers } from "../nodes/own-nodes.ts";
-import { nodeStats, type StatsParts } from "../nodes/stats.ts";
-import type { SiteParts } from "../parts.ts";
+import { type InsightDependencies, jobsPage, readHostActivity, readNodeActivity } from "../nodes/node-activity.ts";
+import { type OwnNodesDependencies, ownNodeHandlers } from "../nodes/own-nodes.ts";
+import { type NodeStatsDependencies, nodeStats } from "../nodes/stats.ts";
+import type { SiteServices } from "../services.ts";
 import { secretsPage } from "./secret-lists.ts";
 
 export function hostHandlers(
-  parts: Pick<KeyParts, "hostTokens"> &
-    Pick<SiteParts, "cursors"> &
-    OwnNodesParts &
-    StatsParts &
-    InsightParts &
-    MarketParts &
-    ChecksParts,
+  parts: Pick<KeyServices, "hostTokens"> &
+    Pick<SiteServices, "cursors"> &
+    OwnNodesDependencies &
+    NodeStatsDependencies &
+    InsightDependencies &
+    MarketDependencies &
+    ChecksDependencies,
 ): Handlers<typeof hostRoutes> {
   const { hostTokens, cursors, catalogue } = parts;
   const nodes = ownNodeHandlers(parts);
@@ -65,12 +65,12 @@ export function hostHandlers(
     renameNode: ({ account, params, body, refuse }) => nodes.rename(account.id, params.id, () => body().name, refuse),
     retireNode: ({ account, params, refuse }) => nodes.retire(account.id, params.id, refuse),
 
-    getInsight: ({ account, query }) => hostInsight(parts, account.id, query),
+    getInsight: ({ account, query }) => readHostActivity(parts, account.id, query),
 
     async getNodeInsight({ account, params, query, refuse }) {
       const node = await nodes.find(account.id, params.id);
       if (node === undefined) throw refuse("node_not_found");
-      return nodeInsight(parts, node, query);
+      return readNodeActivity(parts, node, query);
     },
 
     async listJobs({ account, params, query, refuse }) {

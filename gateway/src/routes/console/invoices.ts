@@ -7,10 +7,10 @@ import { type PdfColumn, type PdfTable, writePdf } from "../../base/pdf.ts";
 import { invalidRequest } from "../../faults.ts";
 import type { Handlers, TextFile } from "../../http/routes.ts";
 import type { BalanceChanges } from "../../ledger/balance-changes.ts";
-import type { LedgerParts } from "../../ledger/parts.ts";
-import type { SiteParts } from "../parts.ts";
+import type { LedgerServices } from "../../ledger/services.ts";
+import type { SiteServices } from "../services.ts";
 
-type InvoiceParts = Pick<LedgerParts, "moves"> & Pick<SiteParts, "now" | "publicUrl">;
+type InvoiceParts = Pick<LedgerServices, "moves"> & Pick<SiteServices, "now" | "publicUrl">;
 
 interface Kind {
   /** The title of the document, and the first part of the file's name. */

@@ -8,16 +8,16 @@ import { formatExactMicrodollars, type Pico, picoOfMicro, ZERO } from "../../bas
 import { startOfDay, startOfMonth, toUnixSeconds } from "../../base/time.ts";
 import { invalidRequest, ruleViolation } from "../../faults.ts";
 import type { HourlySum } from "../../history/hourly-sums.ts";
-import type { HistoryParts } from "../../history/parts.ts";
+import type { HistoryServices } from "../../history/services.ts";
 import { roleRequired } from "../../http/guards.ts";
 import type { Handlers } from "../../http/routes.ts";
-import type { InferenceParts } from "../../inference/parts.ts";
+import type { InferenceServices } from "../../inference/services.ts";
 import type { ApiKeyRecord } from "../../keys/api-keys.ts";
 import { type LimitOverrides, TooManyActiveSecretsError } from "../../keys/keys.ts";
-import type { KeyParts } from "../../keys/parts.ts";
+import type { KeyServices } from "../../keys/services.ts";
 import { type KeyChange, loosenedLimits } from "../../keys/settings.ts";
-import { effectiveLimits, highestOwnLimits, type KeyLimits } from "../../limits/limits.ts";
-import type { SiteParts } from "../parts.ts";
+import { effectiveLimits, highestLimitsOwnerMaySet, type KeyLimits } from "../../limits/limits.ts";
+import type { SiteServices } from "../services.ts";
 import { secretsPage } from "./secret-lists.ts";
 
 /** The fields of a key that the request contains. */
@@ -30,10 +30,10 @@ interface KeySpend {
 }
 
 export function keyHandlers(
-  parts: Pick<KeyParts, "apiKeys"> &
-    Pick<HistoryParts, "usage"> &
-    Pick<InferenceParts, "catalogue"> &
-    Pick<SiteParts, "cursors" | "now">,
+  parts: Pick<KeyServices, "apiKeys"> &
+    Pick<HistoryServices, "usage"> &
+    Pick<InferenceServices, "catalogue"> &
+    Pick<SiteServices, "cursors" | "now">,
 ): Handlers<typeof keyRoutes> {
   const { apiKeys, usage, catalogue, cursors, now } = parts;
   const spendOf = async (accountId: Uuid): Promise<KeySpend> => {
@@ -71,7 +71,7 @@ export function keyHandlers(
 
     async createKey({ who, account, body, refuse }) {
       const { name, ...fields } = body();
-      const key = { name, by: who.identityId, settings: settings(fields, highestOwnLimits(null)) };
+      const key = { name, by: who.identityId, settings: settings(fields, highestLimitsOwnerMaySet(null)) };
       const { id, token } = await apiKeys.create(account.id, key).catch((cause) => {
         throw cause instanceof TooManyActiveSecretsError ? refuse("limit_reached", { cause }) : cause;
       });
@@ -82,7 +82,7 @@ export function keyHandlers(
       const found = await find(account.id, params.id);
       if (found === undefined) throw refuse("not_found");
       requireOwnKey(account, who, found);
-      const change = settings(body(), highestOwnLimits(found.limits), found.models ?? []);
+      const change = settings(body(), highestLimitsOwnerMaySet(found.limits), found.models ?? []);
       const looser = account.role === "owner" ? undefined : loosenedLimits(found, change);
       if (looser !== undefined) throw roleRequired("own", onlyOwnersLoosen(looser));
       if (Object.keys(change).length === 0)
@@ -201,7 +201,7 @@ export function keyObject(record: ApiKeyRecord, spend: KeySpend): z.input<typeof
     start: `tsk_live_${reference}`,
     limits: limitsObject(effectiveLimits({ overrides, own })),
     limits_set: limitsObject(own),
-    limits_max: limitsObject(highestOwnLimits(overrides)),
+    limits_max: limitsObject(highestLimitsOwnerMaySet(overrides)),
     budget_day_micro: record.budgetDay === null ? null : formatExactMicrodollars(record.budgetDay),
     budget_month_micro: record.budgetMonth === null ? null : formatExactMicrodollars(record.budgetMonth),
     spend_today: spendObject(spend.today.get(id)),

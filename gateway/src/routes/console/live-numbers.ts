@@ -3,14 +3,14 @@ import type { liveRoutes } from "@tollgate/api/console/live.ts";
 import type { z } from "zod";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { formatExactMicrodollars, ZERO } from "../../base/money.ts";
-import type { HistoryParts } from "../../history/parts.ts";
+import type { HistoryServices } from "../../history/services.ts";
 import type { ConsoleGuards } from "../../http/guards.ts";
 import type { Handlers } from "../../http/routes.ts";
-import type { InferenceParts } from "../../inference/parts.ts";
-import type { LedgerParts } from "../../ledger/parts.ts";
-import type { OperatorParts } from "../../operators/parts.ts";
-import type { NodeParts } from "../nodes/parts.ts";
-import type { SiteParts } from "../parts.ts";
+import type { InferenceServices } from "../../inference/services.ts";
+import type { LedgerServices } from "../../ledger/services.ts";
+import type { OperatorServices } from "../../operators/services.ts";
+import type { NodeServices } from "../nodes/services.ts";
+import type { SiteServices } from "../services.ts";
 import { balanceObject } from "./money.ts";
 import { capacityOfModels } from "./operator/overview.ts";
 
@@ -22,12 +22,12 @@ type Numbers<Id extends keyof typeof liveRoutes> = {
 };
 
 export function liveNumberHandlers(
-  parts: Pick<SiteParts, "live"> &
-    Pick<LedgerParts, "ledger"> &
-    Pick<HistoryParts, "history"> &
-    Pick<OperatorParts, "overview"> &
-    Pick<NodeParts, "nodes"> &
-    Pick<InferenceParts, "catalogue">,
+  parts: Pick<SiteServices, "live"> &
+    Pick<LedgerServices, "ledger"> &
+    Pick<HistoryServices, "history"> &
+    Pick<OperatorServices, "overview"> &
+    Pick<NodeServices, "nodes"> &
+    Pick<InferenceServices, "catalogue">,
   guards: Pick<ConsoleGuards, "builder" | "operator">,
 ): Handlers<typeof liveRoutes> {
   const { live, ledger, history, overview } = parts;

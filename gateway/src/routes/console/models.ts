@@ -1,34 +1,34 @@
 /** The models that the console shows, and the hold that a chat request would need, calculated before it is sent. */
 import { type modelRoutes, QuoteFields } from "@tollgate/api/console/models.ts";
 import { formatExactMicrodollars } from "../../base/money.ts";
-import type { HistoryParts } from "../../history/parts.ts";
 import { timeSlotsOf } from "../../history/performance.ts";
+import type { HistoryServices } from "../../history/services.ts";
 import { parseFields } from "../../http/fields.ts";
 import { singlePage } from "../../http/lists/pages.ts";
 import type { Handlers } from "../../http/routes.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
 import type { Gateway } from "../../inference/gateway.ts";
-import type { InferenceParts } from "../../inference/parts.ts";
 import { quoteRequest } from "../../inference/quote.ts";
+import type { InferenceServices } from "../../inference/services.ts";
 import type { CatalogueEntry } from "../../metering/catalogue.ts";
 import { measuredPerformanceObject, sumSamples } from "../measured-performance.ts";
-import type { NodeParts } from "../nodes/parts.ts";
+import type { NodeServices } from "../nodes/services.ts";
 import { modelFacts } from "../openai/catalogue.ts";
 import { chat } from "../openai/chat.ts";
-import type { SiteParts } from "../parts.ts";
+import type { SiteServices } from "../services.ts";
 
 /** A chat endpoint that reads only the fields on which the hold depends. */
-export const quoteEndpoint: Endpoint = {
+export const priceQuoteEndpoint: Endpoint = {
   ...chat,
   schema: "quote",
   parse: (body) => chat.parse(parseFields(QuoteFields, body)),
 };
 
 export function modelHandlers(
-  parts: Pick<InferenceParts, "catalogue"> &
-    Pick<NodeParts, "nodes"> &
-    Pick<HistoryParts, "performance" | "availability"> &
-    Pick<SiteParts, "now"> & {
+  parts: Pick<InferenceServices, "catalogue"> &
+    Pick<NodeServices, "nodes"> &
+    Pick<HistoryServices, "performance" | "availability"> &
+    Pick<SiteServices, "now"> & {
       gateway: Pick<Gateway, "catalogue" | "meter" | "reader">;
     },
 ): Handlers<typeof modelRoutes> {
@@ -92,7 +92,7 @@ export function modelHandlers(
     },
 
     async quoteChat({ account, call }) {
-      const asked = { endpoint: quoteEndpoint, call, payer: account.id };
+      const asked = { endpoint: priceQuoteEndpoint, call, payer: account.id };
       const { model, promptTokens, outputTokensMax, hold } = await quoteRequest(gateway, asked);
       return {
         object: "quote",

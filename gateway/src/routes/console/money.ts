@@ -7,19 +7,21 @@ import { formatExactMicrodollars, pico } from "../../base/money.ts";
 import { DAY_MS, startOfMonth, toUnixSeconds } from "../../base/time.ts";
 import { ruleViolation } from "../../faults.ts";
 import { SUMS_MAX } from "../../history/hourly-sums.ts";
-import type { HistoryParts } from "../../history/parts.ts";
+import type { HistoryServices } from "../../history/services.ts";
 import { listPage } from "../../http/lists/pages.ts";
 import type { Handlers, WithOptionalTime } from "../../http/routes.ts";
 import type { Balance as AccountBalance } from "../../ledger/ledger.ts";
-import type { LedgerParts } from "../../ledger/parts.ts";
+import type { LedgerServices } from "../../ledger/services.ts";
 import type { StatementLine } from "../../ledger/statement.ts";
-import type { SiteParts } from "../parts.ts";
+import type { SiteServices } from "../services.ts";
 
 const DAYS_MAX = 400;
 const DAYS_BY_HOUR_MAX = 31;
 
 export function moneyHandlers(
-  parts: Pick<LedgerParts, "ledger" | "statement"> & Pick<HistoryParts, "usage"> & Pick<SiteParts, "cursors" | "now">,
+  parts: Pick<LedgerServices, "ledger" | "statement"> &
+    Pick<HistoryServices, "usage"> &
+    Pick<SiteServices, "cursors" | "now">,
 ): Handlers<typeof moneyRoutes> {
   const { ledger, usage, statement, cursors, now } = parts;
   return {
@@ -55,7 +57,7 @@ export function moneyHandlers(
         field === "key"
           ? { key: publicId("key", value as Uuid), key_name: names.get(value as Uuid) ?? null }
           : { [field]: value };
-      const data = limitSums(await usage.sums(account.id, { by, split, from, to, keyId })).map((row) => ({
+      const data = refuseTooManySums(await usage.sums(account.id, { by, split, from, to, keyId })).map((row) => ({
         ...shown(by, row.bucket),
         ...(split !== undefined && shown(split, row.part)),
         requests: row.requests,
@@ -79,7 +81,7 @@ export function moneyHandlers(
 }
 
 /** Limits the response size, because a long time span split by hundreds of keys would have any number of sums. */
-export function limitSums<Row>(sums: Row[]): Row[] {
+export function refuseTooManySums<Row>(sums: Row[]): Row[] {
   if (sums.length <= SUMS_MAX) return sums;
   throw ruleViolation("from", `must be later, or "to" earlier: this range would return more than ${SUMS_MAX} rows`);
 }

@@ -7,7 +7,7 @@ import type {
   notificationRoutes,
 } from "@tollgate/api/console/notifications.ts";
 import type { z } from "zod";
-import type { AccountParts } from "../../accounts/parts.ts";
+import type { AccountServices } from "../../accounts/services.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import {
   BUILDER_NOTIFICATIONS,
@@ -23,12 +23,12 @@ import { listPage, singlePage } from "../../http/lists/pages.ts";
 import type { Handlers } from "../../http/routes.ts";
 import type { ShownDelivery } from "../../notifications/deliveries.ts";
 import type { ListedNotification } from "../../notifications/inbox.ts";
+import { createLocalizedFormat, type LocalizedFormat } from "../../notifications/localized-format.ts";
 import { writeNotificationTexts } from "../../notifications/notification-texts.ts";
-import type { NotificationParts } from "../../notifications/parts.ts";
-import { type ReaderFormat, readerFormatOf } from "../../notifications/reader-format.ts";
+import type { NotificationServices } from "../../notifications/services.ts";
 import { isNotificationOn, UNCONFIGURED_SETTINGS } from "../../notifications/settings.ts";
 import { urlMistake } from "../../notifications/webhook-addresses.ts";
-import type { SiteParts } from "../parts.ts";
+import type { SiteServices } from "../services.ts";
 
 const HOUR_MS = 3_600_000;
 const SLACK_SHOWN_CHARS = 8;
@@ -36,7 +36,7 @@ const SLACK_SHOWN_CHARS = 8;
 type Settings = z.input<typeof NotificationSettings>;
 
 export function notificationHandlers(
-  parts: NotificationParts & Pick<AccountParts, "identities"> & Pick<SiteParts, "cursors" | "now" | "newId">,
+  parts: NotificationServices & Pick<AccountServices, "identities"> & Pick<SiteServices, "cursors" | "now" | "newId">,
 ): Handlers<typeof notificationRoutes> {
   const { identities, sendsMail, loopbackWebhooks, cursors, now, newId } = parts;
   const { settings, inbox, deliveries, tell, soon, isThere } = parts.notifications;
@@ -109,7 +109,7 @@ export function notificationHandlers(
     async listNotifications({ who, account, query }) {
       if (!isThere()) return { ...singlePage([]), unread: 0 };
       const reader = { accountId: account.id, identityId: who.identityId };
-      const style = readerFormatOf(await identities.preferences.of(who.identityId));
+      const style = createLocalizedFormat(await identities.preferences.of(who.identityId));
       const [list, unread] = await Promise.all([
         listPage({
           cursors,
@@ -139,7 +139,7 @@ export function notificationHandlers(
 function notificationObject(
   { id, fact, createdAt, isRead }: ListedNotification,
   account: { id: Uuid; name: string },
-  style: ReaderFormat,
+  style: LocalizedFormat,
 ): z.input<typeof Notification> {
   const { title, text, page: about } = writeNotificationTexts(fact, account, style);
   return {

@@ -4,24 +4,24 @@ import type { z } from "zod";
 import { parseId, publicId } from "../../base/ids.ts";
 import { formatExactMicrodollars } from "../../base/money.ts";
 import { toUnixSeconds } from "../../base/time.ts";
-import type { HistoryParts } from "../../history/parts.ts";
+import type { HistoryServices } from "../../history/services.ts";
 import { listPage } from "../../http/lists/pages.ts";
 import type { Handlers } from "../../http/routes.ts";
-import type { LedgerParts } from "../../ledger/parts.ts";
-import type { NotificationParts } from "../../notifications/parts.ts";
-import { findPack } from "../../payments/packs.ts";
-import type { PaymentParts } from "../../payments/parts.ts";
+import type { LedgerServices } from "../../ledger/services.ts";
+import type { NotificationServices } from "../../notifications/services.ts";
+import { findPack } from "../../payments/credit-packs.ts";
 import type { Payment } from "../../payments/payment-list.ts";
 import type { Payments } from "../../payments/payments.ts";
-import type { SiteParts } from "../parts.ts";
+import type { PaymentServices } from "../../payments/services.ts";
+import type { SiteServices } from "../services.ts";
 import { consoleReturnUrl } from "./credits.ts";
 import { creditsOf, parseCheckedMicro } from "./statement.ts";
 
-type CreditParts = Pick<LedgerParts, "ledger"> &
-  Pick<HistoryParts, "usage"> &
-  Pick<PaymentParts, "alerts"> &
-  Pick<NotificationParts, "sendsMail"> &
-  Pick<SiteParts, "cursors" | "publicUrl" | "now"> & {
+type CreditParts = Pick<LedgerServices, "ledger"> &
+  Pick<HistoryServices, "usage"> &
+  Pick<PaymentServices, "alerts"> &
+  Pick<NotificationServices, "sendsMail"> &
+  Pick<SiteServices, "cursors" | "publicUrl" | "now"> & {
     payments: Payments;
   };
 

@@ -6,22 +6,22 @@ import {
   PAYOUT_METHOD_CODE_RULE,
 } from "@tollgate/api/console/payouts.ts";
 import type { z } from "zod";
-import type { AccountParts } from "../../accounts/parts.ts";
 import type { PayoutMethod } from "../../accounts/payout-methods.ts";
+import type { AccountServices } from "../../accounts/services.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { formatExactMicrodollars } from "../../base/money.ts";
 import { toUnixSeconds } from "../../base/time.ts";
 import { listPage } from "../../http/lists/pages.ts";
 import type { Handlers } from "../../http/routes.ts";
-import type { OperatorParts } from "../../operators/parts.ts";
 import type { HostPayout } from "../../operators/payouts.ts";
-import type { SiteParts } from "../parts.ts";
+import type { OperatorServices } from "../../operators/services.ts";
+import type { SiteServices } from "../services.ts";
 import { requireSecondFactor } from "./second-factor.ts";
 import { withSignInErrors } from "./sign-in.ts";
 
-type PayoutParts = Pick<AccountParts, "identities"> &
-  Pick<OperatorParts, "payouts"> &
-  Pick<SiteParts, "cursors" | "now">;
+type PayoutParts = Pick<AccountServices, "identities"> &
+  Pick<OperatorServices, "payouts"> &
+  Pick<SiteServices, "cursors" | "now">;
 
 export function hostPayoutHandlers(parts: PayoutParts): Handlers<typeof hostPayoutRoutes> {
   const { identities, payouts, cursors, now } = parts;

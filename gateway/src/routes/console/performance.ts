@@ -3,12 +3,12 @@ import type { performanceRoutes } from "@tollgate/api/console/performance.ts";
 import { PLAYGROUND_KEY_FILTER } from "@tollgate/api/console/playground.ts";
 import { publicId } from "../../base/ids.ts";
 import { toUnixSeconds } from "../../base/time.ts";
-import type { HistoryParts } from "../../history/parts.ts";
 import { type PerformanceSum, timeSlotsOf } from "../../history/performance.ts";
+import type { HistoryServices } from "../../history/services.ts";
 import type { Handlers } from "../../http/routes.ts";
-import type { InferenceParts } from "../../inference/parts.ts";
-import type { KeyParts } from "../../keys/parts.ts";
-import type { SiteParts } from "../parts.ts";
+import type { InferenceServices } from "../../inference/services.ts";
+import type { KeyServices } from "../../keys/services.ts";
+import type { SiteServices } from "../services.ts";
 import { findFilterKeys } from "./find-filter-keys.ts";
 
 const NOTHING: Figures = {
@@ -23,10 +23,10 @@ const NOTHING: Figures = {
 };
 
 export function performanceHandlers(
-  parts: Pick<HistoryParts, "performance"> &
-    Pick<InferenceParts, "catalogue"> &
-    Pick<KeyParts, "sessionKeys"> &
-    Pick<SiteParts, "now">,
+  parts: Pick<HistoryServices, "performance"> &
+    Pick<InferenceServices, "catalogue"> &
+    Pick<KeyServices, "sessionKeys"> &
+    Pick<SiteServices, "now">,
 ): Handlers<typeof performanceRoutes> {
   const { performance, catalogue, sessionKeys, now } = parts;
   return {

@@ -3,9 +3,11 @@ import type { playgroundRoutes } from "@tollgate/api/console/playground.ts";
 import { publicId } from "../../base/ids.ts";
 import { toUnixSeconds } from "../../base/time.ts";
 import type { Handlers } from "../../http/routes.ts";
-import type { KeyParts } from "../../keys/parts.ts";
+import type { KeyServices } from "../../keys/services.ts";
 
-export function playgroundHandlers({ sessionKeys }: Pick<KeyParts, "sessionKeys">): Handlers<typeof playgroundRoutes> {
+export function playgroundHandlers({
+  sessionKeys,
+}: Pick<KeyServices, "sessionKeys">): Handlers<typeof playgroundRoutes> {
   return {
     async issuePlaygroundKey({ account, who, refuse }) {
       const issued = await sessionKeys.issue({ accountId: account.id, sessionId: who.sessionId });

@@ -2,16 +2,16 @@
 import type { refusalRoutes } from "@tollgate/api/console/refusals.ts";
 import { publicId } from "../../base/ids.ts";
 import { toUnixSeconds } from "../../base/time.ts";
-import type { HistoryParts } from "../../history/parts.ts";
 import { REFUSED_CALLS_KEPT_MS } from "../../history/refused-calls.ts";
 import type { RefusedCallSum } from "../../history/refused-rows.ts";
+import type { HistoryServices } from "../../history/services.ts";
 import type { Handlers } from "../../http/routes.ts";
-import type { SiteParts } from "../parts.ts";
+import type { SiteServices } from "../services.ts";
 
 export function refusalHandlers({
   refusedCalls,
   now,
-}: Pick<HistoryParts, "refusedCalls"> & Pick<SiteParts, "now">): Handlers<typeof refusalRoutes> {
+}: Pick<HistoryServices, "refusedCalls"> & Pick<SiteServices, "now">): Handlers<typeof refusalRoutes> {
   return {
     async listRefusals({ account, query }) {
       const asOf = now();

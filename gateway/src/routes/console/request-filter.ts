@@ -9,11 +9,11 @@ import { picoOfMicro } from "../../base/money.ts";
 import { DAY_MS } from "../../base/time.ts";
 import { type Fault, ruleViolation } from "../../faults.ts";
 import { type Filter, type MeasureBounds, needsRecordSearch, usesRollupColumns } from "../../history/filter.ts";
-import type { HistoryParts } from "../../history/parts.ts";
+import type { HistoryServices } from "../../history/services.ts";
 import type { HandlerInput } from "../../http/routes.ts";
-import type { InferenceParts } from "../../inference/parts.ts";
-import type { KeyParts } from "../../keys/parts.ts";
-import type { SiteParts } from "../parts.ts";
+import type { InferenceServices } from "../../inference/services.ts";
+import type { KeyServices } from "../../keys/services.ts";
+import type { SiteServices } from "../services.ts";
 import { findFilterKeys } from "./find-filter-keys.ts";
 
 type Query = Omit<z.output<typeof RequestsQuery>, "cursor" | "limit" | "sort">;
@@ -31,10 +31,10 @@ export function requestFilters({
   catalogue,
   sessionKeys,
   now,
-}: Pick<HistoryParts, "history"> &
-  Pick<InferenceParts, "catalogue"> &
-  Pick<SiteParts, "now"> &
-  Pick<KeyParts, "sessionKeys">) {
+}: Pick<HistoryServices, "history"> &
+  Pick<InferenceServices, "catalogue"> &
+  Pick<SiteServices, "now"> &
+  Pick<KeyServices, "sessionKeys">) {
   const modelsOf = (names: string[] | undefined, refuse: Refuse): string[] | undefined => {
     const known = names === undefined ? [] : catalogue().entries.map(({ id }) => id);
     if (names?.some((name) => !known.includes(name)) === true) throw refuse("unknown_model");

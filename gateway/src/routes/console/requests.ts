@@ -8,13 +8,13 @@ import { DAY_MS, startOfMonth, toUnixSeconds } from "../../base/time.ts";
 import { ruleViolation } from "../../faults.ts";
 import { needsRecordSearch } from "../../history/filter.ts";
 import type { RequestRecord } from "../../history/history.ts";
-import type { HistoryParts } from "../../history/parts.ts";
+import type { HistoryServices } from "../../history/services.ts";
 import { requestNotFound } from "../../http/lists/no-such-request.ts";
 import { listPage } from "../../http/lists/pages.ts";
 import type { HandlerInput, Handlers } from "../../http/routes.ts";
-import type { InferenceParts } from "../../inference/parts.ts";
-import type { KeyParts } from "../../keys/parts.ts";
-import type { SiteParts } from "../parts.ts";
+import type { InferenceServices } from "../../inference/services.ts";
+import type { KeyServices } from "../../keys/services.ts";
+import type { SiteServices } from "../services.ts";
 import { csvFile } from "./csv.ts";
 import { RECORDS_READ_MAX, requestFilters, tooManyToRead } from "./request-filter.ts";
 
@@ -23,10 +23,10 @@ const UNFUNDED_DAYS_MAX = 400;
 export const ANSWER_ID_PREFIX = /^(chatcmpl|cmpl)-/;
 
 export function requestHandlers(
-  parts: Pick<HistoryParts, "history" | "receipts" | "unfunded"> &
-    Pick<InferenceParts, "catalogue"> &
-    Pick<SiteParts, "cursors" | "now"> &
-    Pick<KeyParts, "sessionKeys">,
+  parts: Pick<HistoryServices, "history" | "receipts" | "unfunded"> &
+    Pick<InferenceServices, "catalogue"> &
+    Pick<SiteServices, "cursors" | "now"> &
+    Pick<KeyServices, "sessionKeys">,
 ): Handlers<typeof requestRoutes> {
   const { history, cursors, receipts, unfunded, now } = parts;
   const { filterOf, sortable, countable } = requestFilters(parts);

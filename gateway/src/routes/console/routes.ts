@@ -35,7 +35,7 @@ import { teamRoutes } from "@tollgate/api/console/team.ts";
 import type { FastifyInstance } from "fastify";
 import { consoleGuards } from "../../http/guards.ts";
 import { serveRoutes } from "../../http/routes.ts";
-import type { Parts } from "../parts.ts";
+import type { RouteServices } from "../services.ts";
 import { accountHandlers } from "./accounts.ts";
 import { creditHandlers, registerDisabledPayments } from "./credits.ts";
 import { deletionHandlers } from "./deletion.ts";
@@ -67,12 +67,12 @@ import { performanceHandlers } from "./performance.ts";
 import { playgroundHandlers } from "./playground.ts";
 import { refusalHandlers } from "./refusals.ts";
 import { requestHandlers } from "./requests.ts";
-import { scriptHandlers } from "./scripts.ts";
+import { scriptLoginHandlers } from "./script-logins.ts";
 import { signInHandlers } from "./sign-in.ts";
 import { statementHandlers } from "./statement.ts";
 import { teamHandlers } from "./team.ts";
 
-export function consoleRoutes(app: FastifyInstance, parts: Parts): void {
+export function consoleRoutes(app: FastifyInstance, parts: RouteServices): void {
   const { door, payments, publicUrl } = parts;
   const guards = consoleGuards(parts);
   const options = { door, guards };
@@ -84,7 +84,7 @@ export function consoleRoutes(app: FastifyInstance, parts: Parts): void {
     done();
   });
   serveRoutes(app, options, signInRoutes, signInHandlers(parts));
-  serveRoutes(app, options, scriptRoutes, scriptHandlers(parts));
+  serveRoutes(app, options, scriptRoutes, scriptLoginHandlers(parts));
   serveRoutes(app, options, accountRoutes, accountHandlers(parts));
   serveRoutes(app, options, deletionRoutes, deletionHandlers(parts));
   serveRoutes(app, options, teamRoutes, teamHandlers(parts));

@@ -1,5 +1,5 @@
 /** Asks for a second-factor code, if the person enabled one, for actions where a session alone is not enough. */
-import type { Caller } from "../../accounts/auth-call.ts";
+import type { Caller } from "../../accounts/auth-library-call.ts";
 import type { Identities, SignedInPerson } from "../../accounts/identities.ts";
 import { ruleViolation } from "../../faults.ts";
 import type { OpenCall } from "../../http/call.ts";

@@ -2,7 +2,7 @@
 import type { Uuid } from "../../base/ids.ts";
 import type { Cursors } from "../../http/lists/cursors.ts";
 import { listPage } from "../../http/lists/pages.ts";
-import type { SecretPosition, SecretRecord, Secrets } from "../../keys/keys.ts";
+import type { SecretPageCursor, SecretRecord, Secrets } from "../../keys/keys.ts";
 
 export function secretsPage<Record extends SecretRecord, Shown>(parts: {
   secrets: Secrets<Record>;
@@ -20,7 +20,7 @@ export function secretsPage<Record extends SecretRecord, Shown>(parts: {
   });
 }
 
-function positionFrom(text: string | undefined): SecretPosition | undefined {
+function positionFrom(text: string | undefined): SecretPageCursor | undefined {
   if (text === undefined) return undefined;
   const [state, id] = text.split(" ");
   return { id: id as Uuid, revoked: state === "revoked" };

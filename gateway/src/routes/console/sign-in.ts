@@ -8,11 +8,11 @@ import {
   SIGN_IN_REFUSALS,
   type signInRoutes,
 } from "@tollgate/api/console/sign-in.ts";
-import type { Caller } from "../../accounts/auth-call.ts";
+import type { Caller } from "../../accounts/auth-library-call.ts";
 import type { SignedInPerson } from "../../accounts/identities.ts";
-import type { AccountParts } from "../../accounts/parts.ts";
 import { SignInRefusal } from "../../accounts/refusals.ts";
 import { scriptToken } from "../../accounts/script-sessions.ts";
+import type { AccountServices } from "../../accounts/services.ts";
 import type { SecondFactorOwner } from "../../accounts/two-factor.ts";
 import { Fault } from "../../faults.ts";
 import type { OpenCall } from "../../http/call.ts";
@@ -22,7 +22,7 @@ import { meObject } from "./accounts.ts";
 /** The page that opens after a provider's sign-in. Its `sign_in` parameter contains the result. */
 const HOME = "/console/";
 
-export function signInHandlers({ identities }: Pick<AccountParts, "identities">): Handlers<typeof signInRoutes> {
+export function signInHandlers({ identities }: Pick<AccountServices, "identities">): Handlers<typeof signInRoutes> {
   const { signIn, passwords, twoFactor, openId, offers } = identities;
   return withSignInErrors({
     getSignInMethods: async () => ({

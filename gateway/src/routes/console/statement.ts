@@ -7,25 +7,25 @@ import { publicId, type Uuid } from "../../base/ids.ts";
 import { invariant } from "../../base/invariant.ts";
 import { formatExactMicrodollars, type Pico, pico } from "../../base/money.ts";
 import { toUnixSeconds } from "../../base/time.ts";
-import type { HistoryParts } from "../../history/parts.ts";
+import type { HistoryServices } from "../../history/services.ts";
 import { listPage } from "../../http/lists/pages.ts";
 import type { Handlers, WithOptionalTime } from "../../http/routes.ts";
-import type { LedgerParts } from "../../ledger/parts.ts";
+import type { LedgerServices } from "../../ledger/services.ts";
 import type { StatementRow as Row } from "../../ledger/statement.ts";
-import type { NotificationParts } from "../../notifications/parts.ts";
-import type { PaymentParts } from "../../payments/parts.ts";
+import type { NotificationServices } from "../../notifications/services.ts";
+import type { PaymentServices } from "../../payments/services.ts";
 import type { TopUp } from "../../payments/top-up-settings.ts";
-import type { SiteParts } from "../parts.ts";
+import type { SiteServices } from "../services.ts";
 import { csvFile } from "./csv.ts";
 
-type CreditParts = Pick<LedgerParts, "ledger"> &
-  Pick<HistoryParts, "usage"> &
-  Pick<NotificationParts, "sendsMail"> &
-  Pick<PaymentParts, "alerts" | "payments"> &
-  Pick<SiteParts, "now">;
+type CreditParts = Pick<LedgerServices, "ledger"> &
+  Pick<HistoryServices, "usage"> &
+  Pick<NotificationServices, "sendsMail"> &
+  Pick<PaymentServices, "alerts" | "payments"> &
+  Pick<SiteServices, "now">;
 
 export function statementHandlers(
-  parts: CreditParts & Pick<LedgerParts, "statement"> & Pick<SiteParts, "cursors">,
+  parts: CreditParts & Pick<LedgerServices, "statement"> & Pick<SiteServices, "cursors">,
 ): Handlers<typeof statementRoutes> {
   const { statement, cursors, alerts } = parts;
   return {

@@ -1,7 +1,7 @@
 /** An account's members and invitations. */
 import type { teamRoutes } from "@tollgate/api/console/team.ts";
 import type { Invitation } from "../../accounts/invitations.ts";
-import type { AccountParts } from "../../accounts/parts.ts";
+import type { AccountServices } from "../../accounts/services.ts";
 import type { Member, TeamEvent } from "../../accounts/team.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { toUnixSeconds } from "../../base/time.ts";
@@ -10,7 +10,7 @@ import type { Handlers } from "../../http/routes.ts";
 import { accountObject } from "./accounts.ts";
 import { withSignInErrors } from "./sign-in.ts";
 
-export function teamHandlers({ identities }: Pick<AccountParts, "identities">): Handlers<typeof teamRoutes> {
+export function teamHandlers({ identities }: Pick<AccountServices, "identities">): Handlers<typeof teamRoutes> {
   const { team } = identities;
   return withSignInErrors<Handlers<typeof teamRoutes>>({
     async getTeam({ who, account: { id } }) {

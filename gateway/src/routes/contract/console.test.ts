@@ -6,16 +6,16 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { consoleApi } from "@tollgate/api/console/api.ts";
 import { objectKindOf } from "./testing/access.ts";
-import * as builders from "./testing/builders.ts";
+import * as builders from "./testing/builder-routes.ts";
 import { openCoverage } from "./testing/coverage.ts";
-import { callDeletion } from "./testing/deletion.ts";
+import { callDeletionRoutes } from "./testing/deletion.ts";
 import { type Fixture, type ObjectKind, openFixture, type PersonKind } from "./testing/fixture.ts";
-import * as hosts from "./testing/hosts.ts";
-import { callNotifications } from "./testing/notifications.ts";
+import * as hosts from "./testing/host-routes.ts";
+import { callNotificationRoutes } from "./testing/notifications.ts";
 import type { Operation } from "./testing/operations.ts";
-import * as operators from "./testing/operators.ts";
+import * as operators from "./testing/operator-routes.ts";
 import * as signIn from "./testing/sign-in.ts";
-import { callTeam } from "./testing/team.ts";
+import { callTeamRoutes } from "./testing/team.ts";
 import { unknownIds, wrongInputs } from "./testing/wrong-input.ts";
 
 const coverage = openCoverage(consoleApi);
@@ -53,41 +53,41 @@ describe("refusals that every operation shares", () => {
 
 describe("tests of every response of the console API", () => {
   for (const [name, call] of Object.entries({
-    "signing up, in and out": signIn.callSignIn,
-    "sessions for scripts": signIn.callScripts,
-    "the second factor": signIn.callTwoFactor,
-    "mailed links": signIn.callEmailedLinks,
-    "OpenID providers": signIn.callProviders,
-    "too many attempts": signIn.callSignInLimits,
-    "accounts and sessions": builders.callAccounts,
-    "exports and deletions": callDeletion,
-    "people of an account": callTeam,
-    keys: builders.callKeys,
-    "the playground": builders.callPlayground,
-    requests: builders.callRequests,
-    "refused calls": builders.callRefusals,
-    "what cannot be reached": builders.callHealth,
-    performance: builders.callPerformance,
-    usage: builders.callUsage,
-    statement: builders.callStatement,
-    "invoices and host statements": builders.callInvoices,
-    payments: builders.callPayments,
-    money: builders.callMoney,
-    models: builders.callModels,
-    notifications: callNotifications,
-    "live numbers": builders.callLive,
-    "host tokens": hosts.callTokens,
-    nodes: hosts.callNodes,
-    "what nodes did, and the market": hosts.callInsight,
-    "earnings, withheld shares and their receipts": hosts.callEarnings,
-    "a node's spot checks": hosts.callChecks,
-    "a host's payouts and their method": hosts.callPayouts,
-    "operators: the platform": operators.callPlatform,
-    "operators: nodes": operators.callPlatformNodes,
-    "operators: accounts": operators.callPlatformAccounts,
-    "operators: payouts": operators.callPayouts,
-    "operators: withheld shares": operators.callWithheld,
-    "operators: spot checks": operators.callPlatformChecks,
+    "signing up, in and out": signIn.callSignInRoutes,
+    "sessions for scripts": signIn.callScriptLoginRoutes,
+    "the second factor": signIn.callTwoFactorRoutes,
+    "mailed links": signIn.callEmailedLinkRoutes,
+    "OpenID providers": signIn.callProviderSignInRoutes,
+    "too many attempts": signIn.exceedSignInLimits,
+    "accounts and sessions": builders.callAccountRoutes,
+    "exports and deletions": callDeletionRoutes,
+    "people of an account": callTeamRoutes,
+    keys: builders.callKeyRoutes,
+    "the playground": builders.callPlaygroundRoutes,
+    requests: builders.callRequestRoutes,
+    "refused calls": builders.callRefusalRoutes,
+    "what cannot be reached": builders.callHealthRoutes,
+    performance: builders.callPerformanceRoutes,
+    usage: builders.callUsageRoutes,
+    statement: builders.callStatementRoutes,
+    "invoices and host statements": builders.callInvoiceRoutes,
+    payments: builders.callPaymentRoutes,
+    money: builders.callMoneyRoutes,
+    models: builders.callModelRoutes,
+    notifications: callNotificationRoutes,
+    "live numbers": builders.callEventStreamRoutes,
+    "host tokens": hosts.callHostTokenRoutes,
+    nodes: hosts.callNodeRoutes,
+    "what nodes did, and the market": hosts.callInsightRoutes,
+    "earnings, withheld shares and their receipts": hosts.callEarningsRoutes,
+    "a node's spot checks": hosts.callSpotCheckRoutes,
+    "a host's payouts and their method": hosts.callHostPayoutRoutes,
+    "operators: the platform": operators.callPlatformRoutes,
+    "operators: nodes": operators.callOperatorNodeRoutes,
+    "operators: accounts": operators.callOperatorAccountRoutes,
+    "operators: payouts": operators.callOperatorPayoutRoutes,
+    "operators: withheld shares": operators.callWithheldShareRoutes,
+    "operators: spot checks": operators.callOperatorSpotCheckRoutes,
   })) {
     test(name, () => call(fixture, coverage));
   }

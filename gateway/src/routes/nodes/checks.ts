@@ -7,10 +7,10 @@ import { toUnixSeconds } from "../../base/time.ts";
 import { listPage } from "../../http/lists/pages.ts";
 import type { WithOptionalTime } from "../../http/routes.ts";
 import type { NodeCheck } from "../../trust/spot-checks/check-reader.ts";
-import type { SiteParts } from "../parts.ts";
-import type { NodeParts } from "./parts.ts";
+import type { SiteServices } from "../services.ts";
+import type { NodeServices } from "./services.ts";
 
-export type ChecksParts = Pick<NodeParts, "checks"> & Pick<SiteParts, "cursors">;
+export type ChecksDependencies = Pick<NodeServices, "checks"> & Pick<SiteServices, "cursors">;
 
 const VERDICTS: Record<SpotCheckVerdict, string> = {
   ok: "The answer is one that this model would give.",
@@ -22,7 +22,7 @@ const VERDICTS: Record<SpotCheckVerdict, string> = {
 };
 
 export const checksPage = (
-  { checks, cursors }: ChecksParts,
+  { checks, cursors }: ChecksDependencies,
   nodeId: Uuid,
   query: { cursor?: string | undefined; limit: number },
 ): Promise<WithOptionalTime<z.input<typeof SpotCheckList>>> =>

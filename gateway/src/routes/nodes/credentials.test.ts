@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
-import type { NodeParts } from "./parts.ts";
+import type { NodeServices } from "./services.ts";
 
 let platform: TestPlatform;
 before(async () => {
@@ -14,7 +14,7 @@ before(async () => {
 });
 after(() => platform.close());
 
-type Ask = (mint: NodeParts["mint"]) => Promise<{ status: number; code: string; text: string }>;
+type Ask = (mint: NodeServices["mint"]) => Promise<{ status: number; code: string; text: string }>;
 
 /** Creates a node with an elected model. `ask` requests credentials as the node's agent. */
 async function enrol(): Promise<{ ask: Ask; revoke: () => Promise<boolean> }> {

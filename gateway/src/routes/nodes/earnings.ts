@@ -7,22 +7,22 @@ import { formatExactMicrodollars, pico } from "../../base/money.ts";
 import type { WithheldReason } from "../../base/states.ts";
 import { startOfDay, toUnixSeconds } from "../../base/time.ts";
 import type { EarningLine } from "../../history/earnings.ts";
-import type { HistoryParts } from "../../history/parts.ts";
+import type { HistoryServices } from "../../history/services.ts";
 import { listPage } from "../../http/lists/pages.ts";
 import type { WithOptionalTime } from "../../http/routes.ts";
-import type { LedgerParts } from "../../ledger/parts.ts";
 import type { WithheldShare as Share } from "../../ledger/reserve.ts";
-import type { SiteParts } from "../parts.ts";
+import type { LedgerServices } from "../../ledger/services.ts";
+import type { SiteServices } from "../services.ts";
 
-export type EarningsParts = Pick<HistoryParts, "earnings"> &
-  Pick<LedgerParts, "hostMoney" | "reserve"> &
-  Pick<SiteParts, "cursors" | "now">;
+export type EarningsDependencies = Pick<HistoryServices, "earnings"> &
+  Pick<LedgerServices, "hostMoney" | "reserve"> &
+  Pick<SiteServices, "cursors" | "now">;
 
 export const nodeIdOfFilter = ({ node }: { node?: string | undefined }): Uuid | undefined =>
   node === undefined ? undefined : parseId("node", node);
 
 export async function earningsPage(
-  { earnings, hostMoney, cursors, now }: EarningsParts,
+  { earnings, hostMoney, cursors, now }: EarningsDependencies,
   accountId: Uuid,
   query: z.output<typeof EarningsQuery>,
 ): Promise<WithOptionalTime<z.input<typeof EarningList>>> {
@@ -66,7 +66,7 @@ const REASONS: Record<WithheldReason, string> = {
 };
 
 export const withheldPage = (
-  { reserve, cursors }: EarningsParts,
+  { reserve, cursors }: EarningsDependencies,
   hostId: Uuid,
   query: z.output<typeof WithheldQuery>,
 ): Promise<WithOptionalTime<z.input<typeof WithheldList>>> =>

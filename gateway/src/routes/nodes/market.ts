@@ -5,21 +5,21 @@ import { publicId, type Uuid } from "../../base/ids.ts";
 import { formatExactMicrodollars, HOST_SHARE_PERCENT, pico } from "../../base/money.ts";
 import type { Node } from "../../fleet/fleet.ts";
 import { type ModelWork, meanHourlyEarnings, slotHourlyEarnings } from "../../history/market.ts";
-import type { HistoryParts } from "../../history/parts.ts";
+import type { HistoryServices } from "../../history/services.ts";
 import { singlePage } from "../../http/lists/pages.ts";
 import type { WithOptionalTime } from "../../http/routes.ts";
-import type { InferenceParts } from "../../inference/parts.ts";
+import type { InferenceServices } from "../../inference/services.ts";
 import type { CatalogueEntry } from "../../metering/catalogue.ts";
-import type { NodeParts } from "./parts.ts";
+import type { NodeServices } from "./services.ts";
 import { roundToTenth } from "./stats.ts";
 
-export type MarketParts = Pick<HistoryParts, "market"> &
-  Pick<InferenceParts, "catalogue"> &
-  Pick<NodeParts, "nodes" | "fleet">;
+export type MarketDependencies = Pick<HistoryServices, "market"> &
+  Pick<InferenceServices, "catalogue"> &
+  Pick<NodeServices, "nodes" | "fleet">;
 
 /** The market for a host. The estimate uses the speeds and slots of `node`, a node of `accountId`. */
 export async function readMarketForHost(
-  { market, catalogue, nodes, fleet }: MarketParts,
+  { market, catalogue, nodes, fleet }: MarketDependencies,
   accountId: Uuid,
   node: Node | undefined,
 ): Promise<WithOptionalTime<z.input<typeof MarketShown>>> {

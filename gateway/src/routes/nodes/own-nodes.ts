@@ -4,28 +4,28 @@ import type { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { toUnixSeconds } from "../../base/time.ts";
 import { type Fault, type FaultOptions, ruleViolation } from "../../faults.ts";
-import { type ListedNode, type MoveOutcome, type Node, NodeNameTaken } from "../../fleet/fleet.ts";
+import { type ListedNode, type Node, NodeNameTaken, type NodeStateChangeOutcome } from "../../fleet/fleet.ts";
 import { listPage } from "../../http/lists/pages.ts";
-import type { InferenceParts } from "../../inference/parts.ts";
-import type { SiteParts } from "../parts.ts";
-import type { NodeParts } from "./parts.ts";
+import type { InferenceServices } from "../../inference/services.ts";
+import type { SiteServices } from "../services.ts";
+import type { NodeServices } from "./services.ts";
 
-export type OwnNodesParts = Pick<NodeParts, "fleet" | "nodes" | "nodeChanged"> &
-  Pick<InferenceParts, "catalogue"> &
-  Pick<SiteParts, "cursors">;
+export type OwnNodesDependencies = Pick<NodeServices, "fleet" | "nodes" | "nodeChanged"> &
+  Pick<InferenceServices, "catalogue"> &
+  Pick<SiteServices, "cursors">;
 
 /** Creates an error with one of the codes that the route declares. */
 type Refuse<Code extends string> = (code: Code, more?: FaultOptions) => Fault;
 type RefuseMove = Refuse<"node_not_found" | "node_quarantined" | "node_state_conflict">;
 
-export function ownNodeHandlers(parts: OwnNodesParts) {
+export function ownNodeHandlers(parts: OwnNodesDependencies) {
   const { fleet, catalogue, cursors, nodeChanged } = parts;
   const find = async (accountId: Uuid, text: string): Promise<Node | undefined> => {
     const id = parseId("node", text);
     return id === undefined ? undefined : await fleet.find(accountId, id);
   };
   const show = (node: Node): z.input<typeof NodeShown> => ({
-    ...listedNodeObject(parts, node),
+    ...toNodeListItem(parts, node),
     hardware: node.hardware,
   });
   return {
@@ -39,7 +39,7 @@ export function ownNodeHandlers(parts: OwnNodesParts) {
         query,
         read: (after, max) => fleet.list(accountId, { after: after as Uuid | undefined, limit: max }),
         position: ({ id }) => id,
-        show: (node) => listedNodeObject(parts, node),
+        show: (node) => toNodeListItem(parts, node),
       }),
 
     async elect(
@@ -99,9 +99,9 @@ export function ownNodeHandlers(parts: OwnNodesParts) {
 
 /** Returns a node after its state changed and all gateways were notified. */
 export async function showChangedNode(
-  outcome: Exclude<MoveOutcome, { kind: "refused" }>,
+  outcome: Exclude<NodeStateChangeOutcome, { kind: "refused" }>,
   refuse: Refuse<"node_not_found">,
-  nodeChanged: NodeParts["nodeChanged"],
+  nodeChanged: NodeServices["nodeChanged"],
 ): Promise<Node> {
   if (outcome.kind === "absent") throw refuse("node_not_found");
   await nodeChanged(publicId("node", outcome.node.id));
@@ -116,7 +116,7 @@ function refusedMove(standing: string, refuse: RefuseMove): Fault {
 export const notAllowedMessage = (standing: string): string => `This is not possible while the node is ${standing}.`;
 
 /** A node in a list. Its hardware description is left out, because it would make a page too large. */
-export function listedNodeObject({ nodes }: Pick<NodeParts, "nodes">, node: ListedNode): z.input<typeof ListedShown> {
+export function toNodeListItem({ nodes }: Pick<NodeServices, "nodes">, node: ListedNode): z.input<typeof ListedShown> {
   const id = publicId("node", node.id);
   return {
     id,

@@ -6,35 +6,35 @@ import { parseId, publicId } from "../../base/ids.ts";
 import { rateLimitedLog } from "../../base/rate-limited-log.ts";
 import { ruleViolation } from "../../faults.ts";
 import { TooManyNodes } from "../../fleet/fleet.ts";
-import type { HistoryParts } from "../../history/parts.ts";
+import type { HistoryServices } from "../../history/services.ts";
 import { hostTokenGuard } from "../../http/guards.ts";
 import { requestNotFound } from "../../http/lists/no-such-request.ts";
 import { type Handlers, serveRoutes } from "../../http/routes.ts";
-import type { InferenceParts } from "../../inference/parts.ts";
+import type { InferenceServices } from "../../inference/services.ts";
 import type { UnpaidJobResult } from "../../inference/unpaid-job.ts";
-import type { KeyParts } from "../../keys/parts.ts";
+import type { KeyServices } from "../../keys/services.ts";
 import type { ActiveModel } from "../../metering/catalogue.ts";
-import type { SiteParts } from "../parts.ts";
-import { type ChecksParts, checksPage } from "./checks.ts";
-import { type EarningsParts, earningsPage, withheldPage } from "./earnings.ts";
-import { hostInsight, type InsightParts, jobsPage, nodeInsight } from "./insight.ts";
-import { type MarketParts, readMarketForHost } from "./market.ts";
+import type { SiteServices } from "../services.ts";
+import { type ChecksDependencies, checksPage } from "./checks.ts";
+import { type EarningsDependencies, earningsPage, withheldPage } from "./earnings.ts";
+import { type MarketDependencies, readMarketForHost } from "./market.ts";
 import { modelsForHosts } from "./models.ts";
-import { notAllowedMessage, type OwnNodesParts, ownNodeHandlers } from "./own-nodes.ts";
-import type { NodeParts } from "./parts.ts";
-import { nodeStats, roundToTenth, type StatsParts } from "./stats.ts";
+import { type InsightDependencies, jobsPage, readHostActivity, readNodeActivity } from "./node-activity.ts";
+import { notAllowedMessage, type OwnNodesDependencies, ownNodeHandlers } from "./own-nodes.ts";
+import type { NodeServices } from "./services.ts";
+import { type NodeStatsDependencies, nodeStats, roundToTenth } from "./stats.ts";
 
-type NodeApiParts = OwnNodesParts &
-  StatsParts &
-  EarningsParts &
-  InsightParts &
-  MarketParts &
-  ChecksParts &
-  Pick<SiteParts, "door" | "log" | "newId"> &
-  Pick<KeyParts, "hostTokens"> &
-  Pick<NodeParts, "mint"> &
-  Pick<InferenceParts, "runPrivately"> &
-  Pick<HistoryParts, "history" | "receipts">;
+type NodeApiParts = OwnNodesDependencies &
+  NodeStatsDependencies &
+  EarningsDependencies &
+  InsightDependencies &
+  MarketDependencies &
+  ChecksDependencies &
+  Pick<SiteServices, "door" | "log" | "newId"> &
+  Pick<KeyServices, "hostTokens"> &
+  Pick<NodeServices, "mint"> &
+  Pick<InferenceServices, "runPrivately"> &
+  Pick<HistoryServices, "history" | "receipts">;
 
 export function nodeRoutes(app: FastifyInstance, parts: NodeApiParts): void {
   const guards = hostTokenGuard(parts.hostTokens);
@@ -69,12 +69,12 @@ function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
     renameNode: ({ accountId, params, body, refuse }) => nodes.rename(accountId, params.id, () => body().name, refuse),
     retireNode: ({ accountId, params, refuse }) => nodes.retire(accountId, params.id, refuse),
 
-    getInsight: ({ accountId, query }) => hostInsight(parts, accountId, query),
+    getInsight: ({ accountId, query }) => readHostActivity(parts, accountId, query),
 
     async getNodeInsight({ accountId, params, query, refuse }) {
       const node = await nodes.find(accountId, params.id);
       if (node === undefined) throw refuse("node_not_found");
-      return nodeInsight(parts, node, query);
+      return readNodeActivity(parts, node, query);
     },
 
     async listJobs({ accountId, params, query, refuse }) {

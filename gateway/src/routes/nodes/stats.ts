@@ -5,16 +5,18 @@ import { publicId } from "../../base/ids.ts";
 import { formatExactMicrodollars } from "../../base/money.ts";
 import { startOfDay } from "../../base/time.ts";
 import type { Node } from "../../fleet/fleet.ts";
-import type { HistoryParts } from "../../history/parts.ts";
-import type { SiteParts } from "../parts.ts";
-import { listedNodeObject } from "./own-nodes.ts";
-import type { NodeParts } from "./parts.ts";
+import type { HistoryServices } from "../../history/services.ts";
+import type { SiteServices } from "../services.ts";
+import { toNodeListItem } from "./own-nodes.ts";
+import type { NodeServices } from "./services.ts";
 
-export type StatsParts = Pick<NodeParts, "nodes" | "fleet"> & Pick<HistoryParts, "earnings"> & Pick<SiteParts, "now">;
+export type NodeStatsDependencies = Pick<NodeServices, "nodes" | "fleet"> &
+  Pick<HistoryServices, "earnings"> &
+  Pick<SiteServices, "now">;
 
-export async function nodeStats(parts: StatsParts, node: Node): Promise<z.input<typeof NodeStats>> {
+export async function nodeStats(parts: NodeStatsDependencies, node: Node): Promise<z.input<typeof NodeStats>> {
   const { nodes, fleet, earnings, now } = parts;
-  const { id, state, quarantine, probation, withheld } = listedNodeObject(parts, node);
+  const { id, state, quarantine, probation, withheld } = toNodeListItem(parts, node);
   const live = nodes.find(id);
   const { jobs, failures, jobsWindow, failuresMax } = nodes.reliabilityOf(id);
   const { late, ...seen } = await fleet.record.lastDay(node.id);

@@ -8,12 +8,12 @@ import * as samples from "@tollgate/api/public/samples.ts";
 import { SAMPLE_ID_SUFFIX, SAMPLE_TIME } from "@tollgate/api/values.ts";
 import type { z } from "zod";
 import { fault, invalidRequest, notFound, unsupportedEncoding } from "../../faults.ts";
-import type { HistoryParts } from "../../history/parts.ts";
-import { bareServer } from "../../http/server.ts";
+import type { HistoryServices } from "../../history/services.ts";
+import { createServerWithoutRoutes } from "../../http/server.ts";
 import type { Answer, Endpoint } from "../../inference/endpoint.ts";
 import { type CatalogueEntry, parseCatalogue } from "../../metering/catalogue.ts";
 import { receiptKeyRoutes } from "../receipt-keys.ts";
-import { testHttpOptions } from "../testing/http-options.ts";
+import { makeTestHttpOptions } from "../testing/http-options.ts";
 import { modelList, modelObject, rateSheet } from "./catalogue.ts";
 import { chat } from "./chat.ts";
 import { completions } from "./completions.ts";
@@ -50,8 +50,8 @@ function eventsOf(endpoint: Endpoint, options: Streamed): string[] {
 }
 
 async function receiptKeysAnswer(...keys: { id: string; public_key: string }[]): Promise<string> {
-  const app = bareServer(testHttpOptions());
-  receiptKeyRoutes(app, { receipts: { keys: async () => keys } as HistoryParts["receipts"] });
+  const app = createServerWithoutRoutes(makeTestHttpOptions());
+  receiptKeyRoutes(app, { receipts: { keys: async () => keys } as HistoryServices["receipts"] });
   const { payload } = await app.inject({ url: "/.well-known/tollgate-receipts" });
   await app.close();
   return payload;

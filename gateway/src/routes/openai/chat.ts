@@ -1,5 +1,5 @@
 /** POST /v1/chat/completions. */
-import { isPlainChat } from "@tollgate/api/public/plain-chat.ts";
+import { isCommonChatRequest } from "@tollgate/api/public/common-chat-check.ts";
 import { publicRoutes } from "@tollgate/api/public/routes.ts";
 import type { AnswerJsonOf } from "@tollgate/api/route.ts";
 import { parseFields } from "../../http/fields.ts";
@@ -15,7 +15,7 @@ export const chat: Endpoint = {
   kind: "generation",
 
   parse(body) {
-    const fields = isPlainChat(body) ? body : parseFields(route.body.fields, withoutUnusedStreamOptions(body));
+    const fields = isCommonChatRequest(body) ? body : parseFields(route.body.fields, withoutUnusedStreamOptions(body));
     const messages = fields.messages.map(({ role, content }) => ({
       // Tokens are counted with the rendered role (the name that the prompt template uses), so the node must get the
       // same one.

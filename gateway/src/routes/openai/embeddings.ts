@@ -3,7 +3,7 @@ import { IGNORED_EMBEDDING_FIELDS, IGNORED_FIELDS } from "@tollgate/api/public/i
 import { publicRoutes } from "@tollgate/api/public/routes.ts";
 import type { AnswerJsonOf } from "@tollgate/api/route.ts";
 import { parseFields, presentFields } from "../../http/fields.ts";
-import type { Answer, AnswerMeta, Endpoint, ParsedRequest, Sdk } from "../../inference/endpoint.ts";
+import type { Answer, AnswerMeta, ClientSdk, Endpoint, ParsedRequest } from "../../inference/endpoint.ts";
 import { requestLabelOf } from "./label.ts";
 
 const route = publicRoutes.createEmbedding;
@@ -80,7 +80,7 @@ export const embeddings = embeddingsEndpoint({ base64Compat: false });
  * OpenAI's library for JavaScript, versions 4.91 to 7.11, asks for base64 by default and decodes every response as
  * base64.
  */
-function corruptsFloats(sdk: Sdk | null): boolean {
+function corruptsFloats(sdk: ClientSdk | null): boolean {
   if (sdk?.language !== "js") return false;
   const match = /^(\d+)\.(\d+)\./.exec(sdk.version);
   if (match === null) return false;

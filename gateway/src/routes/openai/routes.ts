@@ -7,11 +7,11 @@ import type { OpenCall } from "../../http/call.ts";
 import { streamResponse } from "../../http/handlers.ts";
 import { sendCached } from "../../http/send-cached.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
-import { checkLength, enterKeyLimit } from "../../inference/gate.ts";
+import { checkLength, countAgainstKeyLimit } from "../../inference/gate.ts";
 import type { Gateway } from "../../inference/gateway.ts";
-import type { InferenceParts } from "../../inference/parts.ts";
 import { countRefusedCall, type RefusedCaller } from "../../inference/refused-calls.ts";
 import { serve } from "../../inference/serve.ts";
+import type { InferenceServices } from "../../inference/services.ts";
 import type { KeyHolder } from "../../keys/keys.ts";
 import { modelList, modelObject, rateSheet } from "./catalogue.ts";
 import { chat } from "./chat.ts";
@@ -20,7 +20,7 @@ import { embeddingsEndpoint } from "./embeddings.ts";
 
 export function openAiRoutes(
   app: FastifyInstance,
-  { gateway, base64Compat }: Pick<InferenceParts, "gateway" | "base64Compat">,
+  { gateway, base64Compat }: Pick<InferenceServices, "gateway" | "base64Compat">,
 ): void {
   const endpoints: [Route, Endpoint][] = [
     [publicRoutes.createChatCompletion, chat],
@@ -81,7 +81,7 @@ async function countAsRequest(gateway: Gateway, call: OpenCall): Promise<KeyHold
   const caller = { call, key, endpoint: "models" as const };
   try {
     await checkLength(gateway, caller);
-    const pass = await enterKeyLimit(gateway, caller);
+    const pass = await countAgainstKeyLimit(gateway, caller);
     await pass.leave(0);
   } catch (error) {
     throw refusal(gateway, { authorization, key }, error);

@@ -11,7 +11,7 @@ import type { Endpoint } from "../../inference/endpoint.ts";
 import { readFields, serializeModels } from "../../inference/read-request.ts";
 import { type Catalogue, loadCatalogue } from "../../metering/catalogue.ts";
 import { openMetering } from "../../metering/metering.ts";
-import { quoteEndpoint } from "../console/models.ts";
+import { priceQuoteEndpoint } from "../console/models.ts";
 import { chat } from "../openai/chat.ts";
 import { completions } from "../openai/completions.ts";
 import { embeddings } from "../openai/embeddings.ts";
@@ -51,7 +51,7 @@ const BODIES: [string, Endpoint, string | Buffer][] = [
   ["token ids", embeddings, json({ model: "embed-m3", input: Array(1_000).fill([1, 2, 3]), metadata: padding })],
   ["a completion", completions, json({ model: "small-8b", prompt: Array(10_000).fill("a"), metadata: padding })],
   ["embeddings", embeddings, json({ model: "embed-m3", input: Array(100).fill(words(500)) })],
-  ["a quote", quoteEndpoint, json({ model: "mid-14b", messages: says(words(20_000)), temperature: "hot" })],
+  ["a quote", priceQuoteEndpoint, json({ model: "mid-14b", messages: says(words(20_000)), temperature: "hot" })],
   ["a chat with a response format", chat, json({ model: "tiny-3b", messages: says(words(5_000)), ...formOf(40_000) })],
   [
     "a completion with a response format",
@@ -60,7 +60,7 @@ const BODIES: [string, Endpoint, string | Buffer][] = [
   ],
   [
     "a quote with a response format",
-    quoteEndpoint,
+    priceQuoteEndpoint,
     json({ model: "tiny-3b", messages: says(words(5_000)), ...formOf(70_000) }),
   ],
   ["a schema above the size limit", chat, json({ model: "no-such", messages: says("hi"), ...formOf(70_000) })],

@@ -8,8 +8,8 @@ import { Fault, fault } from "../../faults.ts";
 import type { LargeBodies } from "../../http/call.ts";
 import { returnSharedBuffers } from "../../http/shared-buffers.ts";
 import type { Body, LargeBodyReader } from "../../inference/call.ts";
-import { PoolBusyError, WorkerPool } from "../../metering/pool.ts";
-import type { ReadBodyJob, ReadBodyResult, ReadingWorkerData } from "./jobs.ts";
+import { PoolBusyError, WorkerPool } from "../../metering/worker-pool.ts";
+import type { BodyReadingWorkerData, ReadBodyJob, ReadBodyResult } from "./body-worker-messages.ts";
 
 const WAITING_MAX = 256;
 const WAITING_BYTES_MAX = 256 * 1024 * 1024;
@@ -18,7 +18,7 @@ interface Reading extends LargeBodyReader, Pick<LargeBodies, "parseForm"> {
   close(): Promise<void>;
 }
 
-export function openLargeBodyReader(options: ReadingWorkerData & { log: Log; workersMax?: number }): Reading {
+export function openLargeBodyReader(options: BodyReadingWorkerData & { log: Log; workersMax?: number }): Reading {
   const { log, tables, base64Compat, workersMax = Math.max(1, Math.min(2, availableParallelism() - 1)) } = options;
   const pool = new WorkerPool<ReadBodyResult>({
     startWorker: () => startWorker({ tables, base64Compat }),
@@ -55,7 +55,7 @@ export function openLargeBodyReader(options: ReadingWorkerData & { log: Log; wor
   };
 }
 
-function startWorker(data: ReadingWorkerData): Worker {
+function startWorker(data: BodyReadingWorkerData): Worker {
   // Drops the process's own Node.js flags, such as `--input-type`, which would break the worker's script.
   const options = { workerData: data, name: "reading", execArgv: [] };
   // In the npm package both files are JavaScript.

@@ -8,30 +8,35 @@ import { invariant } from "../../base/invariant.ts";
 import { lowerThreadPriority } from "../../base/threads.ts";
 import { Fault } from "../../faults.ts";
 import { FORM_VALUES_MAX, parseJson } from "../../http/body.ts";
-import { cutLongTexts } from "../../http/long-texts.ts";
-import type { ReadInstructions } from "../../inference/call.ts";
+import { truncateLongTexts } from "../../http/truncate-long-texts.ts";
+import type { BodyReadOptions } from "../../inference/call.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
 import { deserializeModels, readFields } from "../../inference/read-request.ts";
 import type { Meter } from "../../metering/meter.ts";
 import { openMeter } from "../../metering/metering.ts";
-import type { Reply } from "../../metering/pool.ts";
-import { quoteEndpoint } from "../console/models.ts";
+import type { Reply } from "../../metering/worker-pool.ts";
+import { priceQuoteEndpoint } from "../console/models.ts";
 import { chat } from "../openai/chat.ts";
 import { completions } from "../openai/completions.ts";
 import { embeddingsEndpoint } from "../openai/embeddings.ts";
-import { type ReadBodyJob, type ReadBodyResult, type ReadingWorkerData, serializeFault } from "./jobs.ts";
+import {
+  type BodyReadingWorkerData,
+  type ReadBodyJob,
+  type ReadBodyResult,
+  serializeFault,
+} from "./body-worker-messages.ts";
 
 const port = parentPort;
 invariant(port !== null, "reading-worker.ts runs as a worker thread");
 lowerThreadPriority();
-const { tables, base64Compat } = workerData as ReadingWorkerData;
+const { tables, base64Compat } = workerData as BodyReadingWorkerData;
 const meters = new Map<string, Meter>();
 for (const [name, found] of tables) meters.set(name, openMeter(name, found, null));
 const endpoints: Record<Endpoint["schema"], Endpoint> = {
   chat,
   completion: completions,
   embedding: embeddingsEndpoint({ base64Compat }),
-  quote: quoteEndpoint,
+  quote: priceQuoteEndpoint,
 };
 const utf8 = new TextEncoder();
 /** The models from the latest order: as received, to detect changes, and as a map. */
@@ -49,12 +54,8 @@ port.on("message", async ({ pieces, order }: ReadBodyJob) => {
   port.postMessage(reply, transfer);
 });
 
-async function read(
-  bytes: Buffer,
-  order: ReadInstructions | "form",
-  transfer: Transferable[],
-): Promise<ReadBodyResult> {
-  if (order === "form") return { form: cutLongTexts(parseJson(bytes, FORM_VALUES_MAX)) };
+async function read(bytes: Buffer, order: BodyReadOptions | "form", transfer: Transferable[]): Promise<ReadBodyResult> {
+  if (order === "form") return { form: truncateLongTexts(parseJson(bytes, FORM_VALUES_MAX)) };
   const { schema, sdk, models, allowed, labels, payer } = order;
   if (models !== catalogue.models) catalogue = { models, active: deserializeModels(models) };
   const { active } = catalogue;

@@ -3,13 +3,13 @@
  * counts.
  */
 import { parseId } from "../../base/ids.ts";
-import type { InferenceParts } from "../../inference/parts.ts";
+import type { InferenceServices } from "../../inference/services.ts";
 import type { UnpaidJobResult } from "../../inference/unpaid-job.ts";
 import type { Meter } from "../../metering/meter.ts";
-import type { PaymentParts } from "../../payments/parts.ts";
 import type { Payments } from "../../payments/payments.ts";
+import type { PaymentServices } from "../../payments/services.ts";
 import type { NodeCredentials } from "../../plane/plane.ts";
-import type { ConnectedNodes, NodeParts } from "../nodes/parts.ts";
+import type { ConnectedNodes, NodeServices } from "../nodes/services.ts";
 
 export interface SimulatedEnvironment {
   /** The connected nodes, by public ID. */
@@ -49,10 +49,10 @@ export const WORD_METER: Meter = {
 };
 
 /** Parts whose nodes and payment provider behave as `outside` says. */
-export function simulatedParts(
-  { payments }: PaymentParts,
+export function simulateOutsideServices(
+  { payments }: PaymentServices,
   outside: SimulatedEnvironment,
-): Pick<NodeParts, "nodes"> & Pick<InferenceParts, "runPrivately"> & Pick<PaymentParts, "payments"> {
+): Pick<NodeServices, "nodes"> & Pick<InferenceServices, "runPrivately"> & Pick<PaymentServices, "payments"> {
   return {
     nodes: scriptedNodes(outside.connected),
     runPrivately: async () => outside.tried,

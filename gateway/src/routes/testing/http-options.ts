@@ -10,26 +10,26 @@ import { rateLimitedLog } from "../../base/rate-limited-log.ts";
 import { FORM_VALUES_MAX, parseJson } from "../../http/body.ts";
 import { openBodyBudget } from "../../http/body-budget.ts";
 import type { HttpOptions, LargeBodies } from "../../http/call.ts";
-import { cutLongTexts } from "../../http/long-texts.ts";
+import { truncateLongTexts } from "../../http/truncate-long-texts.ts";
 import type { LargeBodyReader } from "../../inference/call.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
-export const testHttpOptions = (more: Partial<HttpOptions> = {}): HttpOptions => {
+export const makeTestHttpOptions = (more: Partial<HttpOptions> = {}): HttpOptions => {
   const { clock = systemClock, log = createLog("silent") } = more;
   return {
     clock,
     newId: newIds(systemClock, systemRandom()),
     log,
     troubles: rateLimitedLog(log, clock),
-    bodies: testLargeBodies(),
+    bodies: makeTestLargeBodies(),
     ...more,
   };
 };
 
-export const testLargeBodies = (): LargeBodies => ({
+export const makeTestLargeBodies = (): LargeBodies => ({
   budget: openBodyBudget({ gatewayBytesMax: 256 * MEBIBYTE, payerBytesMax: 64 * MEBIBYTE }),
-  parseForm: async ({ pieces }) => cutLongTexts(parseJson(Buffer.concat(pieces), FORM_VALUES_MAX)),
+  parseForm: async ({ pieces }) => truncateLongTexts(parseJson(Buffer.concat(pieces), FORM_VALUES_MAX)),
 });
 
 /** A reader for tests that send no body large enough for a worker thread. */

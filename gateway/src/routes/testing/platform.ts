@@ -8,7 +8,7 @@ import { join } from "node:path";
 import type { FastifyInstance } from "fastify";
 import type { AccountKind } from "../../accounts/accounts.ts";
 import type { Identities } from "../../accounts/identities.ts";
-import type { Listener, Ports } from "../../assemble/ports.ts";
+import type { ExternalInterfaces, Listener } from "../../assemble/port-interfaces.ts";
 import { TEST_SECRET, testSettings, testStore } from "../../assemble/testing.ts";
 import { assemble, type Settings } from "../../assemble.ts";
 import { systemClock } from "../../base/clock.ts";
@@ -23,14 +23,14 @@ import { memoryLimits } from "../../limits/memory.ts";
 import { CATALOGUE_FILE, loadCatalogue } from "../../metering/catalogue.ts";
 import { absentPlane } from "../../plane/absent-plane.ts";
 import { publicServer } from "../../site/public-server.ts";
-import type { Parts } from "../parts.ts";
+import type { RouteServices } from "../services.ts";
 import { PASSWORD } from "./browser.ts";
-import { defaultEnvironment, type SimulatedEnvironment, simulatedParts, WORD_METER } from "./environment.ts";
-import { NO_READER, testLargeBodies } from "./http-options.ts";
+import { defaultEnvironment, type SimulatedEnvironment, simulateOutsideServices, WORD_METER } from "./environment.ts";
+import { makeTestLargeBodies, NO_READER } from "./http-options.ts";
 
 export interface TestPlatform {
   app: FastifyInstance;
-  parts: Parts;
+  parts: RouteServices;
   identities: Identities;
   ledger: Ledger;
   newId: NewId;
@@ -47,12 +47,12 @@ export interface TestPlatform {
   /** Adds ended requests to the rollups. */
   rollUp(): Promise<void>;
   /** Creates another server with the same parts, except for these. */
-  serve(others: Partial<Parts>): FastifyInstance;
+  serve(others: Partial<RouteServices>): FastifyInstance;
   close(): Promise<void>;
 }
 
 type TestPlatformOptions = Partial<
-  Pick<Ports, "log" | "mail" | "payments"> &
+  Pick<ExternalInterfaces, "log" | "mail" | "payments"> &
     Pick<Settings, "publicUrl" | "verifyEmails" | "oidcProviders" | "trustedProxies" | "payoutHoldDays">
 >;
 
@@ -66,9 +66,9 @@ export async function openTestPlatform(options: TestPlatformOptions = {}): Promi
   const { pool } = database;
   const ports = { ...(await portsOn(database, outside)), mail, payments, ...(log && { log }) };
   const gateway = await assemble(ports, testSettings({ ...SETTINGS, ...settings }));
-  const parts: Parts = { ...gateway.parts, ...simulatedParts(gateway.parts, outside) };
+  const parts: RouteServices = { ...gateway.parts, ...simulateOutsideServices(gateway.parts, outside) };
   const apps: FastifyInstance[] = [];
-  const serve = (others: Partial<Parts>): FastifyInstance => {
+  const serve = (others: Partial<RouteServices>): FastifyInstance => {
     const app = publicServer({ ...parts, ...others });
     apps.push(app);
     return app;
@@ -125,7 +125,10 @@ const SETTINGS: Partial<Settings> = {
   checkAnswers: true,
 };
 
-async function portsOn(database: TestDatabase, outside: SimulatedEnvironment): Promise<Ports & { listener: Listener }> {
+async function portsOn(
+  database: TestDatabase,
+  outside: SimulatedEnvironment,
+): Promise<ExternalInterfaces & { listener: Listener }> {
   const [clock, random] = [systemClock, systemRandom()];
   const catalogue = await loadCatalogue(CATALOGUE_FILE);
   const directory = await mkdtemp(join(tmpdir(), "tollgate-spool-"));
@@ -142,7 +145,7 @@ async function portsOn(database: TestDatabase, outside: SimulatedEnvironment): P
       meter: () => ({ ...WORD_METER, ...outside.counting }),
       // Served requests are tested in inference/ and e2e/. Here, the gateway only calculates their holds.
       reader: NO_READER,
-      parseForm: testLargeBodies().parseForm,
+      parseForm: makeTestLargeBodies().parseForm,
     },
     plane: { ...absentPlane(), mint: (nodeId) => outside.mint(nodeId) },
     deployment: Promise.resolve("test"),

@@ -5,11 +5,11 @@ import { buildCheckoutSession } from "@tollgate/demo-provider/api-objects.ts";
 import type { FastifyInstance } from "fastify";
 import type { Uuid } from "../../base/ids.ts";
 import { dollars } from "../../base/money.ts";
-import { bareServer } from "../../http/server.ts";
+import { createServerWithoutRoutes } from "../../http/server.ts";
 import { answerUnknownPaths } from "../../http/unknown-paths.ts";
 import type { Payments } from "../../payments/payments.ts";
 import { assertLedgerBalances, eventBody, openTestPayments, type TestPayments } from "../../payments/testing.ts";
-import { testHttpOptions } from "../testing/http-options.ts";
+import { makeTestHttpOptions } from "../testing/http-options.ts";
 import { webhookRoutes } from "./stripe.ts";
 
 let t: TestPayments;
@@ -28,7 +28,7 @@ after(async () => {
 });
 
 function serve(payments: Payments | undefined): FastifyInstance {
-  const server = bareServer(testHttpOptions());
+  const server = createServerWithoutRoutes(makeTestHttpOptions());
   const finish = answerUnknownPaths(server);
   webhookRoutes(server, { payments });
   finish();

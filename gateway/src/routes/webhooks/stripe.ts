@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance } from "fastify";
 import { fault } from "../../faults.ts";
-import type { PaymentParts } from "../../payments/parts.ts";
+import type { PaymentServices } from "../../payments/services.ts";
 
 const PATH = "/webhooks/stripe";
 /**
@@ -14,7 +14,7 @@ const PATH = "/webhooks/stripe";
 const BODY_BYTES_MAX = 256 * 1024;
 
 /** Without payments the route behaves as if it did not exist. */
-export function webhookRoutes(app: FastifyInstance, { payments }: Pick<PaymentParts, "payments">): void {
+export function webhookRoutes(app: FastifyInstance, { payments }: Pick<PaymentServices, "payments">): void {
   if (payments === undefined) {
     app.all(PATH, async () => {
       throw fault("billing_disabled");

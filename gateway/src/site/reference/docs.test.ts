@@ -5,9 +5,9 @@ import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { FastifyInstance } from "fastify";
-import { bareServer } from "../../http/server.ts";
+import { createServerWithoutRoutes } from "../../http/server.ts";
 import { answerUnknownPaths } from "../../http/unknown-paths.ts";
-import { testHttpOptions } from "../../routes/testing/http-options.ts";
+import { makeTestHttpOptions } from "../../routes/testing/http-options.ts";
 import { docsRoutes } from "./docs.ts";
 import { html } from "./html.ts";
 import { ADDRESS_PLACEHOLDER, framePage } from "./page-frame.ts";
@@ -26,7 +26,7 @@ const INDEX = '[{"heading":"Holds"}]';
 const BROWSER = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 
 function openDocs(options: Partial<Parameters<typeof docsRoutes>[1]> = {}): FastifyInstance {
-  const app = bareServer(testHttpOptions());
+  const app = createServerWithoutRoutes(makeTestHttpOptions());
   const finish = answerUnknownPaths(app);
   docsRoutes(app, { folder: join(folder, "dist"), ...options });
   finish();

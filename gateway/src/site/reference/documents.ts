@@ -30,10 +30,10 @@ export interface CallExamples {
   /** Examples in other languages use the `openai` libraries or plain HTTP. Undefined: there are only curl examples. */
   code?: "openai" | "http";
   /** The first steps of a new user, with links into the console. */
-  steps: DocumentStep[];
+  steps: GettingStartedStep[];
 }
 
-export interface DocumentStep {
+export interface GettingStartedStep {
   text: string;
   link: { url: string; name: string };
 }

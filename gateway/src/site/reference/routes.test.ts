@@ -3,15 +3,15 @@ import { readFileSync } from "node:fs";
 import { after, describe, test } from "node:test";
 import { buildDocument } from "@tollgate/api/openapi/document.ts";
 import { documentText } from "@tollgate/api/openapi/openapi.ts";
-import { bareServer } from "../../http/server.ts";
+import { createServerWithoutRoutes } from "../../http/server.ts";
 import { answerUnknownPaths } from "../../http/unknown-paths.ts";
-import { testHttpOptions } from "../../routes/testing/http-options.ts";
+import { makeTestHttpOptions } from "../../routes/testing/http-options.ts";
 import { DOCUMENTS } from "./documents.ts";
 import { referenceRoutes } from "./routes.ts";
 
-const app = bareServer(testHttpOptions());
+const app = createServerWithoutRoutes(makeTestHttpOptions());
 const finish = answerUnknownPaths(app);
-referenceRoutes(app, { publicUrl: "https://api.example.test/", door: testHttpOptions() });
+referenceRoutes(app, { publicUrl: "https://api.example.test/", door: makeTestHttpOptions() });
 finish();
 after(() => app.close());
 

@@ -7,7 +7,7 @@ import { buildDocument } from "@tollgate/api/openapi/document.ts";
 import { documentText } from "@tollgate/api/openapi/openapi.ts";
 import type { FastifyInstance } from "fastify";
 import { etagOf, sendCached } from "../../http/send-cached.ts";
-import type { SiteParts } from "../../routes/parts.ts";
+import type { SiteServices } from "../../routes/services.ts";
 import { baseUrlOf } from "./base-url.ts";
 import { docsRoutes } from "./docs.ts";
 import { DOCUMENTS } from "./documents.ts";
@@ -22,7 +22,12 @@ interface File {
 
 export function referenceRoutes(
   app: FastifyInstance,
-  { publicUrl, door, status, folder }: Partial<Pick<SiteParts, "publicUrl" | "door" | "status">> & { folder?: string },
+  {
+    publicUrl,
+    door,
+    status,
+    folder,
+  }: Partial<Pick<SiteServices, "publicUrl" | "door" | "status">> & { folder?: string },
 ): void {
   const hasStatus = status?.isPublic ?? true;
   const known = { publicUrl, trustedProxies: door?.trustedProxies };

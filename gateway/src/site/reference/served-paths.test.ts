@@ -7,22 +7,22 @@ import { consoleApi } from "@tollgate/api/console/api.ts";
 import { type FaultCode, faults } from "@tollgate/api/faults.ts";
 import { nodeApi } from "@tollgate/api/nodes/api.ts";
 import type { Api } from "@tollgate/api/openapi/api.ts";
-import { faultsOf } from "@tollgate/api/openapi/fault-answers.ts";
+import { listRouteErrors } from "@tollgate/api/openapi/error-responses.ts";
 import { publicApi } from "@tollgate/api/public/api.ts";
 import { type Route, splitMethodAndUrl } from "@tollgate/api/route.ts";
-import { bareServer } from "../../http/server.ts";
+import { createServerWithoutRoutes } from "../../http/server.ts";
 import { consoleRoutes } from "../../routes/console/routes.ts";
 import { nodeRoutes } from "../../routes/nodes/routes.ts";
 import { openAiRoutes } from "../../routes/openai/routes.ts";
-import type { Parts } from "../../routes/parts.ts";
 import { receiptKeyRoutes } from "../../routes/receipt-keys.ts";
-import { testHttpOptions } from "../../routes/testing/http-options.ts";
+import type { RouteServices } from "../../routes/services.ts";
+import { makeTestHttpOptions } from "../../routes/testing/http-options.ts";
 import { statusRoutes } from "../status/routes.ts";
-import { openStatus } from "../status/status.ts";
+import { openStatusReader } from "../status/status.ts";
 
 const routesOf = ({ tables }: Api): Route[] => tables.flatMap(({ routes }) => Object.values(routes));
 const codesOf = (api: Api): FaultCode[] =>
-  routesOf(api).flatMap((route) => faultsOf(route).flatMap((one) => one.code ?? []));
+  routesOf(api).flatMap((route) => listRouteErrors(route).flatMap((one) => one.code ?? []));
 
 describe("every declared path is served, and every served path is declared", () => {
   /** Stands for any dependency: routes are only registered here, so that dependencies are never called. */
@@ -30,16 +30,16 @@ describe("every declared path is served, and every served path is declared", () 
     get: (_target, name) => (name === "then" ? undefined : anything),
   });
   const status = { isPublic: true, sampleEveryMs: 60_000 };
-  const parts = new Proxy({ door: testHttpOptions(), publicUrl: undefined, status } as unknown as Parts, {
-    get: (target, name) => (Object.hasOwn(target, name) ? target[name as keyof Parts] : anything),
+  const parts = new Proxy({ door: makeTestHttpOptions(), publicUrl: undefined, status } as unknown as RouteServices, {
+    get: (target, name) => (Object.hasOwn(target, name) ? target[name as keyof RouteServices] : anything),
   });
   const served: string[] = [];
-  const app = bareServer(testHttpOptions());
+  const app = createServerWithoutRoutes(makeTestHttpOptions());
   // HEAD exists with every GET, and is not declared.
   app.addHook("onRoute", ({ method, url }) => void served.push(`${[method].flat()[0]} ${url}`));
   openAiRoutes(app, parts);
   receiptKeyRoutes(app, parts);
-  statusRoutes(app, openStatus(parts));
+  statusRoutes(app, openStatusReader(parts));
   nodeRoutes(app, parts);
   consoleRoutes(app, parts);
 

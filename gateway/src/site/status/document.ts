@@ -16,7 +16,7 @@ import {
   measuredPerformanceObject,
   sumSamples,
 } from "../../routes/measured-performance.ts";
-import type { ConnectedNodes } from "../../routes/nodes/parts.ts";
+import type { ConnectedNodes } from "../../routes/nodes/services.ts";
 import { modelFacts } from "../../routes/openai/catalogue.ts";
 
 export type Status = AnswerJsonOf<typeof publicRoutes.readStatus>;

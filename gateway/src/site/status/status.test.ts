@@ -12,7 +12,7 @@ import { openTestPlatform, type TestPlatform } from "../../routes/testing/platfo
 import type { Status } from "./document.ts";
 import { incidentFeed } from "./feed.ts";
 import { statusPage } from "./page.ts";
-import { openStatus, type StatusParts } from "./status.ts";
+import { openStatusReader, type StatusParts } from "./status.ts";
 
 const DAY = 86_400_000;
 const { entries } = await loadCatalogue(new URL("../../../catalogue/models.json", import.meta.url));
@@ -83,7 +83,7 @@ function world() {
     outages: { now: () => at.outages, stop() {} },
     status: { isPublic: true, sampleEveryMs: 60_000 },
   };
-  return { ...at, at, current: openStatus(parts) };
+  return { ...at, at, current: openStatusReader(parts) };
 }
 
 const tiny = ({ models }: Status) => models.find(({ id }) => id === "tiny-3b") as Status["models"][number];

@@ -3,15 +3,15 @@
  * is served with the platform's current state.
  */
 import { isDatabaseUnreachable } from "../../db/errors.ts";
-import type { HistoryParts } from "../../history/parts.ts";
 import { timeSlotsOf } from "../../history/performance.ts";
-import type { InferenceParts } from "../../inference/parts.ts";
-import type { OperatorParts } from "../../operators/parts.ts";
-import { openVerdicts } from "../../operators/platform-verdict.ts";
+import type { HistoryServices } from "../../history/services.ts";
+import type { InferenceServices } from "../../inference/services.ts";
+import { createPlatformVerdicts } from "../../operators/platform-verdict.ts";
+import type { OperatorServices } from "../../operators/services.ts";
 import { INCIDENTS_MAX } from "../../routes/console/operator/incidents.ts";
 import { capacityOfModels } from "../../routes/console/operator/overview.ts";
-import type { NodeParts } from "../../routes/nodes/parts.ts";
-import type { SiteParts } from "../../routes/parts.ts";
+import type { NodeServices } from "../../routes/nodes/services.ts";
+import type { SiteServices } from "../../routes/services.ts";
 import { buildStatus, type DailyRows, type Status, updateStaleStatus } from "./document.ts";
 
 const MADE_EVERY_MS = 10_000;
@@ -20,16 +20,16 @@ const PAST_KEPT_MS = 600_000;
 /** How long a caller waits for a slow database. */
 const WAIT_MAX_MS = 2_000;
 
-export type StatusParts = Pick<HistoryParts, "availability"> &
-  Pick<InferenceParts, "catalogue"> &
-  Pick<NodeParts, "nodes"> &
-  Pick<OperatorParts, "incidents"> &
-  Pick<SiteParts, "status" | "outages"> & {
-    performance: Pick<HistoryParts["performance"], "sums">;
-    door: Pick<SiteParts["door"], "clock" | "log">;
+export type StatusParts = Pick<HistoryServices, "availability"> &
+  Pick<InferenceServices, "catalogue"> &
+  Pick<NodeServices, "nodes"> &
+  Pick<OperatorServices, "incidents"> &
+  Pick<SiteServices, "status" | "outages"> & {
+    performance: Pick<HistoryServices["performance"], "sums">;
+    door: Pick<SiteServices["door"], "clock" | "log">;
   };
 
-export function openStatus({
+export function openStatusReader({
   availability,
   performance,
   catalogue,
@@ -39,7 +39,11 @@ export function openStatus({
   status,
   door,
 }: StatusParts): () => Promise<Status> {
-  const verdicts = openVerdicts({ availability, outages, capacity: () => capacityOfModels({ catalogue, nodes }) });
+  const verdicts = createPlatformVerdicts({
+    availability,
+    outages,
+    capacity: () => capacityOfModels({ catalogue, nodes }),
+  });
   const { clock, log } = door;
   const everyMs = Math.min(MADE_EVERY_MS, status.sampleEveryMs);
   let past: { until: number; readAt: number; days: DailyRows } | undefined;

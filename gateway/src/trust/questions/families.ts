@@ -362,7 +362,7 @@ function letters(d: RandomChoices): Task {
 }
 
 function backwards(d: RandomChoices): Task {
-  const word = d.pick(words.TINY_WORDS);
+  const word = d.pick(words.WORDS_TO_SPELL_BACKWARDS);
   const answer = [...word].reverse().join("");
   const question = d.pick([
     `Write the word "${word}" backwards.`,

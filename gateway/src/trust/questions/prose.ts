@@ -4,7 +4,7 @@
  */
 import type { ChatMessage } from "../../metering/meter.ts";
 import type { RandomChoices } from "./random-choices.ts";
-import { UNRELATED_NAMES } from "./words.ts";
+import { NAMES_NEVER_IN_ANSWERS } from "./words.ts";
 
 const THINGS = [
   "report",
@@ -84,32 +84,33 @@ const PARTS = [
 /** Genres of text: lists of functions that write a sentence. A paragraph uses one genre. */
 const GENRES: ((d: RandomChoices) => string)[][] = [
   [
-    (d) => `${d.pick(UNRELATED_NAMES)} ${d.pick(ACTIONS)} ${d.pick(TIMES)}.`,
+    (d) => `${d.pick(NAMES_NEVER_IN_ANSWERS)} ${d.pick(ACTIONS)} ${d.pick(TIMES)}.`,
     (d) => `The ${d.pick(THINGS)} is ${d.pick(QUALITIES)}, mostly because ${d.pick(REASONS)}.`,
-    (d) => `Nothing was decided about the ${d.pick(THINGS)}; ${d.pick(UNRELATED_NAMES)} will come back to it.`,
+    (d) => `Nothing was decided about the ${d.pick(THINGS)}; ${d.pick(NAMES_NEVER_IN_ANSWERS)} will come back to it.`,
     (d) => `See item ${d.between(101, 980)} in ${d.pick(PARTS)} for what was said about the ${d.pick(THINGS)}.`,
-    (d) => `As for the ${d.pick(THINGS)}, ${d.pick(UNRELATED_NAMES)} ${d.pick(ACTIONS)}, although ${d.pick(REASONS)}.`,
+    (d) =>
+      `As for the ${d.pick(THINGS)}, ${d.pick(NAMES_NEVER_IN_ANSWERS)} ${d.pick(ACTIONS)}, although ${d.pick(REASONS)}.`,
   ],
   [
     (d) => `Ticket ${d.between(10_000, 99_000)}: the ${d.pick(THINGS)} is ${d.pick(QUALITIES)}.`,
     (d) => `Customer writes that ${d.pick(REASONS)} and wants the ${d.pick(THINGS)} checked.`,
-    (d) => `Escalated to ${d.pick(UNRELATED_NAMES)}, who ${d.pick(ACTIONS)}.`,
+    (d) => `Escalated to ${d.pick(NAMES_NEVER_IN_ANSWERS)}, who ${d.pick(ACTIONS)}.`,
     (d) => `Closed without changes ${d.pick(TIMES)}, reference ${d.between(10_000, 99_000)}.`,
     (d) => `Follow-up call about the ${d.pick(THINGS)} lasted longer than planned, since ${d.pick(REASONS)}.`,
   ],
   [
     (d) =>
       `We came past ${d.pick(PARTS)} ${d.pick(TIMES)}, and it looked ${d.pick(["deserted", "freshly painted", "smaller than I remembered", "rather grand", "oddly familiar"])}.`,
-    (d) => `${d.pick(UNRELATED_NAMES)} told a story about the ${d.pick(THINGS)} that nobody quite believed.`,
+    (d) => `${d.pick(NAMES_NEVER_IN_ANSWERS)} told a story about the ${d.pick(THINGS)} that nobody quite believed.`,
     (d) => `It was ${d.pick(["windy", "mild", "misty", "bitterly cold", "bright and dry"])}, and ${d.pick(REASONS)}.`,
-    (d) => `In the evening ${d.pick(UNRELATED_NAMES)} ${d.pick(ACTIONS)}; I had expected nothing else.`,
+    (d) => `In the evening ${d.pick(NAMES_NEVER_IN_ANSWERS)} ${d.pick(ACTIONS)}; I had expected nothing else.`,
     (d) => `I wrote a few lines about the ${d.pick(THINGS)} and went to bed early.`,
   ],
   [
     (d) =>
       `Section ${d.between(101, 990)} describes how the ${d.pick(THINGS)} is to be kept ${d.pick(["clean", "up to date", "locked", "within reach", "under observation"])}.`,
     (d) => `Staff must not leave ${d.pick(PARTS)} unattended, even where ${d.pick(REASONS)}.`,
-    (d) => `Requests concerning the ${d.pick(THINGS)} go to ${d.pick(UNRELATED_NAMES)} in writing.`,
+    (d) => `Requests concerning the ${d.pick(THINGS)} go to ${d.pick(NAMES_NEVER_IN_ANSWERS)} in writing.`,
     (d) => `An exception applies to ${d.pick(PARTS)}, which is ${d.pick(QUALITIES)}.`,
     (d) => `The form on page ${d.between(101, 990)} replaces all earlier versions.`,
   ],
@@ -159,7 +160,7 @@ export const greeting = (d: RandomChoices): string =>
     "Thanks for your help earlier.",
     "Sorry to bother you again.",
     "I am in a bit of a hurry.",
-    `I was talking with ${d.pick(UNRELATED_NAMES)} about the ${d.pick(THINGS)} and then this came up.`,
+    `I was talking with ${d.pick(NAMES_NEVER_IN_ANSWERS)} about the ${d.pick(THINGS)} and then this came up.`,
     "Could you help me with something?",
     "I hope this makes sense.",
   ]);
@@ -169,7 +170,7 @@ export const writeSmallTask = (d: RandomChoices): string =>
   d.pick([
     `Write two sentences about the ${d.pick(THINGS)}, which is ${d.pick(QUALITIES)}.`,
     `Suggest a short title for a note that begins like this: ${paragraph(d)}`,
-    `How would you politely tell ${d.pick(UNRELATED_NAMES)} that the ${d.pick(THINGS)} is ${d.pick(QUALITIES)}?`,
+    `How would you politely tell ${d.pick(NAMES_NEVER_IN_ANSWERS)} that the ${d.pick(THINGS)} is ${d.pick(QUALITIES)}?`,
     `Give me a one-line reminder about the ${d.pick(THINGS)}.`,
     `Rewrite this in a friendlier tone: ${d.pick(d.pick(GENRES))(d)}`,
     `Summarise in a sentence: ${paragraph(d)}`,
@@ -178,7 +179,7 @@ export const writeSmallTask = (d: RandomChoices): string =>
 
 const REPLIES: ((d: RandomChoices) => string)[] = [
   (d) => `Sure. The ${d.pick(THINGS)} is ${d.pick(QUALITIES)}, so I would wait a little.`,
-  (d) => `You could ask ${d.pick(UNRELATED_NAMES)}; last time ${d.pick(REASONS)}.`,
+  (d) => `You could ask ${d.pick(NAMES_NEVER_IN_ANSWERS)}; last time ${d.pick(REASONS)}.`,
   (d) => `Here is a suggestion: "About the ${d.pick(THINGS)}: ${d.pick(REASONS)}."`,
   () => "Of course, happy to help. What would you like to change?",
   (d) => `In short: ${d.pick(REASONS)}, and the ${d.pick(THINGS)} can wait.`,
@@ -206,7 +207,7 @@ export const writeTextHeading = (d: RandomChoices): string =>
   ]);
 
 /** Asks for nothing but the answer in the given form. */
-export const askForOnly = (d: RandomChoices, form: string): string =>
+export const pickAnswerOnlyInstruction = (d: RandomChoices, form: string): string =>
   d.pick([
     `Answer with ${form} only.`,
     `Just ${form}, please.`,

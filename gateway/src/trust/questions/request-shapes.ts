@@ -41,7 +41,7 @@ export class RecentRequestShapes {
   /** Returns a shape like those of the model's recent requests. */
   like(model: string): RequestShape {
     const kept = this.#kept.get(model) ?? [];
-    return kept.length < KEPT_MIN ? drawUsualShape(this.#draw) : this.#draw.pick(kept);
+    return kept.length < KEPT_MIN ? pickUsualRequestShape(this.#draw) : this.#draw.pick(kept);
   }
 }
 
@@ -55,7 +55,7 @@ const SPREAD = 1.15;
 const CAPS = [64, 100, 128, 200, 256, 256, 300, 400, 500, 512, 512, 800, 1000, 1024, 2048];
 const TEMPERATURES = [undefined, undefined, undefined, 0, 0, 0.1, 0.2, 0.3, 0.5, 0.7, 0.7, 0.7, 0.8, 1, 1];
 
-export function drawUsualShape(d: RandomChoices): RequestShape {
+export function pickUsualRequestShape(d: RandomChoices): RequestShape {
   return {
     promptTokens: Math.min(TOKENS_MAX, Math.round(MEDIAN_TOKENS * Math.exp(SPREAD * d.normal()))),
     outputTokensMax: d.pick(CAPS),

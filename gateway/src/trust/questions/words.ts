@@ -7,7 +7,7 @@ export const PEOPLE =
   Nadia, Oskar, Priya, Quentin, Rosalind, Stefan, Tamsin, Ulrich, Valeria, Wendell, Ximena, Yusuf, Zelda, Anselm, Brigitte, Cedric,
   Dolores, Emeka, Freya, Gideon, Harriet, Ingrid, Jamal, Katarina, Lorenzo, Mirela, Nikolai, Odette, Pablo, Renata, Soren, Tobias`);
 /** Names for the text around questions, which are never part of an answer. */
-export const UNRELATED_NAMES = list(
+export const NAMES_NEVER_IN_ANSWERS = list(
   `Mr Hale, Ms Okafor, Dr Lindqvist, Mrs Petrov, Mr Tanaka, Ms Duarte, Dr Achebe, Mr Novak, Mrs Iyer, Ms Brandt`,
 );
 export const PLACES =
@@ -35,7 +35,7 @@ export const OCCUPATIONS =
 export const SHORT_WORDS =
   list(`garden, silver, monkey, planet, winter, castle, butter, magnet, pocket, rocket, window, forest, basket,
   candle, dragon, engine, finger, guitar, hammer, island, jungle, kitten, ladder, marble, needle, orange, pepper, rabbit, saddle, tunnel`);
-export const TINY_WORDS = list(
+export const WORDS_TO_SPELL_BACKWARDS = list(
   "lamp, frog, desk, milk, wind, gold, bird, salt, tree, moon, ship, corn, fist, hand, palm, clay, drum, fork",
 );
 

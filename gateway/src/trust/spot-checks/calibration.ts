@@ -13,8 +13,8 @@
  * if most identities give such answers, and otherwise by the sample of any length. An honest answer is as likely as any
  * other to be an outlier in that sample.
  */
-import type { CheckMethod } from "../../base/states.ts";
-import { type Score, scoreClassesByLength } from "./score.ts";
+import type { SpotCheckMethod } from "../../base/states.ts";
+import { findLengthClasses, type Score } from "./score.ts";
 
 const SAMPLE_MAX = 512;
 /** The least number of scores for a judgement. With fewer, checks only extend the sample. */
@@ -34,7 +34,7 @@ export interface IdentityScore {
 /** The properties that scores must have in common to be comparable. */
 export interface ScoreGroup {
   model: string;
-  method: CheckMethod;
+  method: SpotCheckMethod;
   class: string;
 }
 
@@ -143,7 +143,7 @@ export class Calibration {
    * of their own.
    */
   #ofOwnLength(bench: ScoreGroup, identity: string): IdentityScore[] | undefined {
-    const lengths = scoreClassesByLength(bench.class);
+    const lengths = findLengthClasses(bench.class);
     if (lengths === undefined) return undefined;
     const any = this.#samples.get(keyOf({ ...bench, class: lengths.any }));
     let own: IdentityScore[] | undefined;
@@ -163,7 +163,7 @@ export class Calibration {
 }
 
 const ofAnyLength = (bench: ScoreGroup): ScoreGroup => {
-  const any = scoreClassesByLength(bench.class)?.any;
+  const any = findLengthClasses(bench.class)?.any;
   return any === undefined ? bench : { ...bench, class: any };
 };
 

@@ -5,10 +5,10 @@
 import type { JobBody } from "@tollgate/protocol/frames.ts";
 import type { CancelSignal } from "../../base/cancel.ts";
 import { publicIdSuffix, type Uuid } from "../../base/ids.ts";
-import type { CheckMethod } from "../../base/states.ts";
-import type { DispatchSink } from "../../dispatch/dispatch-order.ts";
+import type { SpotCheckMethod } from "../../base/states.ts";
+import type { DispatchSink } from "../../dispatch/dispatch-request.ts";
 import type { RosterNode } from "../../dispatch/roster-node.ts";
-import type { DrawnAnswer, Gateway } from "../../inference/gateway.ts";
+import type { AnswerToSpotCheck, Gateway } from "../../inference/gateway.ts";
 import { nodeSampling, Relay, templateOpensThinking } from "../../inference/relay.ts";
 import { compareAnswers, compareVectors } from "./compare.ts";
 import { chooseCutPositions } from "./sampling.ts";
@@ -39,7 +39,7 @@ export interface CheckJobContext {
 
 /** A verifier's result, with the number of tokens that the verifier read and wrote. */
 export interface Verification {
-  method: CheckMethod;
+  method: SpotCheckMethod;
   /** Undefined: the engine returned nothing from which a score could be computed. */
   score: Score | undefined;
   /** The verifier's own answer to the request, if it was compared with the checked answer. */
@@ -49,7 +49,7 @@ export interface Verification {
 }
 
 /** A checked answer. The request is already parsed, so its body need not be kept. */
-export interface CheckedAnswer extends Omit<DrawnAnswer, "body"> {
+export interface CheckedAnswer extends Omit<AnswerToSpotCheck, "body"> {
   body: JobBody;
 }
 

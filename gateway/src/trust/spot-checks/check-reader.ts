@@ -5,14 +5,14 @@
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../../base/ids.ts";
-import { CHECK_METHODS, CHECK_VERDICTS } from "../../base/states.ts";
+import { CHECK_VERDICTS, SPOT_CHECK_METHODS } from "../../base/states.ts";
 import { column, queryRows, row } from "../../db/rows.ts";
 
 const NodeCheck = row({
   id: column.uuid,
   requestId: column.uuid,
   model: z.string(),
-  method: z.enum(CHECK_METHODS),
+  method: z.enum(SPOT_CHECK_METHODS),
   /** Null: the answer was too short for this figure. */
   score: z.number().nullable(),
   verdict: z.enum(CHECK_VERDICTS),

@@ -1,5 +1,5 @@
 /** Selects the part of an answer that is checked. Pure. */
-import type { DrawnAnswer } from "../../inference/gateway.ts";
+import type { AnswerToSpotCheck } from "../../inference/gateway.ts";
 import type { CheckedAnswer } from "./check-jobs.ts";
 
 /** The largest text request that is checked, because a drawn request is kept in memory. No context is larger. */
@@ -8,7 +8,7 @@ const BODY_BYTES_MAX = 1024 * 1024;
 const TEXTS_MAX = 16;
 
 /** Returns undefined if the request is too large. */
-export function selectCheckedPart(answer: DrawnAnswer, roll: () => number): CheckedAnswer | undefined {
+export function selectCheckedPart(answer: AnswerToSpotCheck, roll: () => number): CheckedAnswer | undefined {
   const { body, model } = answer;
   if (!(body instanceof Uint8Array)) return someTexts({ ...answer, body }, roll);
   if (model.kind !== "embedding" && body.length > BODY_BYTES_MAX) return undefined;

@@ -9,7 +9,7 @@ import { cost, pico } from "../../base/money.ts";
 import type { Random } from "../../base/random.ts";
 import type { Roster } from "../../dispatch/roster.ts";
 import type { RosterNode } from "../../dispatch/roster-node.ts";
-import type { AnswerChecks, DrawnAnswer, Gateway } from "../../inference/gateway.ts";
+import type { AnswerChecks, AnswerToSpotCheck, Gateway } from "../../inference/gateway.ts";
 import { runUnpaidJob } from "../../inference/unpaid-job.ts";
 import type { QuarantineVerdict } from "../reliability.ts";
 import { Calibration, type ScoreGroup } from "./calibration.ts";
@@ -38,11 +38,11 @@ import {
   type CheckVerdict,
   decide,
   nextStep,
-  type Opinion,
-  type Opinions,
   shuffleWords,
-  THIRD_NODE_FACTOR_MIN,
+  THIRD_NODE_EVIDENCE_MIN,
   VERIFIER_TRAP_ONE_IN,
+  type VerifierOpinion,
+  type VerifierOpinions,
 } from "./verdict.ts";
 import { isInGoodStanding, Verifiers } from "./verifiers.ts";
 
@@ -146,7 +146,7 @@ class Checker implements SpotChecks {
     return drawn;
   }
 
-  check(answer: DrawnAnswer): void {
+  check(answer: AnswerToSpotCheck): void {
     const node = this.#options.roster.find(answer.nodeId);
     const subject = this.#running.size >= RUNNING_MAX ? undefined : selectCheckedPart(answer, () => this.#roll());
     if (node === undefined || subject === undefined || this.#stopping.signal.aborted) {
@@ -201,7 +201,7 @@ class Checker implements SpotChecks {
     const said = await this.#ask(run, verifier, subject);
     if (said === undefined) return this.#drop();
     const { pressed } = this.#watch(node.id, subject.model.id, this.#options.clock.monotonic());
-    const opinions: Opinions = { first: this.#opinion(run, verifier, said), suspected: pressed };
+    const opinions: VerifierOpinions = { first: this.#opinion(run, verifier, said), suspected: pressed };
     if (nextStep(opinions) === "third") opinions.third = await this.#third(run);
     if (nextStep(opinions) === "control") opinions.control = await this.#control(run, said);
     const decided = decide(opinions);
@@ -276,7 +276,7 @@ class Checker implements SpotChecks {
   }
 
   /** Has a node of a third identity score the same answer. */
-  async #third(run: Run): Promise<Opinion | null> {
+  async #third(run: Run): Promise<VerifierOpinion | null> {
     const third = this.#verifiers.pick(run.subject.model.id, [run.node, run.verifier], { referencesFirst: true });
     if (third === undefined) return null;
     run.third = third;
@@ -289,7 +289,7 @@ class Checker implements SpotChecks {
    * Finds out whether the request is unusual, or the answer. The third node answers the same request and the first
    * verifier scores that answer. If answers are compared instead of scored, compares the two verifiers' own answers.
    */
-  async #control(run: Run, first: Verification): Promise<Opinion | null> {
+  async #control(run: Run, first: Verification): Promise<VerifierOpinion | null> {
     const { node, subject, verifier, jobs } = run;
     if (first.own !== undefined) {
       const score = await this.#amongVerifiers(run, first);
@@ -317,7 +317,7 @@ class Checker implements SpotChecks {
     const said = await this.#ask(run, verifier, { ...subject, text: shuffleWords(subject.text, () => this.#roll()) });
     if (said === undefined) return this.#drop();
     const { factors } = this.#opinion(run, verifier, said);
-    const fellFor = factors !== undefined && largestFactor(factors) < THIRD_NODE_FACTOR_MIN;
+    const fellFor = factors !== undefined && largestFactor(factors) < THIRD_NODE_EVIDENCE_MIN;
     if (factors !== undefined) this.#verifiers.mark(verifier, fellFor);
     await this.#record(run, said, {
       verdict: fellFor ? "trap_missed" : "trap_seen",
@@ -365,7 +365,7 @@ class Checker implements SpotChecks {
     run.payments.push({ id: newId(), hostId: nodeRecord.hostAccountId, amount });
   }
 
-  #opinion(run: Run, verifier: RosterNode, said: Verification): Opinion {
+  #opinion(run: Run, verifier: RosterNode, said: Verification): VerifierOpinion {
     const { score } = said;
     const judged =
       score && this.#calibration.judge(benchOf(run, said), { identity: run.node.nodeRecord.hostAccountId, score });

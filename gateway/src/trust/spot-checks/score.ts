@@ -16,7 +16,7 @@
  * temperature) form a class of their own. Honest answers vary more in that class, so a cheat is found later there.
  */
 import type { Sampling } from "@tollgate/protocol/frames.ts";
-import type { CheckMethod } from "../../base/states.ts";
+import type { SpotCheckMethod } from "../../base/states.ts";
 
 export interface Score {
   mean: number;
@@ -64,7 +64,7 @@ interface Answered {
 }
 
 /** The class within which scores are comparable. Options that the request leaves to the engine form their own class. */
-export function scoreClassOf(answered: Answered, method: CheckMethod): string {
+export function scoreClassOf(answered: Answered, method: SpotCheckMethod): string {
   const heat = answered.formatted ? "format" : heatOf(answered.sampling);
   if (method === "vectors") return method;
   // If answers are compared, the class has no length, because the comparison itself judges lengths.
@@ -77,7 +77,7 @@ const CHOSEN_LENGTHS = ["short", "long"] as const;
 /**
  * The class for answers of any length, and its two length classes. Undefined if the request alone determines the class.
  */
-export function scoreClassesByLength(kind: string): { any: string; parts: readonly string[] } | undefined {
+export function findLengthClasses(kind: string): { any: string; parts: readonly string[] } | undefined {
   const [any, length] = kind.split("-") as [string, string | undefined];
   if (!CHOSEN_LENGTHS.some((chosen) => chosen === length)) return undefined;
   return { any, parts: CHOSEN_LENGTHS.map((chosen) => `${any}-${chosen}`) };

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../../base/ids.ts";
 import { type Pico, pico } from "../../base/money.ts";
-import { CHECK_METHODS, type CheckMethod } from "../../base/states.ts";
+import { SPOT_CHECK_METHODS, type SpotCheckMethod } from "../../base/states.ts";
 import { formatUnquotedArray } from "../../db/arrays.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../../db/rows.ts";
 import type { IdentityScore, ScoreGroup } from "./calibration.ts";
@@ -26,7 +26,7 @@ interface CheckRecord {
   nodeId: Uuid;
   verifierId: Uuid;
   model: string;
-  method: CheckMethod;
+  method: SpotCheckMethod;
   class: string;
   score: Score | undefined;
   badness: number | undefined;
@@ -87,7 +87,7 @@ export const pruneChecks = async (pool: pg.Pool, before: Date): Promise<number> 
 
 const Calibrating = row({
   model: z.string(),
-  method: z.enum(CHECK_METHODS),
+  method: z.enum(SPOT_CHECK_METHODS),
   class: z.string(),
   identity: z.string(),
   nodeId: column.uuid,

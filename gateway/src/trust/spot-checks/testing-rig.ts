@@ -8,7 +8,7 @@ import { type ManualClock, manualClock } from "../../base/testing.ts";
 import type { TestDatabase } from "../../db/testing.ts";
 import type { Dispatcher, DispatchResult } from "../../dispatch/dispatcher.ts";
 import { newRosterNode, type RosterNode } from "../../dispatch/roster-node.ts";
-import type { DrawnAnswer } from "../../inference/gateway.ts";
+import type { AnswerToSpotCheck } from "../../inference/gateway.ts";
 import type { ActiveModel, Catalogue } from "../../metering/catalogue.ts";
 import type { Meter } from "../../metering/meter.ts";
 import type { QuarantineVerdict } from "../reliability.ts";
@@ -188,7 +188,7 @@ export class CheckerRig {
     };
   }
 
-  async check(node: RosterNode, text: string, of: Partial<DrawnAnswer> = {}): Promise<void> {
+  async check(node: RosterNode, text: string, of: Partial<AnswerToSpotCheck> = {}): Promise<void> {
     this.clock.advance(60_000);
     this.checks.check({
       requestId: this.newId(),

@@ -8,15 +8,15 @@ import {
   INITIAL_TEST_STATE,
 } from "./sequential-test.ts";
 import { seeded } from "./testing.ts";
-import { decide, nextStep, type Opinion, shuffleWords } from "./verdict.ts";
+import { decide, nextStep, shuffleWords, type VerifierOpinion } from "./verdict.ts";
 
-const opinion = (p: number, reference = false): Opinion => ({
+const opinion = (p: number, reference = false): VerifierOpinion => ({
   factors: computeEvidenceFactors([p, 1, p, p]),
   reference,
 });
 const FINE = opinion(0.6);
 const BAD = opinion(0.001);
-const UNKNOWN: Opinion = { factors: undefined, reference: false };
+const UNKNOWN: VerifierOpinion = { factors: undefined, reference: false };
 
 describe("the verdict of one check", () => {
   const steps: [string, Parameters<typeof nextStep>[0], ReturnType<typeof nextStep>][] = [

@@ -21,17 +21,17 @@ import type { SpotCheckVerdict } from "../../base/states.ts";
 import { type EvidenceFactors, largestFactor, NEUTRAL_FACTORS } from "./sequential-test.ts";
 
 /** The badness above which a third node is asked. About one honest answer in eight exceeds it. */
-export const THIRD_NODE_FACTOR_MIN = 1.8;
+export const THIRD_NODE_EVIDENCE_MIN = 1.8;
 /**
  * The badness of a bad answer, if two verifiers agree. About one honest answer in fifty exceeds it. For a suspected
  * node, `DOUBT` is enough.
  */
 const BAD = 4;
-const badFrom = ({ suspected = false }: Opinions): number => (suspected ? THIRD_NODE_FACTOR_MIN : BAD);
+const badFrom = ({ suspected = false }: VerifierOpinions): number => (suspected ? THIRD_NODE_EVIDENCE_MIN : BAD);
 /** The largest factor that a single verifier can add. */
 const ALONE_MAX = 1.1;
 
-export interface Opinion {
+export interface VerifierOpinion {
   /** Undefined: the sample is too small, or the answer too short. */
   factors: EvidenceFactors | undefined;
   reference: boolean;
@@ -40,19 +40,19 @@ export interface Opinion {
 /** The next step of a check: decide, ask a third node, or run the control (the third node's own answer). */
 type NextStep = "decide" | "third" | "control";
 
-export interface Opinions {
-  first: Opinion;
+export interface VerifierOpinions {
+  first: VerifierOpinion;
   /** The third node's opinion. Undefined: not asked yet. Null: no node is available, or it did not answer. */
-  third?: Opinion | null;
+  third?: VerifierOpinion | null;
   /** The first verifier's opinion of the third node's own answer. Null: not available. */
-  control?: Opinion | null;
+  control?: VerifierOpinion | null;
   /** Whether there is evidence against the node already. */
   suspected?: boolean;
 }
 
-export function nextStep(opinions: Opinions): NextStep {
+export function nextStep(opinions: VerifierOpinions): NextStep {
   const { first, third, control } = opinions;
-  if (first.factors === undefined || largestFactor(first.factors) < THIRD_NODE_FACTOR_MIN) return "decide";
+  if (first.factors === undefined || largestFactor(first.factors) < THIRD_NODE_EVIDENCE_MIN) return "decide";
   if (!first.reference && third === undefined) return "third";
   const found = agreed({ first, third: third ?? null });
   if (found !== undefined && largestFactor(found) >= badFrom(opinions) && control === undefined) return "control";
@@ -67,11 +67,11 @@ export interface CheckVerdict {
   verifierErred: boolean;
 }
 
-export function decide(opinions: Opinions): CheckVerdict {
+export function decide(opinions: VerifierOpinions): CheckVerdict {
   const { first, third = null, control = null } = opinions;
   const { factors } = first;
   if (factors === undefined) return { verdict: "unjudged", factors: NEUTRAL_FACTORS, verifierErred: false };
-  if (largestFactor(factors) < THIRD_NODE_FACTOR_MIN) {
+  if (largestFactor(factors) < THIRD_NODE_EVIDENCE_MIN) {
     const counted = first.reference ? factors : factors.map((factor) => Math.min(factor, ALONE_MAX));
     return { verdict: "ok", factors: counted, verifierErred: false };
   }
@@ -81,16 +81,22 @@ export function decide(opinions: Opinions): CheckVerdict {
     const counted = factors.map((factor) => Math.min(factor, ALONE_MAX));
     return { verdict: isBad ? "unconfirmed" : "ok", factors: counted, verifierErred: false };
   }
-  if (isBad && largestFactor(found) < THIRD_NODE_FACTOR_MIN)
+  if (isBad && largestFactor(found) < THIRD_NODE_EVIDENCE_MIN)
     return { verdict: "disputed", factors: min(found, NEUTRAL_FACTORS), verifierErred: true };
   if (largestFactor(found) < badFrom(opinions)) return { verdict: "ok", factors: found, verifierErred: false };
-  if (control?.factors !== undefined && largestFactor(control.factors) >= THIRD_NODE_FACTOR_MIN)
+  if (control?.factors !== undefined && largestFactor(control.factors) >= THIRD_NODE_EVIDENCE_MIN)
     return { verdict: "odd", factors: min(found, NEUTRAL_FACTORS), verifierErred: false };
   return { verdict: "bad", factors: found, verifierErred: false };
 }
 
 /** For each bet, the milder of the two verifiers' factors. A reference node's opinion is final. */
-function agreed({ first, third }: { first: Opinion; third: Opinion | null }): EvidenceFactors | undefined {
+function agreed({
+  first,
+  third,
+}: {
+  first: VerifierOpinion;
+  third: VerifierOpinion | null;
+}): EvidenceFactors | undefined {
   if (first.reference) return first.factors;
   if (third?.factors === undefined) return undefined;
   return third.reference ? third.factors : min(first.factors ?? NEUTRAL_FACTORS, third.factors);

@@ -3,16 +3,16 @@
  * disk. Each check returns its name, the result, and the next step.
  */
 
-import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
+import { type Check, failedCheck, passedCheck, warningCheck } from "@tollgate/terminal/checks.ts";
 import { sanitiseForTerminal } from "@tollgate/terminal/text.ts";
 import type { PlaneDialer } from "../../agent/plane.ts";
 import type { Clock } from "../../clock.ts";
 import { modelBytesNeeded } from "../../engines/model-requirements.ts";
-import { describeError } from "../errors.ts";
+import { convertToCommandFailure } from "../errors.ts";
 import { formatCounted, formatGibibytes, formatMilliseconds, REDUCED_SLOTS_REASON } from "../format.ts";
 import type { Node, Stats } from "../gateway/answers.ts";
 import type { GatewayClient, Ping } from "../gateway/client.ts";
-import { findHardware, modelMemoryBytes } from "../machine/hardware.ts";
+import { computeMemoryForModelsBytes, findHardware } from "../machine/hardware.ts";
 import type { Machine } from "../machine/machine.ts";
 import { quarantineReason, quarantineRemedy } from "../quarantine.ts";
 
@@ -37,14 +37,18 @@ export async function gatewayChecks(gateway: GatewayClient, clock: Clock): Promi
   const took = `${gateway.address} answers in ${formatMilliseconds(best.elapsedMs)}`;
   const reach =
     best.elapsedMs < SLOW_MS
-      ? ok("gateway", took)
-      : warn("gateway", took, "this delay is added to every token: a closer gateway or a better connection is faster");
+      ? passedCheck("gateway", took)
+      : warningCheck(
+          "gateway",
+          took,
+          "this delay is added to every token: a closer gateway or a better connection is faster",
+        );
   return [reach, skew];
 }
 
 export async function tokenCheck(gateway: GatewayClient): Promise<Check> {
   try {
-    return ok("token", `accepted; the account has ${formatCounted((await gateway.nodes()).length, "node")}`);
+    return passedCheck("token", `accepted; the account has ${formatCounted((await gateway.nodes()).length, "node")}`);
   } catch (error) {
     return checkFromError("token", error, "tollgate-host login");
   }
@@ -54,7 +58,7 @@ export async function tokenCheck(gateway: GatewayClient): Promise<Check> {
 export function slotsCheck({ slots, engine_slots }: Stats): Check | undefined {
   if (engine_slots == null) return undefined;
   const detail = `the node accepts ${slots ?? 0} requests at once, not the engine's ${engine_slots}: ${REDUCED_SLOTS_REASON}`;
-  return warn(
+  return warningCheck(
     "slots",
     detail,
     "it takes more again when the pauses are short; fewer --slots or a faster engine avoid them",
@@ -63,16 +67,16 @@ export function slotsCheck({ slots, engine_slots }: Stats): Check | undefined {
 
 export function nodeCheck({ id, name, state, quarantine }: Node): Check {
   const detail = `${id} (${sanitiseForTerminal(name)}) is ${state}`;
-  if (state === "online") return ok("node", detail);
-  if (state === "ready") return ok("node", `${detail}; tollgate-host up starts serving`);
-  if (state === "paused") return warn("node", detail, "tollgate-host resume accepts requests again");
+  if (state === "online") return passedCheck("node", detail);
+  if (state === "ready") return passedCheck("node", `${detail}; tollgate-host up starts serving`);
+  if (state === "paused") return warningCheck("node", detail, "tollgate-host resume accepts requests again");
   if (state === "registered")
-    return fail("node", `${detail}: no models are elected (chosen)`, "tollgate-host elect chooses models");
+    return failedCheck("node", `${detail}: no models are elected (chosen)`, "tollgate-host elect chooses models");
   if (state === "quarantined") {
     const reason = quarantine == null ? "" : `: ${quarantineReason(quarantine)}`;
-    return fail("node", `${detail}${reason}`, quarantineRemedy(quarantine));
+    return failedCheck("node", `${detail}${reason}`, quarantineRemedy(quarantine));
   }
-  return fail("node", detail, "tollgate-host register --name ANOTHER creates a new node");
+  return failedCheck("node", detail, "tollgate-host register --name ANOTHER creates a new node");
 }
 
 /** Tests the whole path: credentials, connection, and a round trip. */
@@ -87,7 +91,7 @@ export async function planeCheck(
     try {
       const started = clock.monotonic();
       await connection.flush();
-      return ok("plane", `${credentials.url} answers in ${formatMilliseconds(clock.monotonic() - started)}`);
+      return passedCheck("plane", `${credentials.url} answers in ${formatMilliseconds(clock.monotonic() - started)}`);
     } finally {
       await connection.close();
     }
@@ -98,8 +102,8 @@ export async function planeCheck(
 
 /** Turns an error into a failed check. The next step is the remedy for this kind of error, or else `usual`. */
 export function checkFromError(name: string, error: unknown, usual: string): Check {
-  const { message, details, next } = describeError(error, usual);
-  return { ...fail(name, message, next), ...(details.length > 0 && { details }) };
+  const { message, details, next } = convertToCommandFailure(error, usual);
+  return { ...failedCheck(name, message, next), ...(details.length > 0 && { details }) };
 }
 
 const SECOND_MS = 1000;
@@ -126,12 +130,12 @@ export function clockSkewMs({ elapsedMs, serverTimeMs }: Ping, nowMs: number): n
 export function clockCheck(ping: Ping, nowMs: number): Check {
   const skew = clockSkewMs(ping, nowMs);
   if (skew === undefined)
-    return warn("clock", "the gateway's response has no Date header", "check this machine's clock yourself");
+    return warningCheck("clock", "the gateway's response has no Date header", "check this machine's clock yourself");
   const off = Math.abs(skew);
-  if (off < NOTICED_MS) return ok("clock", "this machine's clock agrees with the gateway's");
+  if (off < NOTICED_MS) return passedCheck("clock", "this machine's clock agrees with the gateway's");
   const detail = `${formatMilliseconds(off)} ${skew > 0 ? "ahead of" : "behind"} the gateway's`;
   const next = "set this machine's clock by the network: timedatectl set-ntp true";
-  return off < HARMFUL_MS ? warn("clock", detail, next) : fail("clock", detail, next);
+  return off < HARMFUL_MS ? warningCheck("clock", detail, next) : failedCheck("clock", detail, next);
 }
 
 const GIB = 1024 ** 3;
@@ -141,26 +145,26 @@ const FREE_DISK_LOW = 1 * GIB;
 /** `models`: the models that an engine on this machine has to load. */
 export async function memoryCheck(machine: Machine, models: readonly string[]): Promise<Check> {
   const hardware = await findHardware(machine);
-  const total = modelMemoryBytes(hardware);
+  const total = computeMemoryForModelsBytes(hardware);
   const [gpu] = hardware.gpus;
   const where = gpu === undefined ? "no graphics processor" : gpu.name;
   const detail = `${formatGibibytes(total)} for models (${where}), ${formatGibibytes(machine.freeMemoryBytes())} of memory free`;
   const large = models.filter((model) => (modelBytesNeeded(model) ?? 0) > total);
   if (large.length > 0)
-    return warn(
+    return warningCheck(
       "memory",
       `${detail}; too little for ${large.join(", ")}`,
       "choose smaller models: tollgate-host elect",
     );
   if (machine.freeMemoryBytes() < FREE_MEMORY_LOW)
-    return warn("memory", detail, "close other programs: an engine that swaps is too slow to serve");
-  return ok("memory", detail);
+    return warningCheck("memory", detail, "close other programs: an engine that swaps is too slow to serve");
+  return passedCheck("memory", detail);
 }
 
 export async function diskCheck(machine: Machine): Promise<Check> {
   const free = await machine.freeDiskBytes(machine.home);
   const detail = `${formatGibibytes(free)} free`;
   return free < FREE_DISK_LOW
-    ? warn("disk", detail, "delete files: the engine and the operating system need free disk space to run")
-    : ok("disk", detail);
+    ? warningCheck("disk", detail, "delete files: the engine and the operating system need free disk space to run")
+    : passedCheck("disk", detail);
 }

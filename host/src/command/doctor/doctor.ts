@@ -1,5 +1,5 @@
 /** `tollgate-host doctor`: checks everything that serving needs. A check comes after the checks it depends on. */
-import { type Check, checkLines, fail, ok, warn } from "@tollgate/terminal/checks.ts";
+import { type Check, failedCheck, formatCheckLines, passedCheck, warningCheck } from "@tollgate/terminal/checks.ts";
 import type { CommandInput } from "@tollgate/terminal/command.ts";
 import type { Engine } from "../../engines/engine.ts";
 import { EMBEDDING_MODELS } from "../../engines/model-names.ts";
@@ -37,7 +37,7 @@ async function run({ switches, json }: CommandInput, context: CommandContext): P
   const checks: Check[] = [];
   for await (const check of examine(context, { speed: !switches.has("no-speed") })) {
     checks.push(check);
-    if (!json) for (const line of checkLines(check, terminal.paint)) terminal.print(line);
+    if (!json) for (const line of formatCheckLines(check, terminal.paint)) terminal.print(line);
   }
   const count = (verdict: Check["verdict"]): number => checks.filter((check) => check.verdict === verdict).length;
   const failed = count("fail");
@@ -55,15 +55,15 @@ async function* examine(context: CommandContext, options: { speed: boolean }): A
   const { logins } = context;
   const login = await logins.read();
   if (login === undefined) {
-    yield fail("login", "this machine is not logged in", "tollgate-host login");
+    yield failedCheck("login", "this machine is not logged in", "tollgate-host login");
   } else {
     yield (await logins.isExposed())
-      ? warn(
+      ? warningCheck(
           "login",
           `others can read ${logins.path}`,
           `run chmod 600 on the file, then replace the token: tollgate-host login`,
         )
-      : ok("login", logins.path);
+      : passedCheck("login", logins.path);
     yield* platformChecks(login, context);
   }
   yield* engineChecks(login, context, options);
@@ -86,7 +86,7 @@ async function* platformChecks(login: Login, context: CommandContext): AsyncGene
 
 async function* nodeChecks(gateway: GatewayClient, login: Login, context: CommandContext): AsyncGenerator<Check> {
   if (login.node === undefined) {
-    yield fail("node", "this machine is not a node yet", "tollgate-host register");
+    yield failedCheck("node", "this machine is not a node yet", "tollgate-host register");
     return;
   }
   const { id } = login.node;
@@ -111,7 +111,7 @@ async function* engineChecks(
 ): AsyncGenerator<Check> {
   if (login?.serving === undefined) {
     if (login?.node !== undefined)
-      yield fail("engine", "no models are elected (chosen) on this machine", "tollgate-host elect");
+      yield failedCheck("engine", "no models are elected (chosen) on this machine", "tollgate-host elect");
     yield await memoryCheck(context.machine, []);
     return;
   }
@@ -127,9 +127,9 @@ async function* engineChecks(
   }
   try {
     const { models } = login.serving;
-    yield ok("engine", `${engine.name} serves ${models.join(", ")}, ${engine.slots} at once`);
+    yield passedCheck("engine", `${engine.name} serves ${models.join(", ")}, ${engine.slots} at once`);
     for (const note of engine.notes ?? [])
-      yield warn("engine", note, "docs/hosts/engines.md says how to set up each engine");
+      yield warningCheck("engine", note, "docs/hosts/engines.md says how to set up each engine");
     yield* modelChecks(MODEL_CHECKS, engine, models, context);
     for (const model of options.speed ? models : []) {
       progress.step(`measuring the speed of ${model}`);

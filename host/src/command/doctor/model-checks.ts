@@ -1,11 +1,11 @@
 /** The doctor's checks of an engine for each elected model. */
 
-import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
+import { type Check, failedCheck, passedCheck, warningCheck } from "@tollgate/terminal/checks.ts";
 import type { Clock } from "../../clock.ts";
 import { type Engine, EngineError } from "../../engines/engine.ts";
 import { engineEnforcesFormat } from "../../engines/format-check.ts";
 import { EMBEDDING_MODELS } from "../../engines/model-names.ts";
-import { checkStops } from "../../engines/stop-check.ts";
+import { checkStopStrings } from "../../engines/stop-string-check.ts";
 import { checkEngineTemplate, describeTemplateProblem, describeTemplateRemedy } from "../../engines/template-check.ts";
 import { checkEngineTokenizer } from "../../engines/tokenizer-check.ts";
 
@@ -22,9 +22,9 @@ export const GENERATION_CHECKS: readonly ModelCheck[] = [stopCheck, formatCheck]
 
 async function tokenizerCheck(engine: Engine, model: string): Promise<Check | undefined> {
   const verdict = await checkEngineTokenizer(engine, model);
-  if (verdict === "matches") return ok("tokenizer", `${model}: counts tokens as the gateway does`);
+  if (verdict === "matches") return passedCheck("tokenizer", `${model}: counts tokens as the gateway does`);
   if (verdict === "unknown") return undefined;
-  return fail(
+  return failedCheck(
     "tokenizer",
     `${model}: the engine runs another model`,
     "run tollgate-host elect to choose the right model of the engine",
@@ -34,19 +34,19 @@ async function tokenizerCheck(engine: Engine, model: string): Promise<Check | un
 async function templateCheck(engine: Engine, model: string, clock: Clock): Promise<Check | undefined> {
   const template = await checkEngineTemplate(engine, model, clock);
   if (template.verdict === "unknown") return undefined;
-  if (template.verdict === "matches") return ok("template", `${model}: ${template.by}`);
-  return fail("template", `${model}: ${describeTemplateProblem(template)}`, describeTemplateRemedy(template));
+  if (template.verdict === "matches") return passedCheck("template", `${model}: ${template.by}`);
+  return failedCheck("template", `${model}: ${describeTemplateProblem(template)}`, describeTemplateRemedy(template));
 }
 
 async function stopCheck(engine: Engine, model: string, clock: Clock): Promise<Check | undefined> {
   if (EMBEDDING_MODELS.includes(model)) return undefined;
-  const verdict = await checkStops(engine, model, clock).catch((error: unknown) => {
+  const verdict = await checkStopStrings(engine, model, clock).catch((error: unknown) => {
     // An engine that does not answer is reported by the speed test.
     if (error instanceof EngineError) return undefined;
     throw error;
   });
   if (verdict !== "differs") return undefined;
-  return warn(
+  return warningCheck(
     "stops",
     `${model}: answers do not end at a stop string as they should`,
     "try a newer version of the engine",
@@ -61,7 +61,7 @@ async function formatCheck(engine: Engine, model: string): Promise<Check | undef
   if (EMBEDDING_MODELS.includes(model)) return undefined;
   const keeps = await engineEnforcesFormat(engine, model);
   if (keeps === undefined) return undefined;
-  return ok(
+  return passedCheck(
     "structured",
     `${model}: ${keeps ? "supports JSON schemas" : "does not support JSON schemas, so the node gets no requests that have a JSON schema"}`,
   );

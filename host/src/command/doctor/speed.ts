@@ -1,6 +1,6 @@
 /** Measures the engine's speed with a short job per model, without the gateway. */
 
-import { type Check, fail, ok, warn } from "@tollgate/terminal/checks.ts";
+import { type Check, failedCheck, passedCheck, warningCheck } from "@tollgate/terminal/checks.ts";
 import { type Clock, sleep } from "../../clock.ts";
 import { type Engine, EngineError, type OutputSink } from "../../engines/engine.ts";
 import { formatMilliseconds, formatPerSecond } from "../format.ts";
@@ -26,11 +26,15 @@ export async function speedCheck(engine: Engine, model: string, kind: "generatio
     const test = kind === "generation" ? generationSpeed : embeddingSpeed;
     const check = await test(engine, model, clock, limit.signal);
     if (!done.signal.aborted && limit.signal.aborted)
-      return fail("speed", `${model}: no complete answer within ${formatMilliseconds(TEST_MS_MAX)}`, ENGINE_TROUBLE);
+      return failedCheck(
+        "speed",
+        `${model}: no complete answer within ${formatMilliseconds(TEST_MS_MAX)}`,
+        ENGINE_TROUBLE,
+      );
     return check;
   } catch (error) {
     const reason = error instanceof EngineError ? error.message : "the engine failed";
-    return fail("speed", `${model}: ${reason}`, ENGINE_TROUBLE);
+    return failedCheck("speed", `${model}: ${reason}`, ENGINE_TROUBLE);
   } finally {
     done.abort();
   }
@@ -50,7 +54,7 @@ async function generationSpeed(engine: Engine, model: string, clock: Clock, sign
   const messages = [{ role: "user", content: QUESTION }];
   const job = { ...JOB, model, endpoint: "chat" as const, input: { messages }, sampling: {} };
   await engine.generate({ ...job, outputTokensMax: TEST_TOKENS }, sink, signal);
-  if (firstAt === undefined) return fail("speed", `${model}: the engine returned no text`, ENGINE_TROUBLE);
+  if (firstAt === undefined) return failedCheck("speed", `${model}: the engine returned no text`, ENGINE_TROUBLE);
   const tokens = (await engine.tokens?.(model, text))?.length ?? text.length / CHARS_PER_TOKEN;
   const rate = tokens / (Math.max(1, clock.monotonic() - firstAt) / 1000);
   return judged(model, firstAt - started, rate);
@@ -59,14 +63,14 @@ async function generationSpeed(engine: Engine, model: string, clock: Clock, sign
 function judged(model: string, firstMs: number, rate: number): Check {
   const detail = `${model}: first token after ${formatMilliseconds(firstMs)}, about ${formatPerSecond(rate)}`;
   if (firstMs > FIRST_MS_LATE)
-    return warn("speed", detail, "keep the model loaded and test again: the first request may have loaded it");
+    return warningCheck("speed", detail, "keep the model loaded and test again: the first request may have loaded it");
   if (rate < TOKENS_PER_SECOND_SLOW)
-    return warn(
+    return warningCheck(
       "speed",
       detail,
       "builders wait long for an answer: choose a smaller model with tollgate-host elect, or use a faster machine",
     );
-  return ok("speed", detail);
+  return passedCheck("speed", detail);
 }
 
 async function embeddingSpeed(engine: Engine, model: string, clock: Clock, signal: AbortSignal): Promise<Check> {
@@ -74,6 +78,9 @@ async function embeddingSpeed(engine: Engine, model: string, clock: Clock, signa
   const job = { ...JOB, model, endpoint: "embedding" as const, input: [QUESTION] };
   let width: number | undefined;
   for await (const vector of engine.embed(job, { progress() {} }, signal)) width = vector.length;
-  if (width === undefined) return fail("speed", `${model}: the engine returned no vector`, ENGINE_TROUBLE);
-  return ok("speed", `${model}: a vector of ${width} numbers took ${formatMilliseconds(clock.monotonic() - started)}`);
+  if (width === undefined) return failedCheck("speed", `${model}: the engine returned no vector`, ENGINE_TROUBLE);
+  return passedCheck(
+    "speed",
+    `${model}: a vector of ${width} numbers took ${formatMilliseconds(clock.monotonic() - started)}`,
+  );
 }

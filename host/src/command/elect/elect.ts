@@ -15,7 +15,7 @@ import { formatGibibytes } from "../format.ts";
 import type { CatalogueModel } from "../gateway/answers.ts";
 import { servingSettingsOf } from "../login-file.ts";
 import { type LoginSession, nodeIdOf, openLoginSession } from "../login-session.ts";
-import { findHardware, modelMemoryBytes } from "../machine/hardware.ts";
+import { computeMemoryForModelsBytes, findHardware } from "../machine/hardware.ts";
 import { openLocalEngine } from "../open-local-engine.ts";
 import {
   type Candidate,
@@ -66,7 +66,7 @@ async function run({ flags, switches, json }: CommandInput, context: CommandCont
   const found = searches && map.size > 0 ? await engineHolding(map, settings, context) : absolute(settings);
   const { engine, sources } = await openEngine(found, catalogue, context);
   try {
-    const memoryBytes = modelMemoryBytes(await findHardware(context.machine));
+    const memoryBytes = computeMemoryForModelsBytes(await findHardware(context.machine));
     const candidates = await listCandidates(catalogue, engine, { memoryBytes, settings: found });
     const models = await decide(
       candidates,

@@ -131,7 +131,7 @@ const MarketModel = heard<Schema<"MarketModel">>()({
 });
 export const Market = z.looseObject({ data: z.array(MarketModel), share_percent: Count, slots: Count.nullable() });
 
-export const TryResult = heard<Schema<"NodeTry">>()({
+export const NodeTrialResult = heard<Schema<"NodeTry">>()({
   model: Text,
   ...each(Text.nullish(), "text", "vendor_reasoning_content", "finish_reason"),
   vectors: z.looseObject(each(Count, "count", "width")).nullish(),
@@ -157,4 +157,4 @@ export type InsightTotal = NodeInsight["total"];
 export type Job = z.output<typeof Job>;
 export type JobsPage = z.output<typeof JobsPage>;
 export type Market = z.output<typeof Market>;
-export type TryResult = z.output<typeof TryResult>;
+export type NodeTrialResult = z.output<typeof NodeTrialResult>;

@@ -46,7 +46,7 @@ export interface GatewayClient {
   market(node: string | undefined): Promise<answers.Market>;
   earnings(query: EarningsQuery): Promise<answers.EarningsPage>;
   withheld(query: WithheldQuery): Promise<z.infer<typeof answers.WithheldPage>>;
-  tryNode(id: string, order: TryOrder): Promise<answers.TryResult>;
+  tryNode(id: string, order: TryOrder): Promise<answers.NodeTrialResult>;
   credentials(id: string): Promise<PlaneCredentials>;
 }
 
@@ -109,7 +109,12 @@ export function gatewayClient(options: { gateway: string; token: string; timeout
     earnings: (query) => call("GET /node/v1/earnings", answers.EarningsPage, { query }),
     withheld: (query) => call("GET /node/v1/withheld", answers.WithheldPage, { query }),
     tryNode: (id, order) =>
-      call("POST /node/v1/nodes/{id}/try", answers.TryResult, { path: { id }, body: order }, timeoutMs ?? TRY_MS_MAX),
+      call(
+        "POST /node/v1/nodes/{id}/try",
+        answers.NodeTrialResult,
+        { path: { id }, body: order },
+        timeoutMs ?? TRY_MS_MAX,
+      ),
     async credentials(id) {
       const found = await call("POST /node/v1/nodes/{id}/credentials", answers.Credentials, { path: { id } });
       return { url: found.plane_url, jwt: found.jwt, seed: found.seed, expiresAt: found.expires_at * 1000 };

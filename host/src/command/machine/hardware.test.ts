@@ -3,11 +3,11 @@ import { test } from "node:test";
 import { BYTES_PER_GIB, fakeMachine } from "../testing/fake-machine.ts";
 import {
   amdGpus,
+  computeMemoryForModelsBytes,
   describeHardware,
   findGpus,
   findHardware,
   metalGpus,
-  modelMemoryBytes,
   nvidiaGpus,
 } from "./hardware.ts";
 
@@ -71,7 +71,7 @@ test("runs only the GPU tools of the platform, and ignores tools that fail", asy
 
 test("the memory for models is the GPU's, a part of memory shared with the GPU, or else the machine's", async () => {
   const memory = async (options: Parameters<typeof fakeMachine>[0]): Promise<number> =>
-    modelMemoryBytes(await findHardware(fakeMachine(options)));
+    computeMemoryForModelsBytes(await findHardware(fakeMachine(options)));
   assert.equal(await memory({}), 16 * BYTES_PER_GIB);
   assert.equal(await memory({ programs: { "nvidia-smi": NVIDIA + NVIDIA } }), 2 * 143771 * 1024 ** 2);
   assert.equal(await memory({ platform: "darwin", programs: { system_profiler: METAL } }), 12 * BYTES_PER_GIB);

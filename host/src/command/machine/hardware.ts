@@ -51,7 +51,7 @@ const UNIFIED_SHARE = 0.75;
  * The memory available to models. For graphics cards, the sum of their memory, because engines split models over cards.
  * For a GPU that shares the machine's memory, a part of that memory. Without a GPU, the machine's memory.
  */
-export function modelMemoryBytes({ memoryBytes, gpus }: Hardware): number {
+export function computeMemoryForModelsBytes({ memoryBytes, gpus }: Hardware): number {
   if (gpus.length === 0) return memoryBytes;
   const own = gpus.reduce((sum, gpu) => sum + (gpu.memoryBytes ?? 0), 0);
   return own > 0 ? own : Math.floor(memoryBytes * UNIFIED_SHARE);

@@ -12,7 +12,7 @@ import type { FoundEngine } from "../../engines/detect-engines.ts";
 import type { EngineAbsence } from "../../engines/engine-absence.ts";
 import { MemoryPlane } from "../../testing/memory-plane.ts";
 import type { Command, CommandContext } from "../command.ts";
-import { describeError } from "../errors.ts";
+import { convertToCommandFailure } from "../errors.ts";
 import { type Login, loginFile } from "../login-file.ts";
 import { fakeMachine } from "./fake-machine.ts";
 import { STUB_HOST_TOKEN, STUB_NODE_ID, stubGateway } from "./stub-gateway.ts";
@@ -59,7 +59,7 @@ export async function commandHarness(t: TestContext, options: HarnessOptions = {
     try {
       await run(command, ...args);
     } catch (error) {
-      return describeError(error);
+      return convertToCommandFailure(error);
     }
     throw new Error("the command went through");
   };

@@ -10,7 +10,7 @@ import type { Engine } from "../../engines/engine.ts";
 import { createLog, type Log } from "../../log.ts";
 import type { CommandContext } from "../command.ts";
 import type { Stats } from "../gateway/answers.ts";
-import { quarantineReason, withheldReason } from "../quarantine.ts";
+import { quarantineReason, withheldRequestsReason } from "../quarantine.ts";
 
 export interface Reporter {
   readonly log: Log;
@@ -48,7 +48,7 @@ export function describeStanding({
   if (state === "paused") return "paused   no new requests; tollgate-host resume accepts them again";
   if (state === "retired") return "retired  this node gets no more requests";
   if (state !== "quarantined" && withheld != null) {
-    return `no work  ${withheldReason(withheld)}; tollgate-host status says what to do`;
+    return `no work  ${withheldRequestsReason(withheld)}; tollgate-host status says what to do`;
   }
   if (state !== "quarantined") return undefined;
   const reason = quarantine == null ? "" : ` (${quarantineReason(quarantine)})`;

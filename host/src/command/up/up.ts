@@ -9,7 +9,7 @@ import type { PlaneCredentials, PlaneDialer } from "../../agent/plane.ts";
 import type { Clock } from "../../clock.ts";
 import type { Engine } from "../../engines/engine.ts";
 import type { Command, CommandContext } from "../command.ts";
-import { describeError } from "../errors.ts";
+import { convertToCommandFailure } from "../errors.ts";
 import { type EngineSettings, parseUpFlags, UP_FLAGS, type UpFlags } from "../flags.ts";
 import { type GatewayClient, gatewayClient } from "../gateway/client.ts";
 import { storedSettingsOf } from "../login-file.ts";
@@ -37,7 +37,7 @@ export const up: Command = {
       await serveUntilStopped(flags, context, supervisor);
       return 0;
     } catch (error) {
-      await supervisor.tell({ type: "failed", message: describeError(error).message });
+      await supervisor.tell({ type: "failed", message: convertToCommandFailure(error).message });
       throw error;
     }
   },

@@ -18,18 +18,18 @@ import {
 import type { Clock } from "../../clock.ts";
 import { type EmbeddingJob, type Engine, EngineError, type OutputSink } from "../engine.ts";
 import { testFormatEnforcement } from "../format-check.ts";
+import { normaliseVector } from "../generated-text-and-vectors.ts";
 import { EMBEDDING_MODELS } from "../model-names.ts";
 import { contextTokensOf } from "../model-requirements.ts";
-import { normaliseVector } from "../prose.ts";
 import { SCHEMA_KEYWORDS } from "../schema-keywords.ts";
-import { testScoring } from "../score-check.ts";
+import { checkScoringSupport } from "../scoring-support-check.ts";
 import { buildAnswerGrammar } from "./answer-grammar.ts";
 import { generate, promptTooLongError, type SamplingDefaults } from "./generate.ts";
+import { makeSamplingSequential } from "./make-sampling-sequential.ts";
 import { Pool } from "./pool.ts";
 import { filePromptFormat, type PromptFormat } from "./prompt-format.ts";
 import { PROGRESS_EVERY_MS, reportPromptProgress } from "./prompt-progress.ts";
 import { scoreGivenAnswer } from "./score-answer.ts";
-import { serializeSampling } from "./serialize-sampling.ts";
 
 const GGUF_MAGIC = "GGUF";
 const SLOTS_ON_CPU = 1;
@@ -125,7 +125,7 @@ export async function llamaCppEngine(options: LlamaCppOptions): Promise<Engine> 
       models,
       notes: options.promptFormat === undefined ? notesOn(model, models, contextTokens) : [],
       generate: write,
-      scoring: (id) => testScoring("text", scoreAnswer, { model: id, clock }),
+      scoring: (id) => checkScoringSupport("text", scoreAnswer, { model: id, clock }),
       score: scoreAnswer,
       keepsFormat: async (id) => !EMBEDDING_MODELS.includes(id) && testFormatEnforcement(write, id, clock),
       schemaKeywords: () => SCHEMA_KEYWORDS.inProcess,
@@ -211,7 +211,7 @@ async function sequences(
         cause,
       });
     });
-  serializeSampling(context);
+  makeSamplingSequential(context);
   return Array.from({ length: slots }, () => context.getSequence());
 }
 

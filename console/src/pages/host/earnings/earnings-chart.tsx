@@ -4,7 +4,7 @@ import { useMemo, useState } from "react";
 import type { EarningSum, EarningSumsQuery } from "../../../api/types.ts";
 import { earningSumsQuery } from "../../../data/earnings.ts";
 import { parseMicro, sumMicro } from "../../../money.ts";
-import { bucketedSpanOf, bucketNames, previousSpanOf, RANGE_TEXTS, SUM_RANGES } from "../../../time-range.ts";
+import { BUCKETED_RANGES, bucketedSpanOf, bucketNames, previousSpanOf, RANGE_TEXTS } from "../../../time-range.ts";
 import { Card } from "../../../ui/card.tsx";
 import { Chart } from "../../../ui/chart/chart.tsx";
 import { ChartPlaceholder } from "../../../ui/chart/chart-placeholder.tsx";
@@ -33,7 +33,7 @@ interface Props {
 }
 
 export function EarningsChart({ node, nameOf }: Props) {
-  const [range, setRange] = useRange(SUM_RANGES, "24h");
+  const [range, setRange] = useRange(BUCKETED_RANGES, "24h");
   const [split, setSplit] = useState<Split>("model");
   const hour = useHourStart();
   const span = useMemo(() => bucketedSpanOf(range, hour.getTime()), [range, hour]);
@@ -63,7 +63,7 @@ export function EarningsChart({ node, nameOf }: Props) {
         aside={
           <div className="flex flex-wrap gap-2">
             <SegmentedChoice label="Group by" value={split} options={SPLITS} onChange={setSplit} />
-            <RangeChoice range={range} choices={SUM_RANGES} onChange={setRange} />
+            <RangeChoice range={range} choices={BUCKETED_RANGES} onChange={setRange} />
           </div>
         }
       >

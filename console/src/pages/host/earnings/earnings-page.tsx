@@ -4,7 +4,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { saveFile } from "../../../api/client.ts";
 import { earningsQuery } from "../../../data/earnings.ts";
 import { nodesQuery } from "../../../data/host.ts";
-import { usePayoutShare } from "../../../data/rates.ts";
+import { usePayoutShare } from "../../../data/price-list.ts";
 import { parseMicro } from "../../../money.ts";
 import { Card, PageHeader, Stat, Stats } from "../../../ui/card.tsx";
 import { SelectField } from "../../../ui/field.tsx";

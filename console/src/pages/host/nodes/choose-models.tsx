@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { Node, NodeModel } from "../../../api/types.ts";
 import { nodeModelsQuery, useElectModels } from "../../../data/host.ts";
-import { usePayoutShare } from "../../../data/rates.ts";
+import { usePayoutShare } from "../../../data/price-list.ts";
 import { Dialog, FormActions } from "../../../ui/dialog.tsx";
 import { Form } from "../../../ui/form.tsx";
 import { LoadedQuery } from "../../../ui/loading-states.tsx";

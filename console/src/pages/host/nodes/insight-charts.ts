@@ -1,7 +1,7 @@
 /** Converts a node's figures over time to chart data. Pure. */
 import type { InsightPoint, NodeInsight } from "../../../api/types.ts";
 import { decimalText, fixedDecimalsText } from "../../../locale.ts";
-import { exactDollars, parseMicro, toChartDollars } from "../../../money.ts";
+import { formatExactDollars, parseMicro, toChartDollars } from "../../../money.ts";
 import type { ChartRow, Series } from "../../../ui/chart/chart-data.ts";
 import { bucketTick, momentTick } from "../../../ui/chart/labels.ts";
 
@@ -33,7 +33,7 @@ export const toEarningRows = ({ earnings, earnings_slot_s }: NodeInsight): Chart
     label: labelOf(at, earnings_slot_s),
     at: at * 1000,
     values: { Earned: toChartDollars(parseMicro(earned_micro)) },
-    texts: { Earned: exactDollars(parseMicro(earned_micro)) },
+    texts: { Earned: formatExactDollars(parseMicro(earned_micro)) },
   }));
 
 /** The label of an axis mark, with as many digits as the distance between marks needs: "0.05 %". */

@@ -3,9 +3,9 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import type { AccountActivity } from "../../../api/types.ts";
 import { activityQuery } from "../../../data/account-page.ts";
-import { shareText } from "../../../locale.ts";
+import { formatPercent } from "../../../locale.ts";
 import { parseMicro } from "../../../money.ts";
-import { RANGE_TEXTS, type SumRange } from "../../../time-range.ts";
+import { type BucketedRange, RANGE_TEXTS } from "../../../time-range.ts";
 import { Card, Stat, Stats } from "../../../ui/card.tsx";
 import { Chart } from "../../../ui/chart/chart.tsx";
 import { ChartPlaceholder } from "../../../ui/chart/chart-placeholder.tsx";
@@ -24,7 +24,7 @@ const ENDED = [
 
 interface Props {
   id: string;
-  range: SumRange;
+  range: BucketedRange;
   /** The control that chooses the range. */
   choice: ReactNode;
 }
@@ -69,7 +69,7 @@ function Course({ id, activity }: { id: string; activity: AccountActivity }) {
           <CountText of={total.requests} />
         </Stat>
         <Stat label="Errors" note={`${formatCount(total.failed)} failed, excluding client disconnects`}>
-          {total.error_share === null ? "–" : shareText(total.error_share)}
+          {total.error_share === null ? "–" : formatPercent(total.error_share)}
         </Stat>
       </Stats>
       <div className="grid grid-cols-1 gap-5 xl:grid-cols-2">

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import type { PlatformAccount } from "../../../api/types.ts";
 import { accountQuery } from "../../../data/platform-accounts.ts";
-import { SUM_RANGES } from "../../../time-range.ts";
+import { BUCKETED_RANGES } from "../../../time-range.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { Facts, IdLine } from "../../../ui/drawer.tsx";
@@ -40,7 +40,7 @@ export function AccountPage() {
 
 function Details({ account }: { account: PlatformAccount }) {
   const { id, kind, name } = account;
-  const [range, setRange] = useRange(SUM_RANGES, "30d");
+  const [range, setRange] = useRange(BUCKETED_RANGES, "30d");
   return (
     <>
       <PageHeader
@@ -59,7 +59,7 @@ function Details({ account }: { account: PlatformAccount }) {
         <AccountActivityCard
           id={id}
           range={range}
-          choice={<RangeChoice range={range} choices={SUM_RANGES} onChange={setRange} />}
+          choice={<RangeChoice range={range} choices={BUCKETED_RANGES} onChange={setRange} />}
         />
         <div className="grid grid-cols-1 gap-5 xl:grid-cols-2">
           <Card title="Account">

@@ -2,7 +2,7 @@
 import { useState } from "react";
 import type { PlatformAccount } from "../../../api/types.ts";
 import { useGrantCredit } from "../../../data/platform-accounts.ts";
-import { dollarsForInput, exactDollars, parseMicro, toWholeMicro } from "../../../money.ts";
+import { formatDollarsForInput, formatExactDollars, parseMicro, toWholeMicro } from "../../../money.ts";
 import { parseDollars } from "../../../parse-dollars.ts";
 import { AmountField } from "../../../ui/amount-field.tsx";
 import { Dialog, FormActions } from "../../../ui/dialog.tsx";
@@ -29,7 +29,7 @@ export function GrantCreditDialog({
       {
         onSuccess: () => {
           onClose();
-          toast(`Granted ${exactDollars(pico)} to ${name}`);
+          toast(`Granted ${formatExactDollars(pico)} to ${name}`);
         },
       },
     );
@@ -46,7 +46,7 @@ export function GrantCreditDialog({
           label="Amount ($)"
           name="amount"
           required
-          placeholder={dollarsForInput(parseMicro("25000000"))}
+          placeholder={formatDollarsForInput(parseMicro("25000000"))}
           error={problem ?? errorOfField(grant.error, "amount_micro")}
         />
         <TextField

@@ -1,6 +1,6 @@
 /** Describes entries of the audit log in sentences. Pure. */
 import type { OperatorAction } from "../../../api/types.ts";
-import { exactDollars, parseMicro } from "../../../money.ts";
+import { formatExactDollars, parseMicro } from "../../../money.ts";
 
 type Details = Record<string, unknown>;
 
@@ -25,9 +25,9 @@ const plain = (name: string, did: string, todo: string, more: Partial<Words> = {
   ...more,
 });
 const dollars = ({ amount_micro: micro }: Details): string =>
-  typeof micro === "string" ? exactDollars(parseMicro(micro)) : "credit";
+  typeof micro === "string" ? formatExactDollars(parseMicro(micro)) : "credit";
 const markWords = ({ mark_micro: micro }: Details): string =>
-  ` to ${typeof micro === "string" ? exactDollars(parseMicro(micro)) : "none"}`;
+  ` to ${typeof micro === "string" ? formatExactDollars(parseMicro(micro)) : "none"}`;
 const quoted = ({ name }: Details): string => (typeof name === "string" ? ` “${name}”` : "");
 
 const ACTIONS: Record<string, Words> = {
@@ -168,5 +168,5 @@ function detailWords(details: Details): string {
 /** The amount with its name. Empty for zero, because a limit of zero means no limit. */
 function amountWords(name: string, micro: string): string[] {
   const pico = parseMicro(micro);
-  return pico === 0n ? [] : [`${name.replace(/_micro$/, "").replaceAll("_", " ")} ${exactDollars(pico)}`];
+  return pico === 0n ? [] : [`${name.replace(/_micro$/, "").replaceAll("_", " ")} ${formatExactDollars(pico)}`];
 }

@@ -1,6 +1,6 @@
 /** The page of the ledger check, which recomputes every figure from the entries and shows one result. */
 import { useQuery } from "@tanstack/react-query";
-import type { BooksCheck } from "../../../api/types.ts";
+import type { LedgerCheckResult } from "../../../api/types.ts";
 import { ledgerCheckQuery, useCheckLedger } from "../../../data/platform.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
@@ -45,7 +45,7 @@ export function LedgerPage() {
   );
 }
 
-function Verdict({ result: { balanced, checks, at } }: { result: BooksCheck }) {
+function Verdict({ result: { balanced, checks, at } }: { result: LedgerCheckResult }) {
   const wrong = checks.filter(({ differences }) => differences.length > 0).length;
   const looked = checks.reduce((sum, { checked }) => sum + checked, 0);
   return (
@@ -62,7 +62,7 @@ function Verdict({ result: { balanced, checks, at } }: { result: BooksCheck }) {
   );
 }
 
-function CheckLine({ check: { name, checked, differences } }: { check: BooksCheck["checks"][number] }) {
+function CheckLine({ check: { name, checked, differences } }: { check: LedgerCheckResult["checks"][number] }) {
   const good = differences.length === 0;
   const Icon = good ? Check : X;
   return (

@@ -3,7 +3,12 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { PlatformNodeDetail } from "../../../api/types.ts";
-import { platformNodeQuery, useClearNode, useQuarantineNode, useReleaseNode } from "../../../data/platform-nodes.ts";
+import {
+  platformNodeQuery,
+  useAllowNodeToServe,
+  useQuarantineNode,
+  useReleaseNode,
+} from "../../../data/platform-nodes.ts";
 import { MachineFacts } from "../../../nodes/machine-facts.tsx";
 import { meaningOfState, NodeState } from "../../../nodes/node-state.tsx";
 import { QuarantineNotice } from "../../../nodes/quarantine-notice.tsx";
@@ -128,7 +133,7 @@ function Details({ node, onHost }: { node: PlatformNodeDetail } & Pick<Props, "o
 
 /** Lets an operator clear a node that was withheld because another node of its host was quarantined. */
 function Clear({ node: { id, name } }: { node: PlatformNodeDetail }) {
-  const clear = useClearNode(id);
+  const clear = useAllowNodeToServe(id);
   // Shows the notice when the promise resolves, because the button disappears once the node is cleared.
   const lift = () => void clear.mutateAsync().then(() => toast(`${name} is cleared`), toastError);
   return (

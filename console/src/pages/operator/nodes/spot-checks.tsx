@@ -5,7 +5,7 @@ import { Link } from "@tanstack/react-router";
 import type { ModelChecks, NodeChecks } from "../../../api/types.ts";
 import { platformChecksQuery } from "../../../data/platform-nodes.ts";
 import { fixedDecimalsText } from "../../../locale.ts";
-import { formatCheckCostShare } from "../../../nodes/check-cost.ts";
+import { formatSpotCheckCostShare } from "../../../nodes/spot-check-cost.ts";
 import { Card } from "../../../ui/card.tsx";
 import { ListChecks } from "../../../ui/icons.tsx";
 import { EmptyState, LoadedQuery } from "../../../ui/loading-states.tsx";
@@ -46,7 +46,7 @@ const MODELS: Column<ModelChecks>[] = [
   { title: "Bad", align: "right", cell: ({ bad }) => <CountText of={bad} /> },
   moneyColumn({ title: "Cost", from: "sm", of: ({ cost_micro }) => cost_micro }),
   moneyColumn({ title: "Charged", from: "md", of: ({ charged_micro }) => charged_micro }),
-  { title: "Cost of revenue", from: "sm", align: "right", cell: (row) => formatCheckCostShare(row) },
+  { title: "Cost of revenue", from: "sm", align: "right", cell: (row) => formatSpotCheckCostShare(row) },
 ];
 
 const NODES: Column<NodeChecks>[] = [

@@ -1,7 +1,7 @@
 /** A dialog that creates a payout batch of all amounts owed to hosts. */
 import { useState } from "react";
 import { useCreatePayout } from "../../../data/payouts.ts";
-import { dollarsForInput, parseMicro, toWholeMicro } from "../../../money.ts";
+import { formatDollarsForInput, parseMicro, toWholeMicro } from "../../../money.ts";
 import { parseDollars } from "../../../parse-dollars.ts";
 import { AmountField } from "../../../ui/amount-field.tsx";
 import { Dialog, FormActions } from "../../../ui/dialog.tsx";
@@ -47,7 +47,7 @@ export function CreatePayoutDialog({ onClose, onCreated }: Props) {
         <AmountField
           label="Minimum per host ($)"
           name="minimum"
-          placeholder={dollarsForInput(parseMicro("10000000"))}
+          placeholder={formatDollarsForInput(parseMicro("10000000"))}
           hint="Leave empty to pay every host that is owed money."
           error={problem ?? errorOfField(create.error, "minimum_micro")}
         />

@@ -5,9 +5,9 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import type { PlatformWithheldShare, ReleaseRequest } from "../../../api/types.ts";
+import type { PlatformWithheldShare, WithheldReleaseRequest } from "../../../api/types.ts";
 import { platformWithheldQuery, useReleaseShares } from "../../../data/payouts.ts";
-import { exactDollars, parseMicro } from "../../../money.ts";
+import { formatExactDollars, parseMicro } from "../../../money.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Card } from "../../../ui/card.tsx";
 import { HandCoins } from "../../../ui/icons.tsx";
@@ -90,10 +90,10 @@ const SHOWN: { value: Shown; label: string }[] = [
 function Release({ asked, onClose }: { asked: Asked; onClose: () => void }) {
   const release = useReleaseShares();
   const submit = (note: string): void =>
-    release.mutate({ ...asked, note } as ReleaseRequest, {
+    release.mutate({ ...asked, note } as WithheldReleaseRequest, {
       onSuccess: ({ shares, amount_micro }) => {
         onClose();
-        const sum = exactDollars(parseMicro(amount_micro));
+        const sum = formatExactDollars(parseMicro(amount_micro));
         toast(`Released ${shares} ${shares === 1 ? "share" : "shares"}, ${sum}`);
       },
     });

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Incident } from "../../../api/types.ts";
-import { incidentsQuery, usePostUpdate } from "../../../data/platform.ts";
+import { incidentsQuery, usePublishIncidentUpdate } from "../../../data/platform.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { Card } from "../../../ui/card.tsx";
@@ -95,7 +95,7 @@ function Line({ incident }: { incident: Incident }) {
 }
 
 function PostDialog({ id, title, onClose }: { id: string; title: string; onClose: () => void }) {
-  const post = usePostUpdate(id);
+  const post = usePublishIncidentUpdate(id);
   const submit = (fields: FormData): void =>
     post.mutate(readTextField(fields, "text"), {
       onSuccess: () => {

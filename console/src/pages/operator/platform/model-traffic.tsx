@@ -1,7 +1,7 @@
 /** Requests by model with their outcomes, busiest model first. */
 
 import type { PlatformModel, PlatformPerformance } from "../../../api/types.ts";
-import { alignedShareText, decimalText } from "../../../locale.ts";
+import { decimalText, formatAlignedPercent } from "../../../locale.ts";
 import { RANGE_TEXTS } from "../../../time-range.ts";
 import { Card } from "../../../ui/card.tsx";
 import { ChartColumn } from "../../../ui/icons.tsx";
@@ -65,7 +65,7 @@ function Errors({ of: { failed, error_share } }: { of: Pick<PlatformModel, "fail
   if (error_share === null) return "–";
   return (
     <span className={failed === 0 ? "whitespace-nowrap text-ink-soft" : "whitespace-nowrap"}>
-      <CountText of={failed} /> ({alignedShareText(error_share)})
+      <CountText of={failed} /> ({formatAlignedPercent(error_share)})
     </span>
   );
 }

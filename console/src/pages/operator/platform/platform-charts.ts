@@ -1,6 +1,6 @@
 /** Converts the platform's figures over time to chart lines. Pure. */
 import type { PlatformPerformance } from "../../../api/types.ts";
-import { decimalText, shareText } from "../../../locale.ts";
+import { decimalText, formatPercent } from "../../../locale.ts";
 import type { ChartRow } from "../../../ui/chart/chart-data.ts";
 import { bucketTick, spanTick } from "../../../ui/chart/labels.ts";
 
@@ -33,9 +33,9 @@ export function listChartFigures({ total }: Pick<PlatformPerformance, "total">):
       text: (value) => `${decimalText(value)}/${unit.name}`,
       unit: `requests/${unit.name}`,
     },
-    { name: "Errors", colour: 6, of: ({ error_share }) => error_share, text: shareText, unit: "share" },
+    { name: "Errors", colour: 6, of: ({ error_share }) => error_share, text: formatPercent, unit: "share" },
     { name: "First token, p95", colour: 3, of: ({ ttft_p95_ms }) => ttft_p95_ms, text: spanTick, unit: "ms" },
-    { name: "Slots in use", colour: 2, of: ({ busy_share }) => busy_share, text: shareText, unit: "share" },
+    { name: "Slots in use", colour: 2, of: ({ busy_share }) => busy_share, text: formatPercent, unit: "share" },
   ];
 }
 

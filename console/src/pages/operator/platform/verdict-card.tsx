@@ -1,8 +1,8 @@
 /** The platform's status: whether it serves requests, the start and cause of a problem, and the next step. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { Triage } from "../../../api/types.ts";
-import { useHealth } from "../../../data/old-data.ts";
 import { useOutage } from "../../../data/outage.ts";
+import { useGatewayHealth } from "../../../data/outdated-data.ts";
 import { buttonClasses } from "../../../ui/button.tsx";
 import { Skeleton } from "../../../ui/loading-states.tsx";
 import { Notice } from "../../../ui/notice.tsx";
@@ -14,7 +14,7 @@ const TONES = { serving: "good", degraded: "warn", down: "bad" } as const;
 export function VerdictCard({ query }: { query: UseQueryResult<Triage> }) {
   const away = useOutage();
   const isUnread = query.isError || query.failureCount > 0;
-  const { data: health, dataUpdatedAt } = useHealth(isUnread);
+  const { data: health, dataUpdatedAt } = useGatewayHealth(isUnread);
   const nowMs = Math.max(dataUpdatedAt, query.dataUpdatedAt);
   const words =
     away === undefined

@@ -4,23 +4,23 @@ import { publicId, type Uuid } from "../../../base/ids.ts";
 import { formatExactMicrodollars, type Pico, pico, ZERO } from "../../../base/money.ts";
 import { toUnixSeconds } from "../../../base/time.ts";
 import type { HourlySum } from "../../../history/hourly-sums.ts";
-import type { HistoryParts } from "../../../history/parts.ts";
 import { type PerformanceSum, type TimeSlots, timeSlotsOf } from "../../../history/performance.ts";
+import type { HistoryServices } from "../../../history/services.ts";
 import { listPage } from "../../../http/lists/pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
-import type { LedgerParts } from "../../../ledger/parts.ts";
+import type { LedgerServices } from "../../../ledger/services.ts";
 import type { StatementRow } from "../../../ledger/statement.ts";
-import type { AccountEntry } from "../../../operators/directory.ts";
-import type { OperatorParts } from "../../../operators/parts.ts";
+import type { AccountEntry } from "../../../operators/account-directory.ts";
 import type { HostPayout } from "../../../operators/payouts.ts";
-import type { SiteParts } from "../../parts.ts";
+import type { OperatorServices } from "../../../operators/services.ts";
+import type { SiteServices } from "../../services.ts";
 import { accountFinder } from "./accounts.ts";
 import { performanceCountsObject } from "./performance.ts";
 
-type PageParts = Pick<OperatorParts, "directory" | "payouts"> &
-  Pick<HistoryParts, "performance" | "usage" | "earnings"> &
-  Pick<LedgerParts, "statement" | "hostMoney"> &
-  Pick<SiteParts, "cursors" | "now">;
+type PageParts = Pick<OperatorServices, "directory" | "payouts"> &
+  Pick<HistoryServices, "performance" | "usage" | "earnings"> &
+  Pick<LedgerServices, "statement" | "hostMoney"> &
+  Pick<SiteServices, "cursors" | "now">;
 
 export function accountPageHandlers(parts: PageParts): Handlers<typeof accountPageRoutes> {
   const { directory, statement, payouts, hostMoney, cursors, now } = parts;

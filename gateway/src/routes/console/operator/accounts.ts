@@ -9,21 +9,21 @@ import { listPage } from "../../../http/lists/pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { ApiKeyRecord } from "../../../keys/api-keys.ts";
 import type { LimitOverrides } from "../../../keys/keys.ts";
-import type { KeyParts } from "../../../keys/parts.ts";
-import type { LedgerParts } from "../../../ledger/parts.ts";
+import type { KeyServices } from "../../../keys/services.ts";
+import type { LedgerServices } from "../../../ledger/services.ts";
 import { DEFAULT_LIMITS, effectiveLimits } from "../../../limits/limits.ts";
-import type { AccountEntry, Directory } from "../../../operators/directory.ts";
-import { BALANCE_MAX, GRANT_MAX, grantCredit } from "../../../operators/grants.ts";
-import type { OperatorParts } from "../../../operators/parts.ts";
-import type { SiteParts } from "../../parts.ts";
+import type { AccountDirectory, AccountEntry } from "../../../operators/account-directory.ts";
+import { BALANCE_MAX, GRANT_MAX, grantCredit } from "../../../operators/credit-grants.ts";
+import type { OperatorServices } from "../../../operators/services.ts";
+import type { SiteServices } from "../../services.ts";
 import { keyObject, limitsObject } from "../keys.ts";
 import { secretsPage } from "../secret-lists.ts";
 
 export function operatorAccountHandlers(
-  parts: Pick<OperatorParts, "audit" | "directory"> &
-    Pick<LedgerParts, "ledger"> &
-    Pick<KeyParts, "apiKeys"> &
-    Pick<SiteParts, "cursors" | "newId" | "now">,
+  parts: Pick<OperatorServices, "audit" | "directory"> &
+    Pick<LedgerServices, "ledger"> &
+    Pick<KeyServices, "apiKeys"> &
+    Pick<SiteServices, "cursors" | "newId" | "now">,
 ): Handlers<typeof operatorAccountRoutes> {
   const { audit, directory, ledger, apiKeys, cursors, newId, now } = parts;
   const find = accountFinder(directory);
@@ -108,7 +108,7 @@ export function operatorAccountHandlers(
 
 /** Finds the account whose ID is in the URL's path. */
 export const accountFinder =
-  (directory: Directory) =>
+  (directory: AccountDirectory) =>
   async (text: string, refuse: (code: "not_found") => Fault): Promise<AccountEntry> => {
     const id = parseId("acc", text);
     const account = id === undefined ? undefined : await directory.find(id);

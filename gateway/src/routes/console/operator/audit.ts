@@ -6,9 +6,9 @@ import { toUnixSeconds } from "../../../base/time.ts";
 import { listPage } from "../../../http/lists/pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { OperatorAction } from "../../../operators/audit.ts";
-import type { OperatorParts } from "../../../operators/parts.ts";
-import { type AuditSubjects, auditFilterOf } from "../../../operators/subjects.ts";
-import type { SiteParts } from "../../parts.ts";
+import { type AuditSubjects, auditFilterOf } from "../../../operators/audit-subjects.ts";
+import type { OperatorServices } from "../../../operators/services.ts";
+import type { SiteServices } from "../../services.ts";
 import { csvFile } from "../csv.ts";
 
 type Names = Awaited<ReturnType<AuditSubjects["named"]>>;
@@ -17,7 +17,7 @@ interface NamedAction extends OperatorAction {
 }
 
 export function auditHandlers(
-  parts: Pick<OperatorParts, "audit" | "subjects"> & Pick<SiteParts, "cursors">,
+  parts: Pick<OperatorServices, "audit" | "subjects"> & Pick<SiteServices, "cursors">,
 ): Handlers<typeof auditRoutes> {
   const { audit, subjects, cursors } = parts;
   return {

@@ -5,16 +5,16 @@ import { formatExactMicrodollars, type Pico, ZERO } from "../../../base/money.ts
 import { DAY_MS, toUnixSeconds } from "../../../base/time.ts";
 import { singlePage } from "../../../http/lists/pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
-import type { OperatorParts } from "../../../operators/parts.ts";
+import type { OperatorServices } from "../../../operators/services.ts";
 import { roundScore } from "../../nodes/checks.ts";
 import { nodeIdOfFilter } from "../../nodes/earnings.ts";
-import type { NodeParts } from "../../nodes/parts.ts";
-import type { SiteParts } from "../../parts.ts";
+import type { NodeServices } from "../../nodes/services.ts";
+import type { SiteServices } from "../../services.ts";
 
 const DAYS = 30;
 
 export function operatorCheckHandlers(
-  parts: Pick<NodeParts, "checks"> & Pick<OperatorParts, "spend"> & Pick<SiteParts, "now">,
+  parts: Pick<NodeServices, "checks"> & Pick<OperatorServices, "spend"> & Pick<SiteServices, "now">,
 ): Handlers<typeof operatorCheckRoutes> {
   const { checks, spend, now } = parts;
   return {

@@ -4,14 +4,14 @@ import { parseId, publicId } from "../../../base/ids.ts";
 import { DAY_MS, toUnixSeconds } from "../../../base/time.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { Incident } from "../../../operators/incidents/store.ts";
-import type { OperatorParts } from "../../../operators/parts.ts";
-import type { SiteParts } from "../../parts.ts";
+import type { OperatorServices } from "../../../operators/services.ts";
+import type { SiteServices } from "../../services.ts";
 
 const INCIDENTS_SPAN_MS = 90 * DAY_MS;
 export const INCIDENTS_MAX = 50;
 
 export function operatorIncidentHandlers(
-  parts: Pick<OperatorParts, "audit" | "incidents"> & Pick<SiteParts, "now" | "status">,
+  parts: Pick<OperatorServices, "audit" | "incidents"> & Pick<SiteServices, "now" | "status">,
 ): Handlers<typeof operatorIncidentRoutes> {
   const { audit, incidents, now, status } = parts;
   return {

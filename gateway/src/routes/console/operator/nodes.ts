@@ -7,17 +7,17 @@ import type { Node } from "../../../fleet/fleet.ts";
 import { listPage } from "../../../http/lists/pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { ListedNodeEntry, NodeEntry } from "../../../operators/nodes.ts";
-import type { OperatorParts } from "../../../operators/parts.ts";
-import { listedNodeObject, notAllowedMessage, showChangedNode } from "../../nodes/own-nodes.ts";
-import type { NodeParts } from "../../nodes/parts.ts";
-import { nodeStats, type StatsParts } from "../../nodes/stats.ts";
-import type { SiteParts } from "../../parts.ts";
+import type { OperatorServices } from "../../../operators/services.ts";
+import { notAllowedMessage, showChangedNode, toNodeListItem } from "../../nodes/own-nodes.ts";
+import type { NodeServices } from "../../nodes/services.ts";
+import { type NodeStatsDependencies, nodeStats } from "../../nodes/stats.ts";
+import type { SiteServices } from "../../services.ts";
 
 export function operatorNodeHandlers(
-  parts: Pick<OperatorParts, "audit" | "directory"> &
-    Pick<NodeParts, "fleet" | "nodeChanged"> &
-    Pick<SiteParts, "cursors"> &
-    StatsParts,
+  parts: Pick<OperatorServices, "audit" | "directory"> &
+    Pick<NodeServices, "fleet" | "nodeChanged"> &
+    Pick<SiteServices, "cursors"> &
+    NodeStatsDependencies,
 ): Handlers<typeof operatorNodeRoutes> {
   const { audit, directory, fleet, cursors, nodeChanged } = parts;
   const find = async (text: string, refuse: (code: "node_not_found") => Fault): Promise<NodeEntry> => {
@@ -30,7 +30,7 @@ export function operatorNodeHandlers(
     account: publicId("acc", accountId),
     account_name: hostName,
   });
-  const show = (node: NodeEntry) => ({ ...listedNodeObject(parts, node), hardware: node.hardware, ...owner(node) });
+  const show = (node: NodeEntry) => ({ ...toNodeListItem(parts, node), hardware: node.hardware, ...owner(node) });
   return {
     listPlatformNodes({ query }) {
       const { q: text, state } = query;
@@ -43,11 +43,11 @@ export function operatorNodeHandlers(
         read: (before, max) =>
           readMatching(
             (from) => directory.nodes.search({ ...filter, before: from, limit: max }),
-            (node) => state === undefined || listedNodeObject(parts, node).state === state,
+            (node) => state === undefined || toNodeListItem(parts, node).state === state,
             { before: before as Uuid | undefined, limit: max },
           ),
         position: ({ id }) => id,
-        show: (node) => ({ ...listedNodeObject(parts, node), ...owner(node) }),
+        show: (node) => ({ ...toNodeListItem(parts, node), ...owner(node) }),
       });
     },
 

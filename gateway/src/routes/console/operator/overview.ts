@@ -4,19 +4,19 @@ import { formatExactMicrodollars, pico } from "../../../base/money.ts";
 import { DAY_MS, toUnixSeconds } from "../../../base/time.ts";
 import { ruleViolation } from "../../../faults.ts";
 import type { Handlers } from "../../../http/routes.ts";
-import type { InferenceParts } from "../../../inference/parts.ts";
+import type { InferenceServices } from "../../../inference/services.ts";
 import type { Totals, Traffic } from "../../../operators/overview.ts";
-import type { OperatorParts } from "../../../operators/parts.ts";
-import type { NodeParts } from "../../nodes/parts.ts";
-import type { SiteParts } from "../../parts.ts";
+import type { OperatorServices } from "../../../operators/services.ts";
+import type { NodeServices } from "../../nodes/services.ts";
+import type { SiteServices } from "../../services.ts";
 
 const SPAN_MS_MAX = 31 * DAY_MS;
 
 export function platformHandlers(
-  parts: Pick<OperatorParts, "overview" | "books"> &
-    Pick<SiteParts, "now"> &
-    Pick<InferenceParts, "catalogue"> &
-    Pick<NodeParts, "nodes">,
+  parts: Pick<OperatorServices, "overview" | "books"> &
+    Pick<SiteServices, "now"> &
+    Pick<InferenceServices, "catalogue"> &
+    Pick<NodeServices, "nodes">,
 ): Handlers<typeof platformRoutes> {
   const { overview, books, now } = parts;
   return {
@@ -46,7 +46,10 @@ export function platformHandlers(
   };
 }
 
-export const capacityOfModels = ({ catalogue, nodes }: Pick<InferenceParts, "catalogue"> & Pick<NodeParts, "nodes">) =>
+export const capacityOfModels = ({
+  catalogue,
+  nodes,
+}: Pick<InferenceServices, "catalogue"> & Pick<NodeServices, "nodes">) =>
   [...catalogue().active.keys()].map((model) => ({ model, ...nodes.capacityOf(model) }));
 
 /** The platform's money. Liabilities are the builders' balances and the amount owed to hosts. */

@@ -1,8 +1,8 @@
 /** Payout batches: create, export for the bank transfers, mark as paid. */
 import type { Payout, payoutRoutes } from "@tollgate/api/console/operator-payouts.ts";
 import type { z } from "zod";
-import type { AccountParts } from "../../../accounts/parts.ts";
 import type { PayoutMethod, PayoutMethods } from "../../../accounts/payout-methods.ts";
+import type { AccountServices } from "../../../accounts/services.ts";
 import type { Columns } from "../../../base/csv.ts";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { formatExactMicrodollars, ZERO } from "../../../base/money.ts";
@@ -10,14 +10,16 @@ import { toUnixSeconds } from "../../../base/time.ts";
 import type { Fault } from "../../../faults.ts";
 import { listPage } from "../../../http/lists/pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
-import type { OperatorParts } from "../../../operators/parts.ts";
 import type { LinesQuery, PayoutBatch, PayoutLine } from "../../../operators/payouts.ts";
-import type { SiteParts } from "../../parts.ts";
+import type { OperatorServices } from "../../../operators/services.ts";
+import type { SiteServices } from "../../services.ts";
 import { csvFile } from "../csv.ts";
 import { parseMicroAmount } from "./accounts.ts";
 
 export function payoutHandlers(
-  parts: Pick<AccountParts, "identities"> & Pick<OperatorParts, "audit" | "payouts"> & Pick<SiteParts, "cursors">,
+  parts: Pick<AccountServices, "identities"> &
+    Pick<OperatorServices, "audit" | "payouts"> &
+    Pick<SiteServices, "cursors">,
 ): Handlers<typeof payoutRoutes> {
   const { identities, audit, payouts, cursors } = parts;
   const lines = async (id: Uuid, query: LinesQuery): Promise<PayableLine[]> =>

@@ -3,17 +3,17 @@ import type { platformPerformanceRoutes } from "@tollgate/api/console/operator-p
 import { publicId } from "../../../base/ids.ts";
 import { formatExactMicrodollars, type Pico, pico, ZERO } from "../../../base/money.ts";
 import { DAY_MS, toUnixSeconds } from "../../../base/time.ts";
-import type { HistoryLoss } from "../../../db/lineage/losses.ts";
-import type { HistoryParts } from "../../../history/parts.ts";
+import type { FailoverDataLoss } from "../../../db/lineage/losses.ts";
+import type { PresenceSum } from "../../../history/node-presence.ts";
 import { type PerformanceSum, type TimeSlots, timeSlotsOf } from "../../../history/performance.ts";
-import type { PresenceSum } from "../../../history/presence.ts";
+import type { HistoryServices } from "../../../history/services.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { LedgerVerdict } from "../../../operators/ledger-checks.ts";
 import type { NodeToLookAt } from "../../../operators/nodes-needing-attention.ts";
-import type { OperatorParts } from "../../../operators/parts.ts";
-import type { NodeParts } from "../../nodes/parts.ts";
+import type { OperatorServices } from "../../../operators/services.ts";
+import type { NodeServices } from "../../nodes/services.ts";
 import { roundToTenth } from "../../nodes/stats.ts";
-import type { SiteParts } from "../../parts.ts";
+import type { SiteServices } from "../../services.ts";
 import { moneyObject } from "./overview.ts";
 
 /** How long a database failover that lost data is shown. */
@@ -25,10 +25,10 @@ const NODES_MAX = 20;
 const RATE_AFTER_MS = 60_000;
 
 export function platformPerformanceHandlers(
-  parts: Pick<HistoryParts, "performance" | "presence"> &
-    Pick<OperatorParts, "overview" | "spend" | "attention" | "books"> &
-    Pick<NodeParts, "nodes"> &
-    Pick<SiteParts, "now">,
+  parts: Pick<HistoryServices, "performance" | "presence"> &
+    Pick<OperatorServices, "overview" | "spend" | "attention" | "books"> &
+    Pick<NodeServices, "nodes"> &
+    Pick<SiteServices, "now">,
 ): Handlers<typeof platformPerformanceRoutes> {
   const { performance, presence, overview, spend, attention, books, nodes } = parts;
   return {
@@ -78,7 +78,7 @@ export function platformPerformanceHandlers(
 }
 
 /** One entry per database failover, with the sums of the losses that all gateways found. */
-function lossObjects(losses: HistoryLoss[]) {
+function lossObjects(losses: FailoverDataLoss[]) {
   return [...Map.groupBy(losses, ({ epoch }) => epoch).values()].map((of) => ({
     at: toUnixSeconds(new Date(Math.min(...of.map(({ foundAt }) => foundAt.getTime())))),
     lost_s: Math.max(...of.map(({ positions }) => positions)),

@@ -3,15 +3,15 @@ import type { platformRequestRoutes } from "@tollgate/api/console/operator-reque
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { formatExactMicrodollars, type Pico, pico, ZERO } from "../../../base/money.ts";
 import type { RequestRecord } from "../../../history/history.ts";
-import type { HistoryParts } from "../../../history/parts.ts";
+import type { HistoryServices } from "../../../history/services.ts";
 import { requestNotFound } from "../../../http/lists/no-such-request.ts";
 import type { Handlers } from "../../../http/routes.ts";
-import type { OperatorParts } from "../../../operators/parts.ts";
 import type { RequestParties } from "../../../operators/request-parties.ts";
+import type { OperatorServices } from "../../../operators/services.ts";
 import { ANSWER_ID_PREFIX, requestObject } from "../requests.ts";
 
 export function platformRequestHandlers(
-  parts: Pick<OperatorParts, "audit" | "partiesOf"> & Pick<HistoryParts, "history" | "receipts">,
+  parts: Pick<OperatorServices, "audit" | "partiesOf"> & Pick<HistoryServices, "history" | "receipts">,
 ): Handlers<typeof platformRequestRoutes> {
   const { audit, partiesOf, history, receipts } = parts;
   return {

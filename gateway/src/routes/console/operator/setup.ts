@@ -1,10 +1,10 @@
 /** Reports which steps of the platform's setup are done, as far as the gateway can detect them. */
 import type { setupRoutes } from "@tollgate/api/console/operator-setup.ts";
 import type { Handlers } from "../../../http/routes.ts";
-import type { NotificationParts } from "../../../notifications/parts.ts";
-import type { OperatorParts } from "../../../operators/parts.ts";
-import type { PaymentParts } from "../../../payments/parts.ts";
-import type { SiteParts } from "../../parts.ts";
+import type { NotificationServices } from "../../../notifications/services.ts";
+import type { OperatorServices } from "../../../operators/services.ts";
+import type { PaymentServices } from "../../../payments/services.ts";
+import type { SiteServices } from "../../services.ts";
 
 export function setupHandlers({
   publicUrl,
@@ -13,10 +13,10 @@ export function setupHandlers({
   payments,
   overview,
   now,
-}: Pick<SiteParts, "publicUrl" | "certificate" | "now"> &
-  Pick<NotificationParts, "sendsMail"> &
-  Pick<PaymentParts, "payments"> &
-  Pick<OperatorParts, "overview">): Handlers<typeof setupRoutes> {
+}: Pick<SiteServices, "publicUrl" | "certificate" | "now"> &
+  Pick<NotificationServices, "sendsMail"> &
+  Pick<PaymentServices, "payments"> &
+  Pick<OperatorServices, "overview">): Handlers<typeof setupRoutes> {
   return {
     async getSetup() {
       const operators = await overview.operators();

@@ -3,29 +3,29 @@ import type { triageRoutes } from "@tollgate/api/console/operator-triage.ts";
 import { publicId } from "../../../base/ids.ts";
 import { formatExactMicrodollars } from "../../../base/money.ts";
 import { toUnixSeconds } from "../../../base/time.ts";
-import type { HistoryParts } from "../../../history/parts.ts";
+import type { HistoryServices } from "../../../history/services.ts";
 import type { Handlers } from "../../../http/routes.ts";
-import type { InferenceParts } from "../../../inference/parts.ts";
-import type { LedgerParts } from "../../../ledger/parts.ts";
-import type { OperatorParts } from "../../../operators/parts.ts";
-import { openVerdicts } from "../../../operators/platform-verdict.ts";
-import type { PlatformVerdictCause } from "../../../operators/verdict.ts";
-import type { NodeParts } from "../../nodes/parts.ts";
-import type { SiteParts } from "../../parts.ts";
+import type { InferenceServices } from "../../../inference/services.ts";
+import type { LedgerServices } from "../../../ledger/services.ts";
+import type { PlatformVerdictCause } from "../../../operators/judge-platform.ts";
+import { createPlatformVerdicts } from "../../../operators/platform-verdict.ts";
+import type { OperatorServices } from "../../../operators/services.ts";
+import type { NodeServices } from "../../nodes/services.ts";
+import type { SiteServices } from "../../services.ts";
 import { capacityOfModels } from "./overview.ts";
 
 const SHOWN_MAX = 20;
 
 export function triageHandlers(
-  parts: Pick<OperatorParts, "directory" | "payouts" | "disputes"> &
-    Pick<HistoryParts, "availability"> &
-    Pick<LedgerParts, "ledger"> &
-    Pick<InferenceParts, "catalogue"> &
-    Pick<NodeParts, "nodes"> &
-    Pick<SiteParts, "now" | "outages">,
+  parts: Pick<OperatorServices, "directory" | "payouts" | "disputes"> &
+    Pick<HistoryServices, "availability"> &
+    Pick<LedgerServices, "ledger"> &
+    Pick<InferenceServices, "catalogue"> &
+    Pick<NodeServices, "nodes"> &
+    Pick<SiteServices, "now" | "outages">,
 ): Handlers<typeof triageRoutes> {
   const { directory, payouts, disputes, availability, ledger, outages } = parts;
-  const verdicts = openVerdicts({ availability, outages, capacity: () => capacityOfModels(parts) });
+  const verdicts = createPlatformVerdicts({ availability, outages, capacity: () => capacityOfModels(parts) });
   return {
     async getTriage() {
       const now = parts.now();

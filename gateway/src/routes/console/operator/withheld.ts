@@ -4,13 +4,13 @@ import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { formatExactMicrodollars } from "../../../base/money.ts";
 import { listPage } from "../../../http/lists/pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
-import type { LedgerParts } from "../../../ledger/parts.ts";
-import type { OperatorParts } from "../../../operators/parts.ts";
+import type { LedgerServices } from "../../../ledger/services.ts";
+import type { OperatorServices } from "../../../operators/services.ts";
 import { nodeIdOfFilter, withheldObject } from "../../nodes/earnings.ts";
-import type { SiteParts } from "../../parts.ts";
+import type { SiteServices } from "../../services.ts";
 
 export function operatorWithheldHandlers(
-  parts: Pick<OperatorParts, "audit"> & Pick<LedgerParts, "reserve"> & Pick<SiteParts, "cursors">,
+  parts: Pick<OperatorServices, "audit"> & Pick<LedgerServices, "reserve"> & Pick<SiteServices, "cursors">,
 ): Handlers<typeof operatorWithheldRoutes> {
   const { audit, reserve, cursors } = parts;
   return {

@@ -3,7 +3,7 @@ import type pg from "pg";
 import type { Uuid } from "../../../base/ids.ts";
 import { ACTIVE_SECRETS_MAX } from "../../../keys/keys.ts";
 
-export async function fillSecrets(
+export async function addSecretsUpToMaximum(
   pool: pg.Pool,
   table: keyof typeof ACTIVE_SECRETS_MAX,
   accountId: Uuid,

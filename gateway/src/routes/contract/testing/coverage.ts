@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import type { Refusal } from "@tollgate/api/faults.ts";
 import { GUARDS } from "@tollgate/api/guards.ts";
 import type { Api } from "@tollgate/api/openapi/api.ts";
-import { errorEnvelope, faultsOf } from "@tollgate/api/openapi/fault-answers.ts";
+import { errorEnvelope, listRouteErrors } from "@tollgate/api/openapi/error-responses.ts";
 import type { FastifyInstance } from "fastify";
 import type { Answer, Browser } from "../../testing/browser.ts";
 import { type EventReader, openEvents } from "./events.ts";
@@ -39,7 +39,7 @@ const NOT_ASKED_FOR = / (500 internal_error|503 no_capacity|408 invalid_request_
 
 export function openCoverage(api: Api): Coverage {
   const operations = operationsOf(api);
-  const faults = new Map(operations.map((operation) => [operation, faultsOf(operation)]));
+  const faults = new Map(operations.map((operation) => [operation, listRouteErrors(operation)]));
   const envelope = errorEnvelope([...faults.values()].flat());
   const met = new Set<string>();
 
@@ -103,7 +103,7 @@ function declaredBy(operation: Operation): string[] {
       .concat("cross_site_blocked", "role_required", "session_read_only", "browser_required"),
   );
   // Guards' errors are excluded, unless the route declares the same code for a reason of its own.
-  const refusals = faultsOf(operation).filter(
+  const refusals = listRouteErrors(operation).filter(
     ({ code }) => !ofGuard.has(code ?? "") || faults.some((own) => own.code === code),
   );
   return [

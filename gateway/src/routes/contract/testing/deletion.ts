@@ -7,7 +7,7 @@ import { signInTestPerson } from "../../testing/sign-in-test-person.ts";
 import type { Coverage } from "./coverage.ts";
 import type { Fixture } from "./fixture.ts";
 
-export async function callDeletion({ platform, people }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callDeletionRoutes({ platform, people }: Fixture, { ask }: Coverage): Promise<void> {
   const { pool, ledger, newId } = platform;
   const who = await signInTestPerson(platform, [{ kind: "builder" }]);
   const { browser, email } = who;

@@ -14,7 +14,7 @@ import type { Fixture } from "./fixture.ts";
 
 const PUBLIC_URL = "http://gate.test";
 
-export async function callSignIn({ platform }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callSignInRoutes({ platform }: Fixture, { ask }: Coverage): Promise<void> {
   const browser = new Browser(platform);
   const body = { email: "new@example.test", password: PASSWORD, name: "New" };
   await ask(browser, 200, "getSignInMethods");
@@ -35,7 +35,7 @@ export async function callSignIn({ platform }: Fixture, { ask }: Coverage): Prom
   await change(200, PASSWORD);
 }
 
-export async function callScripts({ platform, people }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callScriptLoginRoutes({ platform, people }: Fixture, { ask }: Coverage): Promise<void> {
   const { browser } = await signInTestPerson(platform);
   const script = new Browser(platform);
   const begin = () => ask(script, 201, "beginScriptLogin", { body: { name: "a script" } });
@@ -54,7 +54,7 @@ export async function callScripts({ platform, people }: Fixture, { ask }: Covera
   for (const id of ["readScriptLogin", "answerScriptLogin"]) await ask(browser, 429, id, confirm);
 }
 
-export async function callTwoFactor({ platform }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callTwoFactorRoutes({ platform }: Fixture, { ask }: Coverage): Promise<void> {
   const { browser, email } = await signInTestPerson(platform);
   const body = { password: PASSWORD };
   await ask(browser, 400, "confirmTwoFactor", { body: { code: "123456" } });
@@ -81,7 +81,7 @@ async function browserAt(platform: TestPlatform, options: Partial<IdentitiesOpti
   return { identities, browser: new Browser({ app: platform.serve({ identities, publicUrl: PUBLIC_URL }) }) };
 }
 
-export async function callEmailedLinks({ platform }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callEmailedLinkRoutes({ platform }: Fixture, { ask }: Coverage): Promise<void> {
   const mailbox = await openTestMailbox();
   const mail = smtpMail({ url: mailbox.url, from: "noreply@gate.test" });
   const { browser, identities } = await browserAt(platform, { mail, verifyEmails: true });
@@ -102,7 +102,7 @@ export async function callEmailedLinks({ platform }: Fixture, { ask }: Coverage)
   }
 }
 
-export async function callProviders({ platform }: Fixture, { ask, send }: Coverage): Promise<void> {
+export async function callProviderSignInRoutes({ platform }: Fixture, { ask, send }: Coverage): Promise<void> {
   const issuer = await openTestIssuer();
   const away = { ...issuer.provider, id: "away", issuer: "http://127.0.0.1:1" };
   const { browser } = await browserAt(platform, { providers: [issuer.provider, away] });
@@ -127,7 +127,7 @@ export async function callProviders({ platform }: Fixture, { ask, send }: Covera
 }
 
 /** Attempts are counted by network address, and by identity once a person is signed in. */
-export async function callSignInLimits({ platform }: Fixture, { ask }: Coverage): Promise<void> {
+export async function exceedSignInLimits({ platform }: Fixture, { ask }: Coverage): Promise<void> {
   const browser = new Browser(platform);
   const body = { email: "often@example.test", password: PASSWORD, name: "Often", token: "none", code: "123456" };
   for (let i = 0; i < 10; i++) await ask(browser, 400, "verifyEmail", { body });

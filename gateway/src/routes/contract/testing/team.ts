@@ -12,7 +12,7 @@ import type { Fixture } from "./fixture.ts";
 /** The token in an invitation link that the API returned. */
 const tokenOf = (link: unknown): string => decodeURIComponent(/#token=(\S+)$/.exec(String(link))?.[1] ?? "");
 
-export async function callTeam(fixture: Fixture, { ask }: Coverage): Promise<void> {
+export async function callTeamRoutes(fixture: Fixture, { ask }: Coverage): Promise<void> {
   const { platform } = fixture;
   const owner = await signInTestPerson(platform, [{ kind: "builder" }]);
   const [accountId] = owner.accountIds as [Uuid];

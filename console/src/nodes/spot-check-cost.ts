@@ -1,0 +1,15 @@
+/** The cost of spot checks as a share of charges. Pure. */
+import { fixedDecimalsText } from "../locale.ts";
+import { parseMicro } from "../money.ts";
+
+export function formatSpotCheckCostShare({
+  cost_micro,
+  charged_micro,
+}: {
+  cost_micro: string;
+  charged_micro: string;
+}): string {
+  const [cost, charged] = [parseMicro(cost_micro), parseMicro(charged_micro)];
+  if (charged === 0n) return "–";
+  return `${fixedDecimalsText(Number((cost * 10_000n) / charged) / 100, 2)} %`;
+}

@@ -1,8 +1,0 @@
-/** Opens the accounts and identities that the HTTP routes use. */
-import type { Accounts } from "./accounts.ts";
-import type { Identities } from "./identities.ts";
-
-export interface AccountParts {
-  accounts: Accounts;
-  identities: Identities;
-}

@@ -1,0 +1,96 @@
+/**
+ * Opens spot checks (verification of real answers) once the database has their tables. Until then, no answers are drawn
+ * for verification.
+ */
+import type { Uuid } from "../base/ids.ts";
+import type { AnswerChecks, Gateway, RequestObserver } from "../inference/gateway.ts";
+import { openReserve } from "../ledger/reserve.ts";
+import { type CheckCounts, type CheckPayments, openSpotChecks, type SpotChecks } from "../trust/spot-checks/checker.ts";
+import { countNodeChecks, openCheckStore, SPOT_CHECKS_MIGRATION } from "../trust/spot-checks/store.ts";
+import type { Context } from "./context.ts";
+import {
+  type CountNodeChecks,
+  type Dispatch,
+  type FleetSettings,
+  type QuarantineContext,
+  quarantine,
+} from "./fleet.ts";
+import type { DatabaseAccess } from "./port-interfaces.ts";
+
+type Settings = Pick<FleetSettings, "autoQuarantine" | "referenceHosts" | "spotCheckFalseAlarms">;
+
+interface Needs {
+  store: DatabaseAccess;
+  gateway: Pick<Gateway, "dispatcher" | "meter" | "watch" | "catalogue">;
+  dispatch: Pick<Dispatch, "roster" | "enforce">;
+  fleet: QuarantineContext["fleet"];
+}
+
+export interface DeferredSpotChecks extends AnswerChecks {
+  readonly counts: Readonly<CheckCounts>;
+  settled(): Promise<void>;
+  open(needs: Needs): void;
+  /** Draws more answers for verification from nodes for which `isOdd` returns true. */
+  watch(isOdd: (nodeId: string) => boolean): void;
+}
+
+const NOTHING: CheckCounts = { drawn: 0, run: 0, dropped: 0, bad: 0, tokens: 0, pico: 0n };
+
+export function openDeferredSpotChecks(context: Context, settings: Settings): DeferredSpotChecks {
+  const { log, clock, random, newId, onClose } = context;
+  let checks: SpotChecks | undefined;
+  let isOdd = (_nodeId: string): boolean => false;
+  const begin = async ({ store, gateway, dispatch, fleet }: Needs): Promise<void> => {
+    await store.schema.reached(SPOT_CHECKS_MIGRATION);
+    const { enforce, roster } = dispatch;
+    const opened = await openSpotChecks({
+      gateway,
+      roster,
+      store: openCheckStore(store.pool),
+      money: checkMoney(store, gateway.watch),
+      references: new Set<string>(settings.referenceHosts),
+      falseAlarms: settings.spotCheckFalseAlarms,
+      automatic: settings.autoQuarantine,
+      isOdd: (nodeId) => isOdd(nodeId),
+      quarantine: (nodeId, verdict) => quarantine({ fleet, broadcast: store.broadcast, enforce, log }, nodeId, verdict),
+      newId,
+      clock,
+      random,
+      log,
+    });
+    onClose(() => opened.stop());
+    checks = opened;
+  };
+  return {
+    draws: (nodeId, model) => checks?.draws(nodeId, model) ?? false,
+    check: (answer) => checks?.check(answer),
+    get counts() {
+      return checks?.counts ?? NOTHING;
+    },
+    settled: async () => checks?.settled(),
+    watch: (odd) => {
+      isOdd = odd;
+    },
+    open: (needs) => {
+      begin(needs).catch((error) => log.error({ err: error }, "could not start the spot checks"));
+    },
+  };
+}
+
+const checkMoney = ({ ledgerPool }: DatabaseAccess, watch: RequestObserver): CheckPayments => {
+  const reserve = openReserve({ pool: ledgerPool });
+  return {
+    async withhold(nodeId, since) {
+      const { shares } = await reserve.withhold(nodeId, since, "spot_check");
+      watch.withheld("spot_check", shares);
+    },
+  };
+};
+
+const NONE = { answers: {}, checked: 0 };
+
+export const createNodeCheckCounter =
+  ({ pool, schema }: Pick<DatabaseAccess, "pool" | "schema">): CountNodeChecks =>
+  async (nodeId: Uuid) => {
+    return schema.number < SPOT_CHECKS_MIGRATION ? NONE : countNodeChecks(pool, nodeId);
+  };

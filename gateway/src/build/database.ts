@@ -1,0 +1,150 @@
+/** Opens and migrates the database, private or configured. */
+
+import type pg from "pg";
+import { z } from "zod";
+import type { DatabaseAccess } from "../assemble/port-interfaces.ts";
+import { readdirIfExists } from "../base/files.ts";
+import { ACCOUNT_QUEUES_AT_ONCE } from "../db/account-queues.ts";
+import { openBroadcast } from "../db/broadcast.ts";
+import { assertAcceptsWrites } from "../db/client.ts";
+import { connectionName } from "../db/connected-programs.ts";
+import { type DatabaseClock, readClock } from "../db/database-clock.ts";
+import { startPrivatePostgres } from "../db/embedded.ts";
+import { DatabaseGuard } from "../db/guard.ts";
+import { openGuardedPool } from "../db/guarded-pool.ts";
+import { historyFile } from "../db/lineage/history-file.ts";
+import { LINEAGE_MIGRATION, Lineage } from "../db/lineage/lineage.ts";
+import { type Connection, clientConfig, LEDGER_SESSION_OPTIONS } from "../db/pool.ts";
+import { assertPoolerKeepsSessions } from "../db/pooler.ts";
+import { queryOne, row } from "../db/rows.ts";
+import { openSchemaMonitor } from "../db/schema-monitor.ts";
+import { checkSession } from "../db/session.ts";
+import { spoolDirectories } from "../ledger/spool.ts";
+import type { BuildContext } from "./context.ts";
+import { type ReportMissing, StoppedWhileWaiting, untilDatabaseAvailable } from "./wait-for-dependencies.ts";
+
+/**
+ * One connection for each kind of batch (holds, settlements, voids), and one for renewals, expiries and late
+ * settlements.
+ */
+const LEDGER_CONNECTIONS = 4;
+/**
+ * The maximum wait for an account's lock, after which a batch continues without that account. Other gateways hold such
+ * a lock until their commit is safe, possibly on a distant standby. A client waits at most two seconds for its hold.
+ */
+const BATCH_LOCK_MS_MAX = 1_000;
+/**
+ * The maximum wait for a lock in batches of locked accounts. It is shorter, because a settlement that waits for its
+ * host's lock already holds its builder's lock.
+ */
+const APART_LOCK_MS_MAX = 500;
+/** Connections for batches of locked accounts, opened on demand. */
+const APART_CONNECTIONS = 4 * ACCOUNT_QUEUES_AT_ONCE;
+
+const State = row({ isStandby: z.boolean(), readOnly: z.boolean() });
+const STATE = `select pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') = 'on' as "readOnly"`;
+
+/** Opens the database. `pid`: the process ID of the private PostgreSQL; null for a configured database. */
+export async function openGatewayDatabase(
+  context: BuildContext,
+  time: DatabaseClock,
+  tellMissing: ReportMissing = () => {},
+): Promise<DatabaseAccess & { pid: number | null }> {
+  const { config, log, clock, newId, progress, onLost, onClose } = context;
+  let connection: Connection;
+  let pid: number | null = null;
+  if (config.databaseUrl === undefined) {
+    const postgres = await startPrivatePostgres({ dataDir: config.dataDir, log, clock, progress, onLost });
+    onClose(() => postgres.stop());
+    connection = postgres.connection;
+    pid = postgres.pid;
+  } else {
+    connection = { connectionString: config.databaseUrl };
+  }
+  const { databaseDurability: durability } = config;
+  const { spoolRoot = config.spoolDir } = context.worker ?? {};
+  const family = () => spoolDirectories(spoolRoot, readdirIfExists);
+  const lineage = new Lineage({ memory: historyFile(config.spoolDir, family), newId, clock, log });
+  const guard = new DatabaseGuard({ connection, clock, log, durability, lineage, time });
+  lineage.onNewer = () => guard.failedOver();
+  onClose(() => guard.stop());
+  const max = config.databasePoolMax;
+  const kept = Math.min(config.databasePoolMin, max);
+  const pool = openGuardedPool(connection, { guard, log, sizeMax: max, sizeKept: kept });
+  onClose(() => pool.end());
+  const ledgerPool = openGuardedPool(connection, {
+    guard,
+    log,
+    sizeMax: LEDGER_CONNECTIONS,
+    // One idle connection is kept: periodic sweeps would reopen it anyway, and an idle timeout costs a timer each time.
+    sizeKept: 1,
+    sessionOptions: LEDGER_SESSION_OPTIONS,
+    lockMsMax: BATCH_LOCK_MS_MAX,
+  });
+  onClose(() => ledgerPool.end());
+  const ledgerApartPool = openGuardedPool(connection, {
+    guard,
+    log,
+    sizeMax: APART_CONNECTIONS,
+    sessionOptions: LEDGER_SESSION_OPTIONS,
+    lockMsMax: APART_LOCK_MS_MAX,
+  });
+  onClose(() => ledgerApartPool.end());
+  progress(config.migrate === "auto" ? "migrating the database" : "checking the database schema");
+  const schema = await untilDatabaseAvailable(context, tellMissing, async () => {
+    await checkSession(pool, durability);
+    // The clock must be read before anything uses it.
+    await readClock(pool, clock, time);
+    await assertPoolerKeepsSessions(clientConfig(connection, connectionName()));
+    assertAcceptsWrites(await queryOne(pool, State, STATE));
+    // If the database has a history, it must be verified before migrations run.
+    await beginLineage(lineage, pool);
+    return await openSchemaMonitor({ pool, mode: config.migrate, clock, log, onLost });
+  });
+  await beginLineage(lineage, pool);
+  if (!lineage.isOn) {
+    const begun = schema.reached(LINEAGE_MIGRATION).then(() =>
+      untilDatabaseAvailable(
+        context,
+        () => {},
+        () => beginLineage(lineage, pool),
+      ),
+    );
+    begun.catch((error) => error instanceof StoppedWhileWaiting || onLost(error));
+  }
+  guard.watch();
+  onClose(schema.watch());
+  const { gateway } = context.worker ?? {};
+  const broadcast = await openBroadcast({ pool, connection, guard, clock, log, gateway });
+  onClose(() => broadcast.close());
+  return {
+    pool,
+    ledgerPool,
+    ledgerApartPool,
+    connections: { max, kept },
+    broadcast,
+    schema,
+    health: guard.health,
+    clock: time.state,
+    connectionsRefused: () => guard.tooMany,
+    lineage,
+    forget: () => broadcast.forget(),
+    onChange(run) {
+      guard.onChange = run;
+    },
+    pid,
+  };
+}
+
+/**
+ * Verifies the database's history. Uses one connection for all steps, because a load balancer may lead the next
+ * connection to another server.
+ */
+async function beginLineage(lineage: Lineage, pool: pg.Pool): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await lineage.begin(client);
+  } finally {
+    client.release();
+  }
+}

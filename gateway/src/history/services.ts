@@ -1,0 +1,67 @@
+/** Everything that routes read about past requests: records, rollups and receipts. */
+import type pg from "pg";
+import { type Availability, openAvailability } from "./availability.ts";
+import { type EarningsHistory, openEarningsHistory } from "./earnings.ts";
+import { type History, openHistory } from "./history.ts";
+import { type NodeActivityReader, openNodeActivityReader } from "./insight.ts";
+import { createJobHistory, type JobHistory } from "./jobs.ts";
+import { createMarketReader, type MarketReader } from "./market.ts";
+import { type NodePresence, openNodePresence } from "./node-presence.ts";
+import { openPerformance, type Performance } from "./performance.ts";
+import { openReceipts, type Receipts } from "./receipts.ts";
+import type { RefusedCalls } from "./refused-calls.ts";
+import type { UnfundedRequestCounts } from "./unfunded-request-counts.ts";
+import { openUsage, type Usage } from "./usage.ts";
+
+export interface HistoryServices {
+  history: History;
+  usage: Usage;
+  earnings: EarningsHistory;
+  /** Counts, percentiles and speeds of requests. */
+  performance: Performance;
+  /** The nodes' connected time and load. */
+  presence: NodePresence;
+  /** The figures of a host's nodes over time. */
+  insights: NodeActivityReader;
+  jobs: JobHistory;
+  market: MarketReader;
+  /** Counts of requests that were refused for missing credit. */
+  unfunded: UnfundedRequestCounts;
+  /** Counts of all 4xx responses in the last week. */
+  refusedCalls: RefusedCalls;
+  receipts: Receipts;
+  availability: Availability;
+}
+
+interface HistoryServicesOptions {
+  pool: pg.Pool;
+  /** The current time in Unix milliseconds. */
+  now: () => number;
+  unfunded: UnfundedRequestCounts;
+  refusedCalls: RefusedCalls;
+  /** The migrations that the database has. */
+  schema: { readonly number: number };
+  /** The seed that signs receipts: 32 bytes in base64url. */
+  receiptSeed: string;
+  /** The interval at which models and nodes are sampled. */
+  sampleEveryMs: number;
+}
+
+export async function openHistoryServices(options: HistoryServicesOptions): Promise<HistoryServices> {
+  const { pool, now, unfunded, refusedCalls, receiptSeed, sampleEveryMs: everyMs } = options;
+  const rollups = { performance: openPerformance({ pool }), earnings: openEarningsHistory({ pool }) };
+  const presence = openNodePresence({ pool, everyMs });
+  return {
+    ...rollups,
+    presence,
+    history: openHistory({ pool, schema: options.schema }),
+    usage: openUsage({ pool }),
+    insights: openNodeActivityReader({ pool, ...rollups, presence }),
+    jobs: createJobHistory({ pool }),
+    market: createMarketReader({ pool, ...rollups, now }),
+    unfunded,
+    refusedCalls,
+    receipts: await openReceipts({ pool, seed: Buffer.from(receiptSeed, "base64url") }),
+    availability: openAvailability({ pool, everyMs }),
+  };
+}

@@ -1,0 +1,38 @@
+/** The queries for balances, statements and amounts owed to hosts that the HTTP routes use. */
+import type pg from "pg";
+import type { Uuid } from "../base/ids.ts";
+import { type BalanceChanges, openBalanceChangeReader } from "./balance-changes.ts";
+import { type HostMoney, openHostMoneyReader } from "./host-money.ts";
+import type { Ledger } from "./ledger.ts";
+import { openReserve, type Reserve } from "./reserve.ts";
+import { openStatement, type Statement } from "./statement.ts";
+
+export interface LedgerServices {
+  ledger: Ledger;
+  statement: Statement;
+  /** Returns the requests and transfers that changed an account's balance in a span of time. */
+  moves: (accountId: Uuid, span: { from: Date; to: Date }) => Promise<BalanceChanges>;
+  /** Returns what a host is owed, and how much of it can be paid out. */
+  hostMoney: (hostAccountId: Uuid) => Promise<HostMoney>;
+  /** The withheld shares, and the payments for spot checks. */
+  reserve: Reserve;
+}
+
+interface LedgerServicesOptions {
+  pool: pg.Pool;
+  ledger: Ledger;
+  /** The hold-back period in days, during which earnings are not paid out. */
+  payoutHoldDays: number;
+}
+
+export const openLedgerServices = ({
+  pool,
+  ledger,
+  payoutHoldDays: holdDays,
+}: LedgerServicesOptions): LedgerServices => ({
+  ledger,
+  statement: openStatement({ pool }),
+  moves: openBalanceChangeReader({ pool }),
+  hostMoney: openHostMoneyReader({ pool, holdDays }),
+  reserve: openReserve({ pool }),
+});

@@ -1,0 +1,31 @@
+/** The notification functions that other parts and routes use. */
+import type { DeliveryChannel } from "../base/states.ts";
+import type { Deliverer } from "./deliverer.ts";
+import type { Deliveries } from "./deliveries.ts";
+import type { EventFinder } from "./event-finder.ts";
+import type { Inbox } from "./inbox.ts";
+import type { Event, Notify } from "./notify.ts";
+import type { NotificationSettings } from "./settings.ts";
+
+interface Notifications {
+  /** Whether the database has the tables already. */
+  isThere: () => boolean;
+  /** Creates a notification in its own transaction. */
+  tell: (event: Event, only?: DeliveryChannel) => Promise<boolean>;
+  notify: Notify;
+  settings: NotificationSettings;
+  inbox: Inbox;
+  deliveries: Deliveries;
+  events: EventFinder;
+  deliverer: Deliverer;
+  /** Sends due deliveries soon, if this gateway runs background jobs. */
+  soon: () => void;
+}
+
+export interface NotificationServices {
+  notifications: Notifications;
+  /** Whether this platform sends email. */
+  sendsMail: boolean;
+  /** Whether webhooks may go to this machine and use plain HTTP, as on a development platform. */
+  loopbackWebhooks: boolean;
+}

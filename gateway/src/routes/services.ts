@@ -1,0 +1,49 @@
+/**
+ * The parts that routes use. Each domain declares its own in its folder's `services.ts`, each route file picks the parts
+ * that it needs, and `assemble/site.ts` creates them.
+ */
+import type { AccountServices } from "../accounts/services.ts";
+import type { LiveCertificate } from "../base/certificate.ts";
+import type { NewId } from "../base/ids.ts";
+import type { Log } from "../base/log.ts";
+import type { HistoryServices } from "../history/services.ts";
+import type { HttpOptions } from "../http/call.ts";
+import type { Cursors } from "../http/lists/cursors.ts";
+import type { Outages } from "../http/outages.ts";
+import type { InferenceServices } from "../inference/services.ts";
+import type { KeyServices } from "../keys/services.ts";
+import type { LedgerServices } from "../ledger/services.ts";
+import type { NotificationServices } from "../notifications/services.ts";
+import type { OperatorServices } from "../operators/services.ts";
+import type { PaymentServices } from "../payments/services.ts";
+import type { LiveFeeds } from "./console/live.ts";
+import type { NodeServices } from "./nodes/services.ts";
+
+/** Parts that belong to no domain. */
+export interface SiteServices {
+  door: HttpOptions;
+  log: Log;
+  newId: NewId;
+  /** The current time in Unix milliseconds. */
+  now: () => number;
+  cursors: Cursors;
+  /** The gateway's public address, if configured. */
+  publicUrl: string | undefined;
+  /** The public listener's TLS certificate. Undefined: plain HTTP. */
+  certificate?: LiveCertificate | undefined;
+  live: LiveFeeds;
+  /** The dependencies that are unreachable at present. */
+  outages: Outages;
+  status: { isPublic: boolean; sampleEveryMs: number };
+}
+
+export type RouteServices = SiteServices &
+  Pick<AccountServices, "identities"> &
+  KeyServices &
+  LedgerServices &
+  HistoryServices &
+  NotificationServices &
+  PaymentServices &
+  InferenceServices &
+  NodeServices &
+  OperatorServices;
