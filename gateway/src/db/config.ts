@@ -57,7 +57,7 @@ eight more while other sessions lock accounts. A browser opens up to six request
     }),
     CLOCK_UNCERTAINTY_MAX_S: number({
       ...{ default: 5, unit: "s", min: 1, max: 60 },
-      help: "Gateways use the database's clock. While their reading of it may be wrong by more than this, `/readyz` returns 503.",
+      help: "While a gateway may be wrong about the database's clock, which all gateways use, by more than this, `/readyz` returns 503.",
     }),
     MIGRATE: choice(["auto", "check"], {
       default: "auto",

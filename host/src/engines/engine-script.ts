@@ -108,7 +108,7 @@ function scriptOf(job: GenerationJob): Script | undefined {
   try {
     json = JSON.parse(prompt.slice(MARK.length));
   } catch {
-    throw new EngineError("prompt", "the text after #script is not a single JSON object");
+    throw new EngineError("prompt", "the script in the prompt is not a single JSON object");
   }
   const result = Script.safeParse(json);
   if (result.success) return result.data;

@@ -110,7 +110,8 @@ async function joinPlatform(
   const node = await identify(gateway, flags, context);
   const { name, agent, hardware } = await gateway.elect(node, models);
   // A new version of the agent registers the node again, so that the gateway lists the version that runs.
-  if (agent !== context.version) await gateway.register({ name, hardware: hardware ?? {}, agent: context.version });
+  if (agent != null && agent !== context.version)
+    await gateway.register({ name, hardware: hardware ?? {}, agent: context.version });
   // The first credentials are fetched here, so that a refusal ends the command. Later failures are retried.
   let first: PlaneCredentials | undefined = await gateway.credentials(node);
   reporter.node({ node, gateway: gateway.address, models });
