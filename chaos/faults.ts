@@ -18,9 +18,9 @@ export interface Fault<On extends Platform = Stage> {
   recoversWithin?: number;
   /** The results that clients may get besides `ok`, in the form that `describeEnd` returns. */
   mayShow: readonly string[];
-  /** Clients may wait long for an error, because their gateway does not run. */
+  /** Whether clients may wait long for an error, because the fault freezes or cuts off their gateway. */
   mayWait?: boolean;
-  /** The fault is in a node, so the platform may quarantine that node. */
+  /** Whether the platform may quarantine a node, because the fault is in that node. */
   mayBar?: boolean;
   /** The equipment that the stage must have for the fault. */
   uses?: "clock" | "network";

@@ -80,7 +80,8 @@ describe("a copied deployment", { skip }, () => {
     const forked = JSON.parse(said) as { id: string; forked_from: string };
     assert.match(await refusal(atCopy), /belongs to deployment .*tollgate admin deployment adopt/);
     const atOwn = { ...atCopy, ...own.env };
-    // Uses a new data directory: with one that a gateway of the original has used, this start would fail.
+    // Uses a new data directory. One that a gateway of the original has used contains the history of the original's
+    // database, so this start would fail.
     const drillDir = await newDataDir();
     t.after(() => removeDataDir(drillDir));
     const drill = await startGatewayProcess(drillDir, atOwn, "drill");

@@ -33,7 +33,10 @@ const PANELS = readDashboards().flatMap((dashboard) =>
     })),
   ),
 );
-/** Expressions without values on a healthy platform: it has no payments and no such errors. */
+/**
+ * Expressions that have no values in this test, because the test platform receives no payment webhooks and refuses no
+ * request for lack of capacity.
+ */
 const QUIET = [/webhooks\/stripe/, /no_capacity\|rate_limit_sku_capacity/];
 
 /** Asserts that every line of every panel has all labels of its legend, and a name of its own. */

@@ -45,7 +45,7 @@ describe("commands started by an older Node.js", { skip }, () => {
   interface Run {
     child: ChildProcess;
     output: () => string;
-    /** Returns the process ID of the second process. */
+    /** Returns the ID of the second process, which runs the command with the pinned Node.js. */
     worker: () => Promise<number>;
     /** Resolves with the exit code of the first process, once no process can write to the output any more. */
     ended: Promise<[number | null, NodeJS.Signals | null]>;

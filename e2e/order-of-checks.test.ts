@@ -117,7 +117,8 @@ const checks: Check[] = [
     answer: /^invalid_request_error: (messages|input)\[0\]/,
   },
   {
-    // Uses a model of the wrong kind for the endpoint, so that the same request can also use the model that is full.
+    // Sends a chat model to the embeddings endpoint instead of naming an unknown model. So the same request can also
+    // name the full model, to exceed the admission ceiling.
     name: "model",
     breaks: (d) => Object.assign(d, { path: d.path.replace("chat/completions", "embeddings") }),
     status: 404,
@@ -137,14 +138,16 @@ const checks: Check[] = [
   },
   {
     name: "hold",
-    // Keeps an account that already has no credit at all, because it cannot pay for the hold either.
+    // Uses an account with less credit than the hold. If the check of credit already chose an account without any,
+    // keeps that one, because it cannot pay for the hold either.
     breaks: (d) => Object.assign(d, { account: d.account === "broke" ? "broke" : "poor" }),
     status: 402,
     answer: "hold_exceeds_balance",
   },
   {
     name: "dispatch",
-    // If the request uses the full model, which has a node, that node declines instead.
+    // Uses a model without a node. A request for `FULL` (the model at its limit) keeps this model, so its node declines
+    // the job instead.
     breaks: (d) => (d.model === FULL ? Object.assign(d.orders, { busy: true }) : Object.assign(d, { model: UNSERVED })),
     status: 503,
     answer: "no_capacity",
@@ -224,7 +227,10 @@ describe("the order in which a request is checked", () => {
     };
     return await sendRawRequest(stage.baseUrl, sent);
   };
-  /** Returns the error code. For an error without a code: its type with the field, or with "JSON". */
+  /**
+   * Returns the error code. For an error without a code, returns its type, followed by the field that it names or, if
+   * the body is not valid JSON, by "JSON".
+   */
   const answerOf = ({ text }: RawResponse): string => {
     const last = text.startsWith("data: ") ? (splitEvents(text).at(-1) as string) : text;
     const { error } = JSON.parse(last) as {

@@ -122,8 +122,8 @@ describe("the start of a platform", () => {
 
   test("the ready file is written only after the screen shows that the platform is ready", async () => {
     const readyFile = join(dataDir, "ready.json");
-    // The platform writes this file and then renames it to the ready file. The test makes it a named pipe, which blocks
-    // the platform until the test reads it.
+    // The platform writes `ready.json.new` and then renames it to the ready file. The test makes `ready.json.new` a
+    // named pipe, so that the platform blocks until the test reads it.
     await openDatabase(dataDir);
     const { status } = spawnSync("mkfifo", [`${readyFile}.new`]);
     assert.equal(status, 0, "mkfifo");

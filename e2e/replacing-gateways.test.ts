@@ -177,7 +177,7 @@ describe("restarting, killing and stopping gateways", { skip }, () => {
     const record = await stage.record(stream);
     assert.equal(record?.outcome, "gateway_stopped");
     assert.ok(record.completion_tokens >= words, `${record.completion_tokens} tokens of ${words} words`);
-    // `assertBalanced` below compares the charge with the tokens and their prices.
+    // Takes the charge from the record, because `assertBalanced` below compares it with the tokens and their prices.
     const charge = BigInt(record.charge_pico);
     assert.ok(charge > 0n);
     assert.equal(before.builder - (await stage.balance(builder.account)), charge);

@@ -35,7 +35,7 @@ describe("purchases checked against Stripe's published API", { skip: skipReasonW
   const send = (...bodies: string[]): Promise<number[]> =>
     Promise.all(bodies.map((body) => sendStripeEvent(`${platform.ready.gateway_url}/webhooks/stripe`, body)));
 
-  /** Opens a checkout. Returns its session as after payment by `payment`. */
+  /** Opens a checkout. Returns its session in the state after the payment intent `payment` has paid it. */
   async function buy(packId: string, payment: string) {
     const { url } = await customer.send<{ url: string }>("POST", "credits/checkout", { pack_id: packId });
     const session = stripe.sessions.at(-1) ?? assert.fail("no session was opened");

@@ -1,5 +1,6 @@
 /**
- * Defines an engine for the suite: how it is installed and started, how a host elects it, and what it does not support.
+ * Defines an engine for the suite: how it is installed and started, how a host selects it with `elect`, and what it
+ * does not support.
  */
 import type { BehaviourName } from "./behaviours/behaviour-names.ts";
 import type { TinyModel } from "./model/model.ts";

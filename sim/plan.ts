@@ -44,7 +44,7 @@ export interface AccountPlan {
 
 /** How an honest node answers. */
 export interface AnswerScript {
-  /** The number of words of the answer, and the number of words of thinking before it. */
+  /** The number of words in the answer. `thinkWords`: the number of words of reasoning before it. */
   words: number;
   thinkWords: number;
   perDelta: number;
@@ -63,7 +63,7 @@ export interface RequestPlan {
   stream: boolean;
   promptWords: number;
   maxTokens: number;
-  /** The stop string of the request. */
+  /** The stop string of the request. Null: it has none. */
   stop: string | null;
   /** Whether the request asks for an output format. */
   formatted: boolean;
@@ -141,6 +141,6 @@ export interface Plan {
   payoutHoldDays?: number;
   /** For each host: the index of the builder account with the same owner. */
   hostOwners?: (number | null)[];
-  /** The world runs to the end of its healing time even if everything is settled before. */
+  /** Whether the simulation runs until `HEALING_MS` after the plan's end, even if everything is settled earlier. */
   livesOn: boolean;
 }

@@ -16,7 +16,10 @@ const WORDS = 20;
 /** Matches faults that could end an attempt, and so would disturb the scene with embeddings. */
 const TROUBLE = /^(store|cut|slow|crash|drain)/;
 
-/** Matches items that keep a key from using all its slots or from sending more requests. */
+/**
+ * Matches plan items that disturb the scene of `limitsAway`: after them, a key might be unable to use all its slots or
+ * to send more requests.
+ */
 const ENDS_SCENE = /^(store|cut|slow|crash|drain|limits|revoke)/;
 /** How long an earlier fault may still have effects, in milliseconds. */
 const LASTS_MS = 15_000;

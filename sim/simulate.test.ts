@@ -76,11 +76,11 @@ const FOUND: [string, Record<string, number>][] = [
   ["admitted-loss", { gateway_lost: 1, "told 502": 1 }],
   // A client left when half of the tag `<think>` had arrived (seed 51): the half was billed as two tokens of output.
   ["half-a-delimiter", { ok: 1, client_closed: 1, "client: answered": 1, "client: left": 1 }],
-  // The plane lost vectors, and then the same node failed without sending any (seed 635386407): the node must get
-  // nothing. The bug was in the auditor.
+  // The plane lost a node's vectors, and the same node failed at the second attempt before it sent any (seed
+  // 635386407): the node must be paid nothing. The bug was in the simulator's auditor.
   ["vectors-lost", { upstream_failed: 1, "told 502": 1 }],
   // A node drops its connection while the last frames of another job are in flight (seed 1161679889): that job also
-  // fails because of the node. The bug was in the auditor.
+  // fails because of the node. The bug was in the simulator's auditor.
   ["done-and-dropped", { upstream_stall: 2, ok: 2, "told 502": 1, "told 200": 1, "client: answered": 2 }],
 ];
 

@@ -40,7 +40,10 @@ export interface WorldOutcome {
   virtualMs: number;
   requests: number;
   faults: FaultCounts;
-  /** The number of actions of operators and people: transfers, payments, payouts, revocations, reloads, quarantines. */
+  /**
+   * The number of actions of operators and account owners: transfers, payments, payouts, revoked keys, reloaded
+   * catalogues, quarantines.
+   */
   operations: number;
   trace: string[];
   /** The number of requests by outcome. */

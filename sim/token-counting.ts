@@ -12,7 +12,7 @@ export interface TokenCounting {
   meter: Meter;
   /** The number of tokens that the chat template adds to a prompt of one message. */
   templateTokens: number;
-  /** The number of tokens counted in addition to the words of a text to embed. */
+  /** The fixed number of tokens that each text to embed has besides its words, which are one token each. */
   textTokens: number;
 }
 

@@ -103,7 +103,7 @@ export function newProcess(options: ProcessOptions): Process {
       watcher.stdin?.on("error", () => {});
       const [line] = await once(watcher.stdio[3] as NodeJS.ReadableStream, "data");
       current = { watcher, pid: Number.parseInt(String(line), 10) };
-      // Lets the test's process exit, even if a failed test did not stop this process. This process then ends too.
+      // Lets the test process exit even if a failed test did not stop the started process, which then ends too.
       for (const held of [watcher, watcher.stdin, watcher.stdio[3]] as { unref?: () => void }[]) held.unref?.();
       await eventually(`${name} is ready`, async () => {
         if (!process_.running()) throw new Error(`${name} ended at its start: ${tail(await process_.log())}`);

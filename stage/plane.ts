@@ -64,8 +64,8 @@ export async function openNats({ scheme = "nats", tls }: NatsTraits = {}): Promi
 }
 
 /**
- * Defines the same suite for both planes, which run in parallel, because most of it is waiting. Without nats-server the
- * second is skipped with a message.
+ * Defines the suite twice: on the embedded hub and on NATS. Both run in parallel, because they mostly wait. Without
+ * nats-server, the suite on NATS is skipped with a message.
  */
 export function onEveryPlane(name: string, suite: (openPlane: () => Promise<RunningPlane>) => void): void {
   describe(name, { concurrency: 2 }, () => {

@@ -32,8 +32,9 @@ export function sendRawRequest(baseUrl: string, sent: RawRequest): Promise<RawRe
     const { hostname, port } = new URL(baseUrl);
     const length = claimsBytes ?? Buffer.byteLength(body);
     const inChunks = chunked && claimsBytes === undefined;
-    // Every request has its own connection: a server that answers before it has read the whole body may cut the
-    // connection, which would end the next request too.
+    // Every request has its own agent, and thus its own connection: a server that answers before it has read the whole
+    // body may cut the connection, which would end the next request too. Without `keepAlive`, Node would send the
+    // header `connection: close`.
     const agent = new Agent({ keepAlive: true });
     const outgoing = request({
       agent,

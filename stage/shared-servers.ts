@@ -21,8 +21,8 @@ export const HONEST_NODES_ENV = { AUTO_QUARANTINE: "false", PROBATION_ANSWERS: "
 export interface SharedServerOptions {
   /**
    * "shared" (default): a database on the test run's server; with `sql`, one with only the migrations in that
-   * directory. "private": the PostgreSQL that a gateway starts by itself, for tests of its files and its log; only with
-   * processes.
+   * directory. "private": the PostgreSQL that a gateway starts by itself, for tests of its files and its log; only if
+   * the gateways run as separate processes.
    */
   store?: "shared" | "private" | { sql: string };
   /**
@@ -45,7 +45,7 @@ export interface SharedServers {
   stopLooking(): Promise<void>;
   /** Undefined if the plane is the hub. */
   nats: NatsPlane | undefined;
-  /** Undefined if gateways count for themselves, or if neither Valkey nor Redis is installed. */
+  /** Undefined if each gateway counts rate limits in its own memory, or if neither Valkey nor Redis is installed. */
   valkey: TestServer | undefined;
   /** The environment of every gateway. */
   env: Record<string, string>;

@@ -96,7 +96,8 @@ export const createPinnedGoBuild =
     for (const name of ["go.mod", "go.sum"]) cpSync(join(pins, name), join(folder, name));
     const what = `${module}/${command}`;
     let place = "";
-    // `-e` ignores files that only `change` adds. A missing or different hash still fails.
+    // `-e` tolerates that files are missing which `change` adds later. A missing or wrong hash of the module still
+    // fails.
     const find = ["list", "-e", "-mod=readonly", "-find", "-f", "{{.Module.Dir}}", what];
     const missing = await go(find, { env: {}, cwd: folder, hear: (text) => (place = text.trim()) });
     if (missing !== undefined) return missing;

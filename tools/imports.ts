@@ -6,7 +6,7 @@ interface Import {
   from: string;
   to: string;
   typeOnly: boolean;
-  /** The imported names that exist at run time, by the names of the exports. */
+  /** The imported names that exist at run time, as the imported file exports them: `c` for `c as d`. */
   values: string[];
 }
 
@@ -42,7 +42,7 @@ export const IMPORT_RULES: Record<string, Allowed> = {
   host: {
     any: ["protocol", "terminal"],
     types: ["api"],
-    // Tests compare the agent's token counts with those of the gateway.
+    // Only tests may import these, for example to compare the agent's token counts with those of the gateway.
     tests: ["stage/wait.ts", ...ofGateway("metering", "plane/hub/testing-certificate.ts")],
   },
   console: { any: [], types: ["api"], tests: ["stage/wait.ts"] },
@@ -57,7 +57,7 @@ export const IMPORT_RULES: Record<string, Allowed> = {
       "stage/wait.ts",
       // The API reference is built from the API declarations.
       "api",
-      // `tools/test.ts` starts the PostgreSQL server that tests share.
+      // Imported by `tools/test.ts`, which starts the PostgreSQL server that the tests share.
       ...ofGateway("db/testing.ts", "db/testing"),
       // The docs use the layout of the gateway's own pages, and the console's Markdown parser.
       ...ofGateway("site/reference"),
@@ -81,7 +81,7 @@ export const IMPORT_RULES: Record<string, Allowed> = {
         "plane",
         "ledger",
         "limits",
-        // A test user of e2e/enemies disputes purchases.
+        // e2e/enemies measures how often a disputed card is charged again, with the payments' test helpers.
         "payments/testing.ts",
         // The visual suites serve a gateway's pages without the other parts of the gateway.
         "http/server.ts",
@@ -236,9 +236,9 @@ const HANDLERS = /^gateway\/src\/routes\/(console|nodes)\//;
 const OTHER_FAULTS = [
   // If payments are off, one handler refuses the requests to all payment routes.
   "gateway/src/routes/console/credits.ts",
-  // Contains the live updates that many handlers share.
+  // Refuses too many viewers of the live updates, which many handlers share.
   "gateway/src/routes/console/live.ts",
-  // Sign-in declares several reasons for one error code.
+  // Creates the error from the reason for the refused sign-in, because several reasons share one error code.
   "gateway/src/routes/console/sign-in.ts",
   // Serves files, which are not routes of an API.
   "gateway/src/site/console.ts",

@@ -16,13 +16,13 @@ const NEEDS_ITS_OWN =
   /\bprocess\.(?!execPath|env\.TEST_SEED|platform)|\b(globalThis|localStorage)\b|child_process|worker_threads|setDefaultCACertificates|\bmock\.timers|llama-?[cC]pp\b/;
 
 /**
- * A simulated world forbids clocks and timers in the whole process, so a connection that another file left open would
- * break it.
+ * Simulations run in processes of their own. They forbid real clocks and timers in the whole process, and a connection
+ * that another file left open would use them.
  */
 const SIMULATED = /^sim\//;
 
 interface Plan {
-  /** Files that run in processes of their own. */
+  /** Files that each run in a separate process, because they may not share one or because there are no batches. */
   alone: string[];
   /**
    * The batched files by the entry file that loads them; the test runner runs an entry file like any other test file.

@@ -1,7 +1,7 @@
 /**
  * Finds tests that depend on the machine's speed or on luck: tests that sleep, measure durations, set deadlines of
  * their own, race a timer, retry until something works, or draw random numbers without a seed. A test waits for an
- * outcome (stage/wait.ts) or drives a manual clock; costs are measured in bench/.
+ * outcome (stage/wait.ts) or drives a manual clock. Durations are measured in bench/.
  *
  * `node tools/test-clocks.ts [FOLDER…]` lists the findings in these folders.
  */
@@ -46,7 +46,8 @@ const RULES: Rule[] = [
     patterns: [
       /\bperformance\.(?:now|timeOrigin|mark|measure)\b|\bmonitorEventLoopDelay\b/,
       /\bprocess\.(?:hrtime|cpuUsage|resourceUsage|threadCpuUsage)\b/,
-      // `Date.now() - 30 * DAY_MS` computes a past date; `Date.now() - startedAt` measures.
+      // Matches `Date.now() - startedAt`, which measures a duration, but not `Date.now() - 30 * DAY_MS`, which computes
+      // a past date.
       /\bDate\.now\(\)\s*-\s*[a-z]\w*\b(?!\s*\*)/,
       /\bwhile \(.*\bDate\.now\(\)/,
       new RegExp(String.raw`\bassert\.ok\((?:\w+\.)*${DURATION} <=? [\w.]+(?: \* \d+)?[,)]`),

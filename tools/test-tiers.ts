@@ -25,7 +25,7 @@ const NO_PLATFORM = [
   "e2e/enemies/report.test.ts",
 ];
 
-/** The unit tests: functions, rules, SQL, routes; on real servers where these matter. */
+/** The unit tests of functions, rules, SQL and routes. They use real servers where a server's own behavior matters. */
 const unit: TestGroup = {
   patterns: [
     "api/src/**/*.test.ts",

@@ -42,8 +42,9 @@ const OLDEST_POSTGRES = 15;
  * a file may each reach that limit first.
  */
 const FILE_HANG_LIMIT_MS = 6 * HANG_LIMIT_MS;
-/** Limits of `quick`, in seconds: slower files, and those farthest from a change, run only in `npm test`. */
+/** A test file without a server that takes longer than this runs in `quick` only if it depends on a changed file. */
 const QUICK_FILE_S_MAX = 8;
+/** How long `quick` may run the files that depend on the change, per core. The files farthest from it are left out. */
 const QUICK_AFFECTED_S_MAX = 60;
 /** Suites that need other projects' programs, which have to be built first. */
 const NEEDS_PEERS = /^e2e\/(openid|stripe-mock|proxies|pgbouncer)/;
@@ -69,7 +70,7 @@ process.exit(passed ? 0 : 1);
 async function runAll(names: readonly string[]): Promise<boolean> {
   await openServers();
   const groups = chosenGroups(names);
-  // Programs of other projects are built while other tests run.
+  // Third-party programs are built in the background. Only groups of tests that need these programs wait for them.
   const needsPeers = (group: TestGroup): boolean => filesOf(group).some((file) => NEEDS_PEERS.test(file));
   const buildingPeers = groups.some(needsPeers) ? buildThirdPartyPrograms() : Promise.resolve([]);
   let passed = true;
@@ -82,7 +83,10 @@ async function runAll(names: readonly string[]): Promise<boolean> {
   return passed;
 }
 
-/** Runs tests that need no server, and of the tests that depend on changed files those nearest to the change. */
+/**
+ * Runs the tests that need no server, and then those that depend on changed files: the shortest chain of imports first,
+ * as many as fit into the time limit.
+ */
 async function runQuick(): Promise<boolean> {
   const sources = readSources(root);
   const graph = buildImportGraph(sources);
@@ -168,7 +172,8 @@ async function runGroup(group: TestGroup): Promise<boolean> {
   events.on("test:complete", ({ name, nesting, file, details }) => {
     if (file === undefined || nesting > 0) return;
     const [path, seconds] = [relative(root, file), details.duration_ms / 1000];
-    // The test runner reports a file as a test of that name around its tests; in a batch it is a suite of that name.
+    // The test runner reports each file that it runs as a test named after the file. The file of a batch is not
+    // recorded, but the test files in it are: each is a suite with the file's name.
     if (name === file && !batches.has(file)) took[path] = seconds;
     else if (sharing.has(name)) took[name] = seconds;
   });

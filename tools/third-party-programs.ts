@@ -41,7 +41,10 @@ export function thirdPartyBinary(name: ThirdPartyProgram): string | undefined {
 export const skipReasonWithout = (name: ThirdPartyProgram): string | false =>
   thirdPartyBinary(name) === undefined && `${name} is not built: npm test builds it where Go is installed`;
 
-/** Builds all programs, which takes minutes the first time. Returns lines that describe which tests are left out. */
+/**
+ * Builds all programs, which takes minutes the first time. For each program that could not be built, returns a line
+ * with the tests that are left out.
+ */
 export async function buildThirdPartyPrograms(): Promise<string[]> {
   const lines = [...(await installPythonTools(["caddy", "envoy"])), ...(await unpackNewerPgbouncer())];
   // Built one after the other, because each build uses all processors.

@@ -63,7 +63,9 @@ export type Guard = keyof typeof GUARDS;
 /** Guards whose credentials a browser never sends by itself. Requests from other sites are therefore harmless. */
 const BEARERS: readonly Guard[] = ["hostToken", "apiKey"];
 
-/** Guards that act for an account. The person's role in that account decides what is allowed. */
+/**
+ * Guards of routes on which a person acts for an account. The person's role in that account decides what is allowed.
+ */
 export const ACCOUNT_GUARDS: readonly Guard[] = ["builder", "buyer", "host", "account"];
 
 /** The access rules of a route. If a console route changes something, requests from other sites are refused first. */

@@ -14,7 +14,10 @@ export interface Route {
   /** The method and path in OpenAPI's notation: `GET /console/api/keys/{id}`. */
   at: `${Method} /${string}`;
   guard: Guard;
-  /** The required permission, if the guard acts for an account. The default for GET is `read`. */
+  /**
+   * The permission that the caller needs in the account. Only for guards that act for an account (`ACCOUNT_GUARDS`).
+   * The default for GET is `read`.
+   */
   needs?: Permission;
   /** The tag in the API document, if it differs from the table's. */
   tag?: string;

@@ -76,7 +76,8 @@ function deepest(issue: z.core.$ZodIssue): { path: PropertyKey[]; message: strin
     const first = branch[0];
     if (first === undefined) continue;
     const inner = deepest(first);
-    // If the type is right but the value is not (such as an empty string), the message is better than "wrong type".
+    // A union reports the issue of one of its alternatives. If the value had an alternative's type but broke another of
+    // its rules (such as an empty string), that issue helps more than "wrong type".
     const gotFurther = inner.path.length > 0 || first.code !== "invalid_type";
     if (gotFurther && inner.path.length + issue.path.length >= best.path.length) {
       best = { path: [...issue.path, ...inner.path], message: inner.message };

@@ -1,6 +1,6 @@
 /**
- * Runs the agent of a checkout with the fake engine, in a process of its own: `node agent-process.ts CHECKOUT
- * ENGINE_URL`.
+ * Runs the agent with the fake engine, in a process of its own: `node agent-process.ts CHECKOUT ENGINE_URL`. CHECKOUT
+ * is the repository folder with the agent's sources, so that two versions can be compared.
  */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";

@@ -48,7 +48,7 @@ export interface PageFigures extends ProcessorUse {
   /** The response times of the console's API, by URL path. */
   answersMs: Map<string, number>;
   scriptBytes: number;
-  /** The size of these scripts for a client that accepts only gzip. */
+  /** The size of the page's scripts for a client that accepts only gzip. */
   scriptGzipBytes: number;
   styleBytes: number;
   allBytes: number;

@@ -8,12 +8,12 @@ import { join } from "node:path";
 const FIRST_LINE = /^#!\/usr\/bin\/env -S (?<settings>(?:\w+=\S+ )*)node (?<flags>.*)$/m;
 
 export interface GatewayCommand {
-  /** The command runs this Node, not the one that `env` would find. */
+  /** The command runs the Node.js binary of this process, not the one that `env` would find. */
   command: string[];
   env: Record<string, string>;
 }
 
-/** Returns the command. `more`: additional Node flags for the run. */
+/** Returns the command line and environment that start this checkout's gateway. `more`: additional Node flags. */
 export function gatewayCommand(checkout: string, more: string[] = []): GatewayCommand {
   const file = join(checkout, "gateway/bin/tollgate.mjs");
   const { settings, flags } = FIRST_LINE.exec(readFileSync(file, "utf8"))?.groups ?? {};

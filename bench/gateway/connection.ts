@@ -229,7 +229,7 @@ const DONE = Buffer.from("[DONE]");
 const TAIL_BYTES = 16;
 const NOTHING: Buffer = Buffer.alloc(0);
 const QUOTE = 34;
-/** A text that looks like a timestamp older than a minute is ordinary text. */
+/** The maximum age of a timestamp. A text that reads like an older one is ordinary text. */
 const STAMP_AGE_US_MAX = 60_000_000;
 
 /**

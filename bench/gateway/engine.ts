@@ -14,8 +14,8 @@ export interface EnginePace {
   /** The number of events per write if there is no pause. */
   burst: number;
   /**
-   * The events of all streams are due at one moment, with one write each, as with an engine that runs all requests in
-   * one step.
+   * Sends the next event of every stream at the same moment, with one write per stream, like an engine that computes
+   * all requests in one step.
    */
   inSteps?: boolean;
 }

@@ -13,7 +13,7 @@ export interface RunResult extends RunFacts {
   rows: ResultRow[];
 }
 
-/** Writes the files and returns their paths. */
+/** Writes the result to `outDir`, and if `isRecorded` also to results/. Returns the paths of the written files. */
 export function writeResult(result: RunResult, outDir: string, isRecorded: boolean): string[] {
   const round = (_: string, value: unknown): unknown =>
     typeof value === "number" ? Number(value.toFixed(DIGITS)) : value;

@@ -19,7 +19,8 @@ export async function compareRollupSample(pool: pg.Pool): Promise<void> {
     await client.query(`create temporary table seeded on commit drop as select * from performance limit 0`);
     await client.query(`insert into seeded ${SLOTS}`, [hour]);
     await client.query("delete from performance where grain = 'hour' and slot = $1", [hour]);
-    // Deletes the rows of requests that an earlier run settled to measure settlements.
+    // An earlier run may have settled requests as a measurement. Deletes their rows, so that the job counts only the
+    // requests of this hour.
     await client.query("delete from unrolled");
     await client.query(
       `insert into unrolled (request_id, outcome) select id, outcome from request where ${IN_HOUR} and not starts_with(outcome, 'rate_limit_')`,

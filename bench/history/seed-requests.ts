@@ -71,8 +71,8 @@ export async function seedRequests(pool: pg.Pool, past: HistoryPeriod): Promise<
   const months = monthsOf(past);
   const biggestFirst = months.toSorted((a, b) => b.end - b.first - (a.end - a.first));
   await runOnFreeConnections(pool, biggestFirst, (client, month) => fill(client, month, past));
-  // Partitions are attached one after the other: each attach locks the parent table and builds indexes with both
-  // processors.
+  // Partitions are attached one after the other, because each attach locks the parent table. PostgreSQL already builds
+  // the indexes of one partition with parallel workers.
   const client = await pool.connect();
   try {
     await client.query("set statement_timeout = 0");

@@ -40,7 +40,7 @@ async function byTurns(...both: [long: Side, empty: Side]): Promise<void> {
     for (const measure of [long, empty]) await cost(measure, 1);
     const turns: [number, number][] = [];
     for (let i = 0; i < TURNS; i++) {
-      // The order alternates from turn to turn.
+      // Alternates the order, so that neither database is always measured first.
       if (i % 2 === 0) turns.push([await cost(long), await cost(empty)]);
       else turns.push(([await cost(empty), await cost(long)] as [number, number]).reverse() as [number, number]);
     }

@@ -18,7 +18,8 @@ export async function measureFrames(frames: number): Promise<void> {
   try {
     const loop = await LoopMeter.install(fuzzed.probe);
     const seen: LoopDelays[] = [];
-    // Measures quiet traffic first, to compare with.
+    // The first call comes before the hostile nodes join. It measures honest requests alone, to compare the other
+    // figures with.
     const between = async (known: KnownText[]): Promise<void> => {
       if (seen.length === 0) {
         await loop.read();

@@ -18,9 +18,11 @@ import {
 import { type ConnectionStates, sampleConnections } from "./sample-connections.ts";
 
 const TURNS = 5;
-/** All gateways start this long after the message is sent, which is longer than any message takes. */
+/** All gateway processes start this long after they are sent the load, which is longer than any message takes. */
 const HEAD_START_MS = 50;
-/** Waits below this average number of connections are not shown. */
+/**
+ * A state of connections, such as a wait for a lock, is not shown if on average fewer connections than this were in it.
+ */
 const WAIT_SHOWN_MIN = 0.01;
 
 /** A message to a gateway process. */
@@ -90,7 +92,7 @@ async function compare({ pool, postgres, children }: Platform, setting: Setting)
   const turns: [one: HoldSettleFigures, all: HoldSettleFigures][] = [];
   await measure(children.length);
   for (let turn = 0; turn < TURNS; turn++) {
-    // The order alternates from turn to turn.
+    // Alternates the order, so that neither number of gateways is always measured first.
     if (turn % 2 === 0) turns.push([await measure(1), await measure(children.length)]);
     else
       turns.push(

@@ -17,8 +17,9 @@ const newId = newIds(systemClock, random);
 export interface HoldSettleFigures {
   pairs: number;
   seconds: number;
-  /** Processor time in microseconds. */
+  /** Processor time of the bench's own Node.js process, in microseconds. */
   node: number;
+  /** Processor time of PostgreSQL's processes, in microseconds. */
   database: number;
 }
 

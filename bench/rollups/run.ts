@@ -75,7 +75,10 @@ async function makePast(): Promise<void> {
   await mergeAll();
 }
 
-/** Merges all counted parts, including those of the current time slot. Returns their number. */
+/**
+ * Merges all rows of `performance_part` into `performance`, including those of the current time slot. Returns how many
+ * rows were merged.
+ */
 async function mergeAll(): Promise<number> {
   for (let merged = 0; ; ) {
     const { rows } = await alone.query("select history_merge_performance(20000, 'infinity') as merged");

@@ -64,7 +64,7 @@ export const ASSUMED_INPUTS = {
 };
 
 /**
- * The maximum number of reports that an agent sends in a second, a limit of `protocol/`. A node's slots change twice
- * for each request.
+ * The maximum number of reports that an agent sends per second, as `protocol/` requires. Without it, an agent would
+ * send two reports per request, because its slots change when a request begins and when it ends.
  */
 export const REPORTS_PER_NODE_MAX = 20;

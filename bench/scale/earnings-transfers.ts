@@ -21,7 +21,7 @@ interface Swept {
   sweeps: number;
   deaths: number;
   repeats: number;
-  /** The maximum amount in transit at a time, as a share of all earnings. */
+  /** The maximum amount on its way between two servers at a time, as a share of all earnings. */
   transitMost: number;
 }
 
@@ -39,7 +39,10 @@ class Server {
   readonly #balances = new Map<string, bigint>();
   /** The IDs of sweeps that arrived on this server: a repeat with a known ID does nothing. */
   readonly brought = new Set<string>();
-  /** Sweeps that this server has begun and that are not confirmed as arrived. */
+  /**
+   * Sweeps (transfers of a host's earnings to its own server) that this server has begun and whose arrival is not
+   * confirmed.
+   */
   readonly outbox = new Map<string, { host: number; amount: bigint }>();
 
   of(account: string): bigint {
@@ -110,8 +113,7 @@ class Ledger {
   }
 
   /**
-   * Completes the sweeps in the outbox. It still contains those whose process died, so they are repeated on the next
-   * turn.
+   * Completes the sweeps in the outbox. A sweep during which the process dies stays there, so the next call repeats it.
    */
   #carry(from: Server): void {
     for (const [id, { host, amount }] of [...from.outbox]) {

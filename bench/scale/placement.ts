@@ -7,9 +7,11 @@
 import { createHash } from "node:crypto";
 
 interface Placement {
-  /** The fullest server's load divided by the mean: by the hash alone; with purses; and after buckets were moved as well. */
+  /** The fullest server's load divided by the mean, if accounts are placed by their hash alone. */
   hashed: number;
+  /** The same, if large accounts are also divided into purses. */
   pursed: number;
+  /** The same, if large accounts are divided into purses and buckets are moved from full to empty servers. */
   moved: number;
   moves: number;
   purses: number;
@@ -18,7 +20,7 @@ interface Placement {
 }
 
 export const BUCKET_COUNT = 4_096;
-/** The maximum size of a purse as a share of a server's mean load. */
+/** The maximum load of a purse (a part of a large account's credit), as a share of a server's mean load. */
 const PURSE_MOST = 0.1;
 /** Smaller differences between servers, as a share of the mean load, do not count. */
 const ALIKE = 0.001;
@@ -49,7 +51,7 @@ interface Spread {
   /** The server of each bucket, by the bucket's number. */
   home: number[];
   loads: Float64Array;
-  /** The number of purses beyond one per account. */
+  /** The number of purses (parts of an account's credit) beyond the first purse of each account. */
   purses: number;
 }
 

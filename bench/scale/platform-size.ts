@@ -29,8 +29,8 @@ export interface PlatformSize {
 const MICRO = 1e6;
 
 /**
- * Returns how many requests a second one ledger server handles, limited by its processors and by its disk; the lower
- * one counts.
+ * Returns the requests per second that a ledger server handles: by its processors, by its disk, and as a whole, which
+ * is the lower one of these.
  */
 export function ledgerServerCapacity(): { processors: number; disk: number; carries: number } {
   const { postgresProcessors, postgresGain, fill, walMbPerSecond } = ASSUMED_INPUTS;
@@ -40,7 +40,7 @@ export function ledgerServerCapacity(): { processors: number; disk: number; carr
   return { processors, disk, carries: Math.min(processors, disk) };
 }
 
-/** How many requests a second one gateway process, one NATS cluster, one Valkey and one rollup job handle. */
+/** The requests per second that each part handles: a gateway process, a NATS cluster, a Valkey server, a rollup job. */
 export const CAPACITY_PER_PART = {
   gateway: (MICRO / MEASURED_INPUTS.pacedGatewayUs) * ASSUMED_INPUTS.fill,
   // Half of the messages enter the cluster through one server and leave through another. So three servers do the work

@@ -13,7 +13,7 @@ const STAYS_MS = 60_000;
 const AWAY_MS = 20_000;
 const LIGHT_STAYS_MS = 9_000;
 const LIGHT_AWAY_MS = 3_000;
-/** After this many visits the light node joins under a new ID, and the earlier node is retired. */
+/** After joining and leaving this many times, the light node joins under a new ID, and its earlier ID is retired. */
 const VISITS_PER_NODE = 20;
 /** One of this many visits ends with SIGKILL instead of SIGTERM. */
 const KILLED_ONE_IN = 3;

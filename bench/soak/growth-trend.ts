@@ -4,7 +4,7 @@
  */
 
 export interface FittedLine {
-  /** The mean of the blocks' values. */
+  /** The mean of the values of all 5-minute blocks. */
   mean: number;
   /** The slope per hour. */
   slope: number;

@@ -9,9 +9,9 @@ const CREDIT = 1_000_000_000_000_000_000n;
 const TRAITS = { requests: 100_000_000, tokens: 1_000_000_000_000, inFlight: 100_000 };
 
 /**
- * Marks each node as trusted when it is registered, so that it may serve keys that opted out of checks: a light node
- * cannot verify an answer, and would be checked all the time. A trigger writes both rows together, because a gateway
- * may read a node's record right after the registration.
+ * Records many spot-checked answers for each node when it is registered. The bench's keys opt out of spot checks,
+ * because light nodes cannot verify answers, and only nodes with many checked answers may serve such keys. A trigger
+ * writes this record together with the node's row, because a gateway may read it right after the registration.
  */
 const knownNodes = (model: string): string => `
   create function bench_known() returns trigger language plpgsql as $$ begin

@@ -20,7 +20,7 @@ export interface LoadReport {
   /** The number of stream events. Words sent shortly after each other arrive as one event. */
   events: number;
   errors: Record<string, number>;
-  /** The latencies of the account whose load was slowest. */
+  /** The highest median latency of any account. `p99Ms`: the same for the 99th percentile. */
   p50Ms: number;
   p99Ms: number;
 }

@@ -87,7 +87,8 @@ const STREAMS: Scenario = {
   concurrent: Math.ceil(streams / clientCount),
   total: Math.ceil(streams / clientCount),
   tokens: STREAM_WORDS,
-  // Late words are joined into one event, so events are counted.
+  // A complete answer may have fewer events than words, because words that are sent late are joined into one event. So
+  // one event is enough, and the events are counted.
   eventsMin: 1,
   delayMs: 0,
   rampMs: 1_000,

@@ -97,8 +97,8 @@ test("the auditor reports nothing for a correct run", () => {
   const sights = [
     sight(),
     sight({ ...REFUSED, requestId: idOf(2) }),
-    // An error that the load balancer itself returned, without a request ID. Another request below has the same `cap`:
-    // its connection broke.
+    // An error that the load balancer itself returned, so without a request ID and without a record. The record with
+    // the same `cap` belongs to the request below whose connection broke.
     sight({ ...REFUSED, requestId: null, cap: 301 }),
     sight({ ...STALLED, requestId: idOf(3) }),
     sight({ end: "lost", status: null, requestId: null, received: "", usage: null, cap: 301 }),

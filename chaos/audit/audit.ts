@@ -18,15 +18,16 @@ export interface FaultEpisode {
   calmAt: number;
   /** The results that clients may get besides `ok`, in the form that `describeEnd` returns. */
   mayShow: readonly string[];
-  /** Clients may wait long for an error, because their gateway does not run. */
+  /** Whether clients may wait long for an error, because the fault freezes or cuts off their gateway. */
   mayWait: boolean;
-  /** The fault is in a node, so the platform may quarantine that node. */
+  /** Whether the platform may quarantine a node, because the fault is in that node. */
   mayBar: boolean;
   recovered: boolean;
   /** The time limit, after the end of the fault, for serving clients as before. */
   recoversWithinMs: number;
 }
 
+/** The kinds of violations that the auditor finds. */
 export type AuditRule =
   /** An answer that was not charged. */
   | "lost"
@@ -44,9 +45,9 @@ export type AuditRule =
   | "refused"
   /** A client that waited too long for an error. */
   | "wait"
-  /** Clients that were served as before, but later than promised. */
+  /** Clients that were again served as before the fault, but later than promised. */
   | "late"
-  /** Clients that were never served as before. */
+  /** Clients that were never again served as before the fault. */
   | "not recovered"
   | "hold"
   | "ledger"

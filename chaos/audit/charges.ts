@@ -1,6 +1,6 @@
 /**
- * Computes which charges a record may have, from its outcome and without the product's code (specification, decisions
- * §9).
+ * Computes which charges a record may have, from its outcome by the rules of charging (docs/billing.md), without the
+ * product's code.
  */
 import type { LedgerRecord } from "./ledger-state.ts";
 

@@ -47,7 +47,9 @@ interface BookAccount {
 export interface LedgerState {
   records: LedgerRecord[];
   operations: Operation[];
-  /** The IDs of grants and purchases, which are operations without a record. */
+  /**
+   * The IDs of transfers, such as grants and purchases. These operations belong to no request, so they have no record.
+   */
   transfers: string[];
   accounts: BookAccount[];
   holds: { id: string; account: string; isPastLease: boolean }[];

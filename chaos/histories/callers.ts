@@ -30,7 +30,7 @@ export interface CallerKey {
 export interface Callers {
   cookie: string;
   accounts: CallerAccount[];
-  /** A key of the first account that gets a daily budget. */
+  /** A key of the first account. The key gets a daily budget. */
   budgeted: CallerKey;
 }
 

@@ -5,9 +5,11 @@
 import type { ThreeGatewayStage } from "./three-gateway-stage.ts";
 
 interface Control {
-  /** Settings of the PostgreSQL server, of the gateways, and of the gateways' database connections. */
+  /** Settings of the PostgreSQL server. */
   server: Record<string, string>;
+  /** Further environment variables of the gateways. */
   gateways: Record<string, string>;
+  /** PostgreSQL's `options` for the gateways' database connections. */
   connections: string | undefined;
   /** Introduces the error. Called once every account has credit, before the workers begin. */
   plant(stage: ThreeGatewayStage): Promise<void>;

@@ -56,11 +56,9 @@ interface StageOptions {
   holdLeaseS: number;
   /** Settings of the PostgreSQL server, applied with `alter system`. */
   server: Record<string, string>;
-  /**
-   * Settings of the gateways. `connections` are `options` of their database connections, such as `-c
-   * synchronous_commit=off`.
-   */
+  /** Further environment variables of the gateways. */
   gateways: Record<string, string>;
+  /** PostgreSQL's `options` for the gateways' database connections, such as `-c synchronous_commit=off`. */
   connections: string | undefined;
 }
 
@@ -85,8 +83,8 @@ export async function openStage(options: StageOptions): Promise<ThreeGatewayStag
     DRAIN_DELAY_S: "0",
     STRIPE_SECRET_KEY: "sk_test_histories",
     STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
-    // An address at which nothing listens: gateways must send no requests to the payment provider. The run sends its
-    // events.
+    // An address at which nothing listens, because gateways must send no requests to the payment provider. The test run
+    // itself sends them the provider's events.
     STRIPE_API_BASE: "http://127.0.0.1:9",
     ...options.gateways,
   };

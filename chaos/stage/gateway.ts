@@ -29,8 +29,8 @@ interface Place {
   /** A clock that can be set, for the first gateway only. */
   clock: FakeClock | undefined;
   /**
-   * If true, the last gateway runs in a network of its own, which can be cut. `needed`: the ports of the servers
-   * outside that it uses.
+   * If true, the last gateway runs in a network of its own, which can be cut. `needed`: the ports of the servers that
+   * this gateway uses outside its network.
    */
   cuts: boolean;
   needed: number[];

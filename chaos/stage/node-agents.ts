@@ -14,8 +14,8 @@ interface Place {
   /** The file with the certificate of the authority that signed the certificates of the dispatch plane. */
   authority: string | undefined;
   /**
-   * If true, the last agent runs in a network of its own, which can be cut. `needed`: the ports of the servers outside
-   * that it uses.
+   * If true, the last agent runs in a network of its own, which can be cut. `needed`: the ports of the servers that
+   * this agent uses outside its network.
    */
   cuts: boolean;
   needed: number[];

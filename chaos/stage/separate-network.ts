@@ -17,9 +17,9 @@ export interface SeparateNetwork extends Pick<Network, "cut" | "heal"> {
 }
 
 interface Ports {
-  /** Ports of servers outside that the process needs. */
+  /** Ports of servers outside the network to which the process connects. */
   needed: number[];
-  /** Ports of the process inside that others need. */
+  /** Ports on which the process inside the network listens, and to which processes outside connect. */
   own: number[];
 }
 

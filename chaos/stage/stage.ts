@@ -57,7 +57,7 @@ export interface Stage extends Platform {
 
 /** The database of a platform, started by the caller. */
 interface Database {
-  /** The URL with which gateways connect, and the ports in it. */
+  /** The URL with which gateways connect. `ports`: the ports in this URL. */
   url: string;
   ports: number[];
   version: string;

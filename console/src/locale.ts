@@ -1,7 +1,7 @@
 /**
- * Formats numbers and dates in the locale that the person chose, or in the browser's. Hours count to 24. Digits and
- * calendar are the API's, so that amounts and days are the same in every locale. Words stay English. Times that are not
- * local say UTC.
+ * Formats numbers and dates in the locale that the person chose, or in the browser's. Times use the 24-hour clock.
+ * Digits (0–9) and calendar (Gregorian) are those of the API, so that amounts and days are the same in every locale.
+ * Words stay English. Times that are not local say UTC.
  */
 interface Choice {
   locale: string | null;

@@ -7,7 +7,7 @@ import { formatExactDollars } from "./money.ts";
 
 const DOLLAR_DIGITS = 12;
 const NO_AMOUNT = "Enter an amount in dollars, such as 12.50.";
-/** An ambiguous amount: three digits after the sign may be a group of thousands or decimals. */
+/** An ambiguous amount, such as 1,000: the three digits after the point or comma may be decimals or not. */
 const GROUP_OR_PLACES = /^([1-9]\d{0,2})[.,](\d{3})$/;
 const FORMS = [
   // For example 1250 · 12.5 · 12,5 · 0,005

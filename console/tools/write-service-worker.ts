@@ -27,8 +27,8 @@ export function serviceWorkerPlugin(): Plugin {
 }
 
 /**
- * Fills the build's files into the worker's code, and a hash of both as the build's name, so that every build has a new
- * worker.
+ * Inserts the list of the build's files into the worker's code. Also inserts a hash of the code and the list as the
+ * build's name, so that browsers see a new worker after every change.
  */
 export function buildServiceWorker(source: string, entry: string, assets: string[]): string {
   const files = [...PUBLIC, ...assets.map((name) => `/console/${name}`).sort()];

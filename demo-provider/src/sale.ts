@@ -29,8 +29,8 @@ export interface Card {
 
 export interface Sale {
   /**
-   * `setup`: only saves a card. `intent`: charges a saved card without a page. An intent's session is the payment's own
-   * ID.
+   * `setup`: only saves a card. `intent`: charges a saved card without a page, so its `session` is the ID of the
+   * payment instead of a checkout session.
    */
   mode: "payment" | "setup" | "intent";
   customer: string | null;

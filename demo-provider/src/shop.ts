@@ -67,7 +67,7 @@ export class Shop {
     return opened;
   }
 
-  /** Saves a card from a page that was opened for this. */
+  /** Saves the card that the customer entered on a page for saving a card without paying. */
   save(sale: Sale, last4: TestCardLast4): Card {
     only(sale, "open");
     if (sale.mode !== "setup" || sale.setup === null) throw new ActionRefused("This page is for paying.");

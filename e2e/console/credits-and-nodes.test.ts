@@ -1,6 +1,6 @@
 /**
- * Tests the pages of a user who buys credit and hosts a node, in addition to the journeys: purchases, the statement, a
- * node's figures, host tokens.
+ * Tests the pages of a user who buys credit and hosts a node, as far as the tests in `journeys` do not visit them:
+ * purchases, the statement, a node's figures, host tokens.
  */
 
 import assert from "node:assert/strict";

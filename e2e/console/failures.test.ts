@@ -143,7 +143,8 @@ describe("the console when something fails", NEEDS_CHROMIUM, () => {
   test("a change after the session has ended leads to the sign-in page and back", async () => {
     await page.goto("/console/requests?outcome=ok");
     await page.getByRole("table", { name: "Requests" }).waitFor();
-    // Ends the session during the request: a page that reloads periodically would notice it before.
+    // Ends the session only when the export is requested. The page reloads periodically, and would notice an earlier
+    // end.
     await page.route("**/console/api/requests.csv*", async (route) => {
       await browser.context.clearCookies();
       await route.continue();
@@ -156,7 +157,8 @@ describe("the console when something fails", NEEDS_CHROMIUM, () => {
   });
 
   test("if another user signs in in a second tab, this tab shows nothing of the first user", async () => {
-    // `own` matches only what an operator's page never contains. (It may contain the builder's account name.)
+    // `own` finds texts that no page of an operator contains. The builder's account name is not among them, because an
+    // operator's page may show it.
     const { email } = platform.ready.builder;
     const own = page
       .getByText(email)

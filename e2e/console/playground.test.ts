@@ -272,7 +272,8 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await waitUntilEqual("the other model", () => page.getByLabel("Compare with").inputValue(), "tiny-3b");
     assert.match(await kept(), /side by side/);
     assert.doesNotMatch(await kept(), /tsk_live_/);
-    // Both tabs must use the same new key: neither may replace the key of the other.
+    // The reload lost the key. The requests to both models must share one new key: with a key each, the second would
+    // invalidate the first, and the browser would report an error.
     browser.complaints();
     await playground.say(scriptMessage({ text: "both again" }));
     await playground.untilEnded(2);

@@ -12,7 +12,7 @@ import { type BrowserSession, buildConsole, endSession, NEEDS_CHROMIUM, openBrow
 
 const API = "/console/api/";
 const SESSION = "/console/api/auth/get-session";
-/** Need not name the chosen account: the notification bell also counts the unread notifications of the host account. */
+/** These requests may name another account than the chosen one, because the bell requests the inbox of each account. */
 const INBOX = "/console/api/notifications/inbox";
 /** The number of requests that the early script sends for each page, including the one for the session. */
 const PAGES = { overview: 10, performance: 4, "performance?range=7d": 4, requests: 10, credits: 4 };

@@ -42,7 +42,8 @@ describe("sign-in to the console", NEEDS_CHROMIUM, () => {
     browser = await openBrowser({ baseUrl: platform.ready.gateway_url });
     page = browser.page;
   });
-  // The tests sign in from one IP address more often than the limit per minute allows.
+  // Deletes the counted sign-in attempts, because the tests sign in from one IP address more often than the limit per
+  // minute allows.
   beforeEach(() => platform.query("delete from identity_attempt"));
   after(async () => {
     await browser?.close();

@@ -30,8 +30,8 @@ process.on("message", async (order: AttackerCommand) => {
   await pool.end();
   tell({ is: "gone", loot: enemy.loot });
   process.disconnect();
-  // Exits even if some requests are still unanswered.
   process.exitCode = 0;
+  // Ends the process after 500 ms if unanswered requests keep it alive.
   setTimeout(() => process.exit(), 500).unref();
 });
 tell({ is: "ready" });

@@ -79,7 +79,8 @@ async function sendOne(stage: InProcessStage, builders: Builder[], i: number): P
   let text = "";
   let error: string | undefined;
   const patience = new AbortController();
-  // The timeout uses the platform's clock, so that a busy machine does not end requests.
+  // The timeout uses the platform's clock, which stops while this machine is busy with other work. So a busy machine
+  // does not end requests.
   const stopWaiting = stage.clock.after(PATIENCE_MS, () => patience.abort());
   try {
     const order = { model: MODEL, prompt, stream, max_tokens: 200 + (i % 100) };

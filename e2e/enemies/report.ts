@@ -1,8 +1,8 @@
 /** The results of the attacks: rows, a Markdown table, and the limits that the platform must keep under attack. */
 
 /**
- * One attack's results. A pair of numbers is the value without the attacker and the value beside it, over equally long
- * times.
+ * One attack's results. A pair of numbers is the value without the attacker, and the value while the attacker runs,
+ * over equally long times.
  */
 export interface StrategyRow {
   name: string;
@@ -11,14 +11,17 @@ export interface StrategyRow {
   seconds: number;
   honest_earned_pico: [number, number];
   honest_sent: [number, number];
-  /** The failed requests as a share of all requests. */
+  /** The share of the honest builders' requests that failed. */
   honest_errors: [number, number];
-  /** The number of failed requests beside the attacker, by error. */
+  /** The number of the honest builders' requests that failed while the attacker ran, by error. */
   honest_saw: Record<string, number>;
   /** The median time to the first token: by the platform's clock, then by the machine's clock. */
   ttft_p50_ms: [number, number];
   ttft_p50_real_ms: [number, number];
-  /** Processor time and memory of the process with the gateway, the honest nodes and the honest builders. */
+  /**
+   * Processor time and memory of the process with the gateway, the honest nodes and the honest builders: without the
+   * attacker, then beside it.
+   */
   cpu_ms: [number, number];
   rss_max_mib: [number, number];
   enemy_earned_pico: number;

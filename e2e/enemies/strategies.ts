@@ -1,4 +1,4 @@
-/** All attacks, in the order of the table: known attacks first, then new ones. */
+/** All attacks, in the order of the report's table: known attacks by their number, then new ones. */
 
 import { EXCESSIVE_USE_ATTACKS } from "./strategies/excessive-use.ts";
 import { FALSE_CLAIM_ATTACKS } from "./strategies/false-claims.ts";

@@ -23,8 +23,9 @@ export interface ExpectedResponse {
   vectors?: number;
   /** For a 400: the error's `param` must be one of these fields. If this is null, the error's `param` must be null. */
   param?: string[] | null;
-  /** For an error with a code. */
+  /** The error's `code`. Undefined: the error must have none. */
   code?: string;
+  /** The error's `type`. Undefined: the same text as `code`. */
   type?: string;
   /** For a 405: the expected Allow header. */
   allow?: string;

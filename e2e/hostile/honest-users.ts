@@ -66,7 +66,8 @@ export class HonestUsers {
     const content = `#script ${JSON.stringify({ text: ANSWER })}`;
     const order = { model, max_tokens: 20, messages: [{ role: "user" as const, content }] };
     try {
-      // If refusals are allowed, all requests are plain: clients do not retry a stream that fails after its 200.
+      // If refusals are allowed, no request is streamed, because clients do not retry a stream that fails after its
+      // status 200.
       const text = this.#asked++ % 2 === 0 && !mayBeRefused ? await this.#streamed(order) : await this.#whole(order);
       assert.equal(text, ANSWER);
       return true;

@@ -53,7 +53,7 @@ describe("a gateway at which anyone may sign up", () => {
     test(`limits an account to a fixed number of ${what}`, async () => {
       const { client } = await person(`${path}@example.test`);
       assert.equal((await client.ask("POST", path, { name: "the first" })).status, 201);
-      // Inserts the others directly into the table, which is faster than creating each through the API.
+      // Copies the first row in the table up to the limit, which is faster than creating each row through the API.
       await stage.query(
         `insert into ${table} (id, account_id, name, reference, secret_hash)
          select gen_random_uuid(), t.account_id, 'more', substr(md5(n::text || '${table}'), 1, 12), decode(repeat('00', 32), 'hex')

@@ -22,7 +22,7 @@ export interface StripeMock {
   asked: { what: string; status: number; form: URLSearchParams; headers: IncomingMessage["headers"] }[];
   /** The sessions as the gateway received them. */
   sessions: Fields[];
-  /** Returns another API object as stripe-mock answers it. */
+  /** Reads an object of the Stripe API, such as a charge, as stripe-mock returns it. */
   get(path: string): Promise<Fields>;
   post(path: string, form: Record<string, string>): Promise<{ status: number; body: Fields }>;
   close(): Promise<void>;

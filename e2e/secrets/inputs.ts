@@ -1,12 +1,12 @@
-/** Inputs to the platform with errors, by kind: in a field, a header, a path, a form, or a message on the plane. */
+/** Invalid inputs that contain a unique word: in a field, a header, a path, a form, or a node's message. */
 import { connect } from "node:net";
 import type { Behaviour } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { failIfHung } from "@tollgate/stage/wait.ts";
 
-/** Makes a unique word for the named input. */
+/** Makes a unique word to send in an input, so that it is recognized where it leaks. `way` names the input. */
 type Word = (way: string) => string;
 
-/** Chat requests with an invalid field that contains the word, by the field. */
+/** Chat requests that each have one invalid field, listed by that field. Its value contains the given word. */
 export const WRONG_FIELDS: [string, (it: string) => object][] = [
   ["model", (it) => ({ model: it })],
   ["messages", (it) => ({ messages: it })],
@@ -64,7 +64,10 @@ export const invalidHttpRequests = (word: Word): string[] => [
   `POST /v1/chat/completions HTTP/1.1\r\nHost: ${word("a host's name")}\r\nContent-Length: ${word("a length")}\r\n\r\n`,
 ];
 
-/** Nodes that send the word: some in places where text is allowed, others where it is not. */
+/**
+ * Nodes whose messages contain the unique word: in output and failure messages, where any text is allowed, or in
+ * malformed frames.
+ */
 export function makeNodesThatSendWord(word: Word): Behaviour[] {
   const said: Behaviour[] = (["engine", "prompt", "agent"] as const).map((cause) => (job) => {
     job.accept();

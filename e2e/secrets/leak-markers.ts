@@ -43,19 +43,22 @@ interface Secret {
 }
 
 export class LeakMarkers {
-  /** The words that were made, each with its input. */
+  /** The words made so far, each with its input and the tables that may store it. */
   readonly #made = new Map<string, Word>();
   /** Secrets that no response may contain, except the one that issued them. */
   readonly secrets: Secret[] = [];
 
-  /** Makes a word for this input. It has only letters and digits, so that no encoding changes it. */
+  /**
+   * Makes a marker for this way into the platform, such as a header or a field. The marker has only letters and digits,
+   * so that no encoding changes it.
+   */
   of(way: string): string {
     const word = `marker${randomBytes(8).toString("hex")}`;
     this.#made.set(word, { word, way, tables: KEPT[way] ?? [] });
     return word;
   }
 
-  /** Makes a word for a secret input: in addition, no response may contain it. */
+  /** Makes a word for a secret input. It is searched for like any other word, and no response may contain it either. */
   secret(way: string): string {
     const value = this.of(way);
     this.secrets.push({ value, way, shownIn: undefined });

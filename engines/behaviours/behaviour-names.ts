@@ -1,4 +1,7 @@
-/** The names of the behaviors, in which an engine lists what it does not support. `behaviours.ts` has the functions. */
+/**
+ * The names of the behaviors that are checked on every engine. An engine lists those that it does not support under
+ * these names. The checks are in `behaviours.ts`.
+ */
 export type BehaviourName =
   | "chat"
   | "stream"

@@ -36,7 +36,8 @@ export async function checkUpCommand(stage: Stage): Promise<Outcome> {
   try {
     await host.up();
   } catch (error) {
-    // Restarts the agent with the variables, so that the other behaviors can still be checked.
+    // Restarts the agent with the environment variables that `elect` got, so that the other behaviors can still be
+    // checked.
     await host.kill();
     stage.upEnv = engine.env?.(url) ?? {};
     await host.up(stage.upEnv);

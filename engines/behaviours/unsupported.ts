@@ -23,7 +23,10 @@ export async function expectUnsupported(stage: Stage, name: BehaviourName, reaso
   return unsupportedOutcome(reason);
 }
 
-/** Returns whether the engine itself returns vectors, or the agent would offer its model for embeddings. */
+/**
+ * Returns whether the engine supports embeddings: whether its server returns vectors or, for an engine inside the
+ * agent, whether the agent accepts its model for embeddings.
+ */
 async function embeds({ engine, model, host, url }: Stage): Promise<boolean> {
   if (engine.start === undefined) {
     const { code } = await host.ask(["elect", ...engine.elect(model, url), "--models", "tiny-3b,embed-m3"]);

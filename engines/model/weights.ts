@@ -68,7 +68,10 @@ export function makeWeights({ scores, moved, smileyStart, smileyEnds }: Likeliho
       });
     const matrix = (name: string, rows: number, columns: number): void =>
       add(name, rows, columns, random(rows, columns, 1 / Math.sqrt(columns)));
-    /** Adds a matrix that writes to the residual stream, except to the constant channel. */
+    /**
+     * Adds a matrix whose result is added to the token's vector. Its first row is zero, so that the first channel keeps
+     * the value `CONSTANT`.
+     */
     const into = (name: string, columns: number): void => {
       const values = random(width, columns, LAYER / Math.sqrt(columns));
       add(name, width, columns, values.fill(0, 0, columns));

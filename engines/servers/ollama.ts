@@ -59,7 +59,7 @@ export const ollama: EngineUnderTest = {
     return server;
   },
   known: /^ollama at /,
-  // `elect` finds Ollama through OLLAMA_HOST, as on a host's machine.
+  // No URL: the command finds Ollama through OLLAMA_HOST (see `env`), as on a host's machine.
   elect: () => ["--slots", String(SLOTS)],
   env: (url) => ({ OLLAMA_HOST: new URL(url).host }),
   slots: SLOTS,

@@ -25,7 +25,7 @@ function statOf(name: string): string[] | undefined {
     const text = readFileSync(`/proc/${name}/stat`, "utf8");
     return text.slice(text.lastIndexOf(")") + 2).split(" ");
   } catch (error) {
-    // The process ended before its file was read.
+    // The process ended before its file in /proc was read.
     if (["ENOENT", "ESRCH"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
     throw error;
   }

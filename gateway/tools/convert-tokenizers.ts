@@ -29,7 +29,7 @@ const BPE = [
   },
 ];
 
-/** llama.cpp's vocabulary for tests. BGE-M3 uses the same XLM-RoBERTa tokenizer. */
+/** The source of the XLM-RoBERTa tokenizer, which BGE-M3 uses: a vocabulary that llama.cpp contains for its tests. */
 const XLM_ROBERTA = {
   spec: "node-llama-cpp@3.22.1",
   bundle: "llama/gitRelease.bundle",

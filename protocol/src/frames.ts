@@ -94,7 +94,10 @@ export const ScoringRequest = z.object({
 });
 export type ScoringRequest = z.infer<typeof ScoringRequest>;
 
-/** The body of a job, one schema per endpoint. It is JSON, joined from its pieces. */
+/**
+ * The body of a job, one schema per endpoint. The node joins it from the `job` frame's piece and the `piece` frames,
+ * and parses it as JSON.
+ */
 export const ChatBody = z.object({
   messages: z.array(z.object({ role: z.string(), content: z.string() })),
   /** Only sent to nodes that announced the model under `json_schema`. Other nodes do not know the field. */

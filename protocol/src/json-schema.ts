@@ -284,8 +284,8 @@ class Reader {
     const uses = new Map<string, KeywordUse>();
     const seen = new Set<SchemaPart>();
     /**
-     * The depth of each part on the current path. `sameSince` is the depth from which on the path describes the same
-     * value.
+     * The schema parts on the path from the root to the current part, with their depths. From the depth `sameSince` on,
+     * all parts of the path describe the same value.
      */
     const way = new Map<SchemaPart, number>();
     const visit = (part: SchemaPart, sameSince: number): void => {
@@ -306,7 +306,7 @@ class Reader {
       for (const [keyword, parts] of part.below) {
         if (DEFINITIONS.includes(keyword)) continue;
         const since = SAME_VALUE.includes(keyword) ? sameSince : depth + 1;
-        // If a keyword's subschema is just a boolean, recording the keyword itself is enough.
+        // A keyword whose only subschema is a boolean is already listed as a use, so the boolean is not listed as well.
         const isOne =
           BELOW[keyword]?.startsWith("one") && typeof parts[0]?.part.schema === "boolean" && parts[0].name === "";
         if (!isOne) for (const { part: inner } of parts) visit(inner, since);
@@ -315,7 +315,8 @@ class Reader {
       const again = target && way.get(target);
       if (target !== undefined && again === undefined) visit(target, sameSince);
       this.isRecursive ||= again !== undefined;
-      // A part that references itself without a step into the value would be an endless rule in a grammar.
+      // A part that references itself for the same value, not for a property or an item of it, would be a grammar rule
+      // that expands to itself without end.
       if (again !== undefined && again >= sameSince)
         throw new Problem(part, "$ref", "must not contain endless references to itself");
       way.delete(part);
@@ -366,8 +367,8 @@ function needOf(keyword: string, schema: SchemaObject, types: readonly unknown[]
   if (type === undefined) return keyword;
   const isTyped = types.includes(type) || (type === "number" && types.includes("integer"));
   if (types.length > 0 && !isTyped) return undefined;
-  // Most grammars match whole values. A pattern without anchors matches parts of a value, which a node must announce
-  // separately.
+  // Most engines' grammars match whole values only. A pattern without anchors can match a part of a value, so a node
+  // must announce this ability under a name of its own, `pattern:part`.
   if (keyword === "pattern" && !/^\^.*\$$/s.test(value as string)) return "pattern:part";
   if (keyword === "format") return FORMATS.includes(value) ? `format:${value}` : undefined;
   if (keyword === "required" && !(value as string[]).every((name) => isNamed(schema, name))) return "required:unnamed";
@@ -411,7 +412,10 @@ function regexRule(pattern: string): string | undefined {
 
 /** The number of parts of a regular expression after its repetitions are expanded, counted in one pass. */
 export function countPatternParts(pattern: string): number {
-  /** For each open group, the sum of its parts and its last part, which a following repetition multiplies. */
+  /**
+   * For each open group, the number of its parts (`sum`), and the number of parts of its last element (`last`), which a
+   * following repetition multiplies.
+   */
   const groups: { sum: number; last: number }[] = [{ sum: 0, last: 0 }];
   const top = (): { sum: number; last: number } => groups.at(-1) as { sum: number; last: number };
   const add = (steps: number): void => {

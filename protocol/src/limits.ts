@@ -5,8 +5,8 @@ export const JOB_PIECE_BYTES = 256 * 1024;
 /** The maximum size of any frame. */
 export const FRAME_BYTES_MAX = 512 * 1024;
 /**
- * The maximum size of a job's body. A request's body is limited to 10 MiB. The job contains only a part of it, and
- * escaping JSON again can only shrink it.
+ * The maximum size of a job's body. A request's body is limited to 10 MiB, and the job contains only a part of it. The
+ * gateway's JSON escapes no more characters than the client's had to, so that part does not grow.
  */
 export const JOB_BODY_BYTES_MAX = 12 * 1024 * 1024;
 /** One piece more than the body needs, because the first frame may carry none of the body. */

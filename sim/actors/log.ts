@@ -17,8 +17,9 @@ export function gatewayLog(world: World, life: ProcessLife, name: string): Log {
   const write =
     (level: Level) =>
     (fields: unknown, message?: string): void => {
-      // A process that ended writes no log lines. The check uses `hears` instead of `mayAct`, because a log line has no
-      // effect on the world and must not count as a use that could make the process crash.
+      // A process that ended writes no log lines. The check reads `hears` and not `mayAct`, because each call of
+      // `mayAct` may crash the simulated process. A log line has no effect on the world, so no crash before it needs to
+      // be tested.
       if (!life.hears || !isWritten(level)) return;
       const said = typeof fields === "string" ? fields : `${message} ${JSON.stringify(plain(fields as object))}`;
       world.trace.add(name, `${level} ${said}`);

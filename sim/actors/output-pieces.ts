@@ -16,7 +16,7 @@ interface Manner {
   thinks: "by tags" | "by channel" | null;
   /** The stop string at which the engine ends the answer. */
   stop: string | null;
-  /** The maximum number of words. */
+  /** The maximum number of words of the whole output, including thinking. */
   wordsMax: number;
 }
 

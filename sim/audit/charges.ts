@@ -1,6 +1,6 @@
 /**
- * Checks the charge and the payee of each ended request. Implements the rules of decisions §9 a second time, from what
- * clients received and what nodes did, without code of the gateway.
+ * Checks the charge and the payee of each ended request. Implements the rules of charging (docs/billing.md) a second
+ * time, from what clients received and what nodes did, without code of the gateway.
  */
 import { EMBEDDING_MODEL, pricesOf, VECTOR_WIDTH } from "../actors/catalogue.ts";
 import type { ClientObservation } from "../actors/client.ts";
@@ -77,7 +77,7 @@ function billOf(known: Case): Bill | typeof FREE | string {
   const last = served.findLast(({ accepted }) => accepted);
   if (served.some(({ isCountable }) => !isCountable)) return uncountableBill(known);
   const said = Math.min(cap, last === undefined ? 0 : outputOf(last, sight));
-  // Without thinking, which a client receives only with a complete answer.
+  // Does not count thinking, because a client receives it only with a complete answer.
   const answered = Math.min(cap, last === undefined ? 0 : countWords(textBeforeStop(last.said, sight.ask.stop)));
   const isFailure = served.some(({ end }) => end === "failed");
   switch (record.outcome) {

@@ -13,8 +13,8 @@ import type { WorldParticipants } from "../stage/stage.ts";
  */
 const RENEWED_BEFORE_MS = 40_000;
 /**
- * How long after the database is back a lease may still expire. The gateway renews at once, but another gateway's sweep
- * may come first.
+ * How long after the database is back a lease may still expire. The gateway renews at once, but another gateway may end
+ * expired holds first.
  */
 const RENEWED_AGAIN_MS = 5_000;
 

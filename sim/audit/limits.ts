@@ -16,7 +16,10 @@ const REVOKED_MS_MAX = 62_000;
 /** The maximum time if every gateway gets the notification of the revocation. */
 const TOLD_MS_MAX = 1_000;
 
-/** The number of slots of a model that every account may use, however small the fleet is. */
+/**
+ * The number of requests for one model that may always be in flight, however few nodes there are (`CEILING_MIN` in
+ * gateway/src/inference/gate.ts).
+ */
 const PLACES_MIN = 8;
 /** How long the slots of a dead gateway stay occupied. */
 const LEASE_MS = 62_000;
@@ -57,7 +60,8 @@ export function auditMinuteLimits(stage: WorldParticipants, { storeWasWell }: { 
     // A gateway that cannot reach the limits server applies only its share of every limit.
     const isAlone = stage.limitsWhenAway === "local" && wasAway(stage, sight.askedMs, sight.endedMs ?? sight.askedMs);
     const least = isAlone ? Math.max(1, Math.floor(whole / stage.machines.length)) : whole;
-    // While several accounts ask for a model, each has an equal share of its slots.
+    // Accounts that ask for a model at about the same time get equal shares of its slots. So this counts the accounts
+    // that asked from shortly before this request until its refusal.
     const untilMs = sight.endedMs ?? sight.askedMs;
     const asking = sights.filter(
       (other) => isRival(other) && other.askedMs <= untilMs && other.askedMs >= sight.askedMs - SHARING_MS_MAX,
@@ -170,8 +174,8 @@ const isCountedAlone = ({ world }: WorldParticipants, { askedMs }: ClientObserva
 
 /**
  * Returns how many requests beyond a limit may be in flight after the limits server was unreachable. A server that lost
- * its memory counts from zero, and slots whose leases expired are used again. Gateways that count alone together allow
- * the limit once more, and at least one request each.
+ * its memory counts from zero, and slots whose leases expired are used again, so the limit is allowed once more. In
+ * addition, each gateway that counted by itself during the outage may allow the limit, and at least one request.
  */
 function beyond({ world, machines }: WorldParticipants, limit: number): number {
   if (world.limitsServer.outages.length === 0) return 0;

@@ -1,13 +1,17 @@
 /**
- * Computes balances a second time and compares them: a builder has the payments minus the charges. A host has its
- * shares (except those paid with credit that was granted to the host's owner) minus its payouts. An owner's debt is
- * deducted from the owner's earnings before a payout.
+ * Computes the balances of all accounts from the requests, payments and payouts, and compares them with the ledger's. A
+ * builder's balance is its payments minus its charges. A host's balance is its shares minus its payouts. A host gets no
+ * share of a charge that was paid with credit granted to the host's owner. The debts of an owner's builder accounts are
+ * deducted from the balances of the same owner's hosts before a payout.
  */
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import type { WorldParticipants } from "../stage/stage.ts";
 import { WORLD_START_MS } from "../world/process-life.ts";
 
-/** Runs after every statement about payouts. */
+/**
+ * Runs after every statement about payouts. Checks that each host's balance covers its unpaid payouts, and that no
+ * payout contains earnings that must still be held back.
+ */
 export function auditPayouts({ world, hosts, payoutHoldDays }: WorldParticipants): void {
   const { payouts } = world.store.tables;
   const balanceOf = (id: Uuid): bigint => world.ledgerModel.accounts.get(id)?.balance ?? 0n;

@@ -118,7 +118,8 @@ function auditForm({ world, nodes }: WorldParticipants, jobs: JobFacts[]): void 
 
 function auditUnrecorded({ stage: { world }, held }: Facts, sight: ClientObservation, jobs: JobFacts[]): void {
   if (sight.end === "answered") world.fail("what was answered is in the books", `${sight.id} has no record`);
-  // The hold was released as if no node had received the request. That is correct only if no node accepted it.
+  // Whether the client got an error that leaves no record and costs nothing. That is correct only if no node accepted
+  // the request.
   const isTold = sight.end === "refused" && NO_RECORD.includes(sight.status ?? 0);
   if (isTold && jobs.some(({ accepted }) => accepted))
     world.fail("what a node ran is in the books", `${sight.id} was told ${sight.status} ${sight.code}`);

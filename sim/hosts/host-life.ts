@@ -30,7 +30,7 @@ import { HONEST_SCORE_NOISE, type HostAction, honestAction, type Strategy } from
 const FALSE_ALARMS = 1e-4;
 const SHARE = 0.7;
 const JOB_EVERY_MS = 10_000;
-/** The duration of a request in milliseconds, also if its node falls silent. */
+/** The duration of every request in milliseconds. A request whose node falls silent fails after the same time. */
 const JOB_MS = 3_000;
 const TEMPERATURES = [0, 0.3, 0.7, 1];
 const LENGTHS = [12, 24, 50, 120];
@@ -55,7 +55,7 @@ export interface HostResult {
   tokensServed: number;
 }
 
-/** Calibrates the checks of a fleet, from nodes in good standing of six identities. */
+/** Calibrates the checks with the scores of honest answers, given by the nodes of six hosts. */
 export function fleetCalibration(seed: number): Calibration {
   const roll = seeded(seed);
   const calibration = new Calibration();
@@ -130,7 +130,7 @@ interface Job {
 /** Simulates one job. Returns the reason if the job got the host barred. */
 function serve(job: Job): string | undefined {
   const { life, identity, act, asked, now } = job;
-  // From then on the gateway offers jobs to a node that declined only after all others, and pays it nothing for them.
+  // The gateway pays nothing for a declined job, and offers further jobs to this node only after all other nodes.
   if (act.does === "decline") return undefined;
   life.tokensServed += asked.tokens;
   const paceExplained = act.does !== "crawl" || isNormalPace(crawlOf(act.wordEveryMs), MODEL_SPEED);

@@ -26,8 +26,8 @@ const sum = (all: HostResult[], of: (life: HostResult) => number): number =>
   all.reduce((total, life) => total + of(life), 0);
 
 const rows = STRATEGIES.filter(({ honest, name }) => honest || name.includes(values.only)).map((strategy) => {
-  // A host that is barred permanently serves few jobs, so each of its simulations gets the full number. A host that
-  // returns serves all jobs, so its simulations share the number.
+  // A host that is barred permanently serves few jobs, so each simulated host may serve up to `jobs`. A host that
+  // returns afterwards serves all its jobs, so the simulated hosts share `jobs` among them.
   const each = strategy.returns === true ? Math.ceil(jobs / lives) : jobs;
   const all = Array.from({ length: lives }, (_, i) =>
     simulateHost(strategy, { jobs: each, seed: seed * 1000 + i, calibration }),

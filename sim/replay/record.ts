@@ -89,7 +89,7 @@ function startOf({ ledgerModel, store }: World): Pick<Recording, "accounts" | "c
 function leftIn({ ledgerModel }: World): FinalLedger {
   return {
     accounts: [...ledgerModel.accounts.values()].map(({ id, kind, balance, held, overdrawn, granted }) => {
-      // PostgreSQL caps `granted` at the balance when the row is read, but the ledger model when the credit is spent.
+      // May exceed the balance: PostgreSQL and the ledger model cap `granted` only when credit is transferred or spent.
       return { id, balance, held, overdrawn: kind === "builder" && overdrawn, granted };
     }),
     requests: [...ledgerModel.requests.values()].map(({ id, outcome, charge, short, share, granted, host }) => ({

@@ -116,7 +116,7 @@ const DEEDS: Deeds = {
   },
 };
 
-/** Actions of people on a working platform. */
+/** Items that are actions of operators and account owners. All other items except requests are faults. */
 const OPERATIONS: PlanItem["do"][] = [
   "transfer",
   "payment",

@@ -42,7 +42,10 @@ export class WorldParticipants {
   priceVersion = 1;
   /** Whether the plan is over, so that no more faults happen. */
   isHealed = false;
-  /** The number of actions of operators and people: transfers, payments, payouts, revocations, reloads, quarantines. */
+  /**
+   * The number of actions of operators and account owners: transfers, payments, payouts, revoked keys, reloaded
+   * catalogues, quarantines.
+   */
   operations = 0;
   /** The number of operators' and the payment provider's actions that are not completed yet. */
   errandsUnderWay = 0;
@@ -119,8 +122,8 @@ export class WorldParticipants {
     limitsServer.comeBack();
     for (const machine of this.machines) {
       machine.disk.isFull = false;
-      // A gateway that is down restarts at its own time. Meanwhile other gateways end its holds, and its settlements
-      // are entered late.
+      // Repairs the network of running gateways only. A gateway that is down restarts at its own time. Until then other
+      // gateways end its holds. After its start, its settlements are entered late.
       if (machine.running !== undefined) network.healGateway(machine.running.name);
     }
     for (const node of this.nodes) node.connect();

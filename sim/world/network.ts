@@ -62,8 +62,9 @@ interface Traffic {
 }
 
 /**
- * How soon after a loss a gateway doubts its connection, and how much later it treats the plane as unreachable, in
- * milliseconds. Silence counts from 2 s on.
+ * The longest time in milliseconds from a lost connection until the gateway suspects the loss, and the longest time
+ * from then until the gateway treats the plane as unreachable. The sum is below the 2 s after which a node counts as
+ * silent.
  */
 const DOUBT_MS = 1_000;
 const KNOWN_MS = 800;

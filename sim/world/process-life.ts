@@ -26,7 +26,8 @@ export class ProcessLife {
   }
 
   /**
-   * Returns whether the process lives, and counts a use of the fuse. Must be called before every effect on the world.
+   * Returns whether the process lives. Also counts down the fuse, which ends the process after a number of effects.
+   * Must be called before every effect on the world.
    */
   mayAct(): boolean {
     if (this.#isAlive) {
@@ -36,7 +37,10 @@ export class ProcessLife {
     return this.#isAlive;
   }
 
-  /** Whether the process lives, without using up the fuse: for events that reach the process from outside. */
+  /**
+   * Whether the process lives. Unlike `mayAct`, reading this does not count as a use of the fuse. For events that reach
+   * the process from outside.
+   */
   get hears(): boolean {
     return this.#isAlive;
   }

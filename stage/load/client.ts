@@ -3,8 +3,8 @@ import { type ClientRequest, type IncomingMessage, request as openRequest } from
 import type { PlannedRequest, RequestEnd, RequestObservation } from "./observation.ts";
 
 /**
- * The maximum duration of a request in milliseconds, longer than any answer takes with every delay. After it the client
- * gives up.
+ * The client gives up a request after this many milliseconds. All answers arrive earlier, even those that a fault
+ * delays.
  */
 const PATIENCE_MS = 60_000;
 

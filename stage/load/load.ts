@@ -1,6 +1,7 @@
 /**
- * Sends a steady mixed load by the table of kinds. Requests start without waiting for earlier ones, so requests that a
- * fault delays accumulate, as in production. Beyond a limit for this machine, requests are counted instead of sent.
+ * Sends a steady load of mixed requests, with the kinds and rates of request-kinds.ts. Requests start without waiting
+ * for earlier ones, so requests that a fault delays accumulate, as in production. Beyond a limit for this machine,
+ * requests are counted instead of sent.
  */
 import type { SeededRandom } from "../seeded-random.ts";
 import { type OutgoingRequest, sendAndObserve } from "./client.ts";

@@ -1,5 +1,6 @@
 /**
- * Pauses in real time for hand-made nodes, like the delays of an agent and its engine. No test depends on their length.
+ * Pauses in real time for hand-made nodes (test code instead of an agent), which delay their answers like an agent and
+ * its engine. No test depends on the length of a pause.
  */
 export const pauseFor = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 

@@ -65,7 +65,8 @@ export async function buildSite(root: string): Promise<Files> {
         readFileSync(path, "utf8"),
         placesOf(page, { publish, readPicture }),
       );
-      // Only files of deploy/ that a page links to are published, because deploy/ may contain secrets.
+      // A page in examples/ also lists and publishes all files of its folder. A page in deploy/ does not, because
+      // deploy/ may contain secrets: its files are published only if a page links to them.
       const isWithFiles = page.file.startsWith("examples/");
       const list = isWithFiles ? fileList(root, posix.dirname(page.file), { from: page, publish }) : "";
       put(page, title, { headings, body: html`${body}${list}` });

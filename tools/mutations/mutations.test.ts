@@ -10,7 +10,7 @@ import { MUTATIONS } from "./mutations.ts";
 
 const sourceOf = (file: string): string => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8");
 
-/** Returns a pattern for titles that a loop completes. */
+/** Returns a pattern for a title in which a loop fills in some text: each placeholder matches any text. */
 const patternOf = (title: string): RegExp =>
   new RegExp(
     `^${title

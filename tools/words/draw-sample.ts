@@ -1,6 +1,6 @@
 /**
- * Draws random texts for an outsider to rate: `npx node tools/words/draw-sample.ts --seed N` draws sentences of the docs and
- * messages of the product; with `--of code` titles of tests, comments and names.
+ * Draws random texts for an outsider to rate: `npx node tools/words/draw-sample.ts --seed N` draws sentences of the
+ * docs and messages of the product; with `--of code` titles of tests, comments and names.
  */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
@@ -44,8 +44,8 @@ const CODE =
 const NO_CODE = /(^|\/)(node_modules|dist|\.cache)\/|\.d\.ts$/;
 
 /**
- * Returns all titles with their suites, as the test runner prints them, comments and exported names with the code
- * beside them, and names of files.
+ * Returns the titles of tests (with their suites, as the test runner prints them), the comments and exported names
+ * (with the code beside them), and the names of files.
  */
 function allCode(): { titles: string[]; comments: string[]; names: string[] } {
   const files = globSync(CODE, { cwd: ROOT, exclude: ["**/node_modules"] })

@@ -1,4 +1,4 @@
-/** Tests which texts are read from pages and sources, and that a seed repeats the draw. */
+/** Tests which texts are read from pages and sources, and that the same seed picks the same sample of them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readCodeTexts } from "./code-texts.ts";

@@ -18,9 +18,12 @@ const UNSEEN = /^(Import|Export(?!Named|Default)|TS(?!AsExpression|SatisfiesExpr
 const UNSEEN_ATTRIBUTES = new Set(["className", "class", "style", "d", "id", "href", "to", "autoComplete", "viewBox"]);
 /** Calls whose texts are not messages: assertions, queries, patterns, the API reference. */
 const UNSEEN_CALLS = /^(invariant|assert|query|clsx|cx|RegExp|describe)$/;
-/** Properties whose text is shown after the name of a field, flag or setting. */
+/**
+ * Properties whose text is shown after the name of a field, flag or setting, and the words between the name and the
+ * text.
+ */
 const LABELS: Record<string, string> = { help: ": ", rule: " must " };
-/** Values in examples of the API, and commands for other programs. */
+/** Properties whose texts are not messages: examples of the API, CSS classes, and what applies without a setting. */
 const UNSEEN_KEYS = new Set(["example", "className", "without"]);
 const PLAIN_WORD = /^["'(“]*\p{L}+(['’]\p{L}+)?[.,:;!?)"”]*$/u;
 /** Matches queries, code, markup, and fragments of sentences. */

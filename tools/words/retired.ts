@@ -1,15 +1,18 @@
 /**
  * The list of retired words: words that a newcomer would not understand, or for which the glossary (CONTRIBUTING.md)
- * has another word. Checked in messages by tools/retired-words-in-messages.ts, in titles of tests and comments by retired.test.ts.
- * The console has a list of its own (tools/console-words.test.ts), because labels need other rules.
+ * has another word. Messages are checked by tools/retired-words-in-messages.ts, titles of tests and comments by
+ * retired.test.ts. The console has a list of its own (tools/console-words.test.ts), because labels need other rules.
  */
 
 type Place = "messages" | "titles" | "comments" | "plain titles" | "plain comments";
 
 const EVERYWHERE: Place[] = ["messages", "titles", "comments"];
-/** Words that developers may use among themselves. */
+/** For words that are retired only in messages to users; developers may use them among themselves. */
 const MESSAGES: Place[] = ["messages"];
-/** Forms that are hard to read. They are checked in folders whose titles and comments were all revised. */
+/**
+ * Forms that are hard to read. They are forbidden only in folders whose titles and comments have all been rewritten in
+ * plain words (retired.test.ts lists these folders).
+ */
 const PLAIN: Place[] = ["plain titles", "plain comments"];
 
 const RETIRED: [word: RegExp, instead: string, places: Place[]][] = [

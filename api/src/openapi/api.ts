@@ -17,7 +17,7 @@ export interface Api {
   tables: { tag: string; routes: Routes }[];
   /** Definitions of the parameters that guards name. */
   parameters?: Record<string, Parameter>;
-  /** Headers that only this API has, or describes differently. */
+  /** Headers that no other API has, and headers that this API describes in its own words. */
   headers?: Record<string, Header>;
   /** Names for error responses, in the document's order. They replace the generated names. */
   refusals?: NamedRefusals;

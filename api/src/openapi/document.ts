@@ -87,7 +87,7 @@ function requestSchemas({ requests }: Api): Record<string, ReturnType<typeof des
   );
 }
 
-/** Sorts responses that an API names into the API's own order. */
+/** Puts the responses that an API names into the API's own order. The other responses keep their positions. */
 function inNamedOrder(found: Record<string, Response>, named: NamedRefusals = {}): Record<string, Response> {
   const inOrder = Object.keys(named).filter((name) => Object.hasOwn(found, name));
   const names = Object.keys(found).map((name) => (Object.hasOwn(named, name) ? (inOrder.shift() as string) : name));

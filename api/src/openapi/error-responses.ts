@@ -73,8 +73,8 @@ function refusalBy(fields: z.ZodType, value: object): Refusal | undefined {
 interface FaultAnswers {
   byStatus: Record<string, Response | Ref>;
   /**
-   * Responses that are referenced by name: those that the API defines, and those with only the catalogue's messages,
-   * which many routes share.
+   * Responses that are referenced by name: those that the API itself names, and those whose errors all have the
+   * standard message of the error catalogue, because many routes share these.
    */
   shared: Record<string, Response>;
 }

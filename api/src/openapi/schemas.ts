@@ -23,8 +23,8 @@ export function convertToJsonSchemas(
 }
 
 /**
- * Adapts a schema for answers. It allows new fields, because answers may gain some. It omits JavaScript's largest exact
- * integer as a limit.
+ * Adapts a schema for answers. Allows unknown fields, because later versions may add some. Removes the bounds of
+ * JavaScript's exact integers, which every integer field has and which say nothing about its values.
  */
 export function adaptForAnswers(schema: Schema): void {
   if (schema.additionalProperties === false) delete schema.additionalProperties;

@@ -29,8 +29,8 @@ export const isSignedOut = (error: unknown): boolean =>
   error instanceof ApiFault && error.status === 401 && error.code === "not_authenticated";
 
 /**
- * Whether the person lacks the permission or has lost it, for example because an account was suspended. For a person
- * who was removed from an account, the error names the account header.
+ * Whether the person lacks a permission, perhaps because an account was suspended. Includes a person who was removed
+ * from an account: that error is not a 403, but names the account header as its `param`.
  */
 export const isForbidden = (error: unknown): boolean =>
   error instanceof ApiFault && (error.status === 403 || error.param === ACCOUNT_HEADER);

@@ -4,7 +4,10 @@
 import { infiniteQueryOptions, type QueryKey } from "@tanstack/react-query";
 
 const PAGE_ROWS = 100;
-/** The limit loads all active entries, which come first and number at most 500, and the newest revoked ones. */
+/**
+ * The most pages that a list loads at once. They are enough for all active entries (at most 500, which come first) and
+ * the newest revoked ones.
+ */
 const PAGES_MAX = 10;
 
 interface Page<Row> {

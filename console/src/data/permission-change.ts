@@ -22,7 +22,8 @@ export function findPermissionChange(before: Seen, now: Seen): ChangedRights | u
   if (isSuspended || (before.identity.operator && !now.identity.operator)) {
     return { text: "Your access has changed. Some pages are no longer available.", lost: true };
   }
-  // Every role may read everything, so the page can stay open.
+  // Finds an account in which the role changed. The page can stay open (`lost: false`), because every role may read
+  // everything.
   const moved = before.accounts.find((account) => after(account)?.role !== account.role);
   return moved && { text: `Your role in ${moved.name} is now ${after(moved)?.role}.`, lost: false };
 }

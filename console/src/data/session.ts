@@ -110,8 +110,8 @@ export const resetCache = (): Promise<void> =>
   queryClient.resetQueries({ predicate: ({ queryKey }) => queryKey[0] !== "me" });
 
 /**
- * The permissions at the last comparison. Not taken from the cache, because other requests update it without a
- * comparison.
+ * The permissions at the last comparison (`refetchPermissions`). Kept apart from the cache, because other requests
+ * update the cache without a comparison.
  */
 let compared: Me | null | undefined;
 

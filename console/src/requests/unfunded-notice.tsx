@@ -31,7 +31,7 @@ const REASONS: Record<UnfundedRequests["reason"], { says: string; advice: ReactN
   },
 };
 
-/** The error codes of these refusals. */
+/** The error codes of requests refused for lack of credit. */
 const CODES = ["insufficient_credits", "hold_exceeds_balance"];
 
 interface Props {
@@ -42,7 +42,10 @@ interface Props {
   refusedFrom: string;
 }
 
-/** Hidden without refusals. It is a warning only while credit is missing or a request was refused in the last hour. */
+/**
+ * Shown only if requests were refused for lack of credit. A warning while credit is missing or the last refusal is less
+ * than an hour old, and otherwise a neutral note.
+ */
 export function UnfundedNotice({ from, words, refusedFrom }: Props) {
   const unfunded = useQuery(creditRefusalsQuery(from));
   const refusals = useQuery(refusalsQuery(refusedFrom));

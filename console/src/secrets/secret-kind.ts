@@ -30,7 +30,7 @@ export interface SecretKind {
   fullName: string;
   /** Advice on how to name a secret. */
   naming: string;
-  /** An example of a name. */
+  /** An example of a name for a secret, shown in the empty name field. */
   example: string;
   useCreate: () => Change<string, { secret: string }>;
   useRevoke: () => Change<string, unknown>;

@@ -38,7 +38,7 @@ const COSTS: [object, Record<string, Cost>][] = [
 /** Methods that are not counted: they do no work on strings or arrays, or only call counted methods. */
 const LEFT_ALONE = new Set(["constructor", "toString", "valueOf", "values", "keys", "entries", "compile"]);
 
-/** Runs `act` and returns how many steps it took. */
+/** Runs `act` and returns how many steps its calls of string and array methods took. */
 export function countStringAndArraySteps(act: () => void): number {
   let steps = 0;
   const originals: [object, string, PropertyDescriptor][] = [];

@@ -107,7 +107,7 @@ export const EmailField = ({ error }: { error: string | undefined }) => (
 
 const PASSWORD_CHARS_MIN = 8;
 
-/** The input for a new password. */
+/** The input for a new password, with the rules for its length. */
 export function NewPasswordField(props: InputProps) {
   const rules = { required: true, minLength: PASSWORD_CHARS_MIN, maxLength: 128 };
   return (

@@ -1,6 +1,7 @@
 /**
- * Replaces the package react-remove-scroll, which Radix's dialogs use. That package creates a <style> element at run
- * time, which a strict Content-Security-Policy forbids. This component sets the style on the element itself.
+ * Locks the page's scrolling while a Radix dialog is open, in place of the package react-remove-scroll. That package
+ * creates a <style> element at run time, which a strict Content-Security-Policy forbids. This component sets the style
+ * of the <html> element instead.
  */
 import { type ComponentType, type ReactNode, useEffect } from "react";
 

@@ -12,8 +12,8 @@ interface Props {
   text: string;
   onText: (text: string) => void;
   /**
-   * Called with the text after a pause. Always the latest callback, because other filters may change while the user
-   * types.
+   * Called with the text after a pause in typing. The callback of the latest render is called, because other filters
+   * may change during the pause.
    */
   onPause: (text: string) => void;
 }

@@ -12,7 +12,7 @@ function apply(): void {
 systemDark.addEventListener("change", apply);
 // Applies a theme that was chosen in another tab of the console.
 addEventListener("storage", ({ key }) => key === THEME_STORED_AS && apply());
-// Applies the theme in case the early script did not load.
+// Applies the theme here too, in case the script that runs before the page's code (early/early.ts) did not load.
 apply();
 
 export function setTheme(theme: Theme): void {

@@ -38,7 +38,10 @@ const DEEDS: Record<string, string[]> = {
 
 const GUARDED = ["request", "transfer", "operator_action"];
 
-/** Moves all activity by its era. `eras` is sorted from the oldest to the newest. */
+/**
+ * Moves all activity into the past, by the hours of the era in which it happened. `eras` is sorted from the oldest to
+ * the newest.
+ */
 export async function backdateActivity(platform: Platform, eras: Era[]): Promise<void> {
   const { query } = platform;
   // Sorted by era and ID, which is also the order of the new times.

@@ -10,14 +10,17 @@ import { createAccounts, type DemoAccounts } from "./accounts.ts";
 import { backdateActivity, PAST_DAYS } from "./backdate-activity.ts";
 import { LIMITED_KEY, sendTraffic } from "./traffic.ts";
 
-/** A number of requests, followed by an action (`deed`). All are moved into the past, the action to `hoursAgo`. */
+/**
+ * The number of requests to send, and the action (`deed`) that follows them. Afterwards both are moved into the past:
+ * the action to `hoursAgo`, and the requests to the time between the previous action and this one.
+ */
 interface Act {
   requests: number;
   hoursAgo: number;
   deed: (cast: DemoAccounts) => Promise<unknown>;
 }
 
-/** Sorted from the oldest. After the last act, `SINCE` more requests follow until now. */
+/** The platform's past, oldest act first. After the last act, another `SINCE` requests follow, up to the present. */
 const ACTS: Act[] = [
   { requests: 190, hoursAgo: 22 * 24, deed: payOut("First week") },
   { requests: 220, hoursAgo: 15 * 24, deed: payOut("Second week") },
@@ -62,7 +65,8 @@ async function live(platform: Platform, cast: DemoAccounts): Promise<void> {
   }
   await sendTraffic(platform, cast, { count: SINCE, seed: ACTS.length });
   await backdateActivity(platform, eras);
-  // Keys get their budgets only now: before the move, all requests would count against one day's budget.
+  // Keys get their budgets only after `backdateActivity` has moved the requests into past days. Before, all requests
+  // would count against today's budget.
   await setKeys(person);
   await operator.send("POST", "operator/payouts", { note: "Fifth week" });
   await suspend(operator, "Copper Loop");

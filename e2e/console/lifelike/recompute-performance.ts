@@ -1,5 +1,6 @@
 /**
- * Recomputes the performance statistics of the moved requests, and writes samples of their nodes for the whole period.
+ * Recomputes the performance statistics after the requests were moved into past days, and writes samples of the nodes'
+ * busy slots for the same days.
  */
 import type { Platform } from "@tollgate/stage/dev-platform.ts";
 import { HOST_MACHINES } from "./accounts.ts";

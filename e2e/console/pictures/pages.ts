@@ -113,7 +113,7 @@ async function accountPage(page: Page): Promise<void> {
   await chart(page);
 }
 
-/** Opens a request that a reasoning model answered. On a narrow screen only the list is shown. */
+/** Opens a request that a reasoning model answered. Does nothing on a narrow screen, whose picture shows the list. */
 async function openRequest(page: Page): Promise<void> {
   if ((page.viewportSize()?.width ?? 0) < 600) return;
   const rows = page.getByRole("table", { name: "Requests" }).getByRole("row");

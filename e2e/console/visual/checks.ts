@@ -83,8 +83,8 @@ const pixelsBeyond = (page: Page): Promise<number> =>
   page.evaluate<number>("document.documentElement.scrollWidth - document.documentElement.clientWidth");
 
 /**
- * Waits until nothing scrolls sideways, no amount is broken, and all have the same number of decimals. Scripts adapt to
- * the width a moment later.
+ * Waits until nothing scrolls sideways, no amount is broken over two lines, and all amounts have the same number of
+ * decimals. After a change of the width, the page's scripts adapt to it a moment later.
  */
 async function untilFits(page: Page, where: string): Promise<void> {
   await waitUntilEqual(`${where}: pixels to scroll sideways`, () => pixelsBeyond(page), 0);
@@ -94,7 +94,7 @@ async function untilFits(page: Page, where: string): Promise<void> {
 
 /**
  * Checks the current page in both themes: axe reports nothing above minor, nothing scrolls sideways, no amount is
- * broken, all amounts have the same number of decimals, and the page logged no errors.
+ * broken over two lines, all amounts have the same number of decimals, and the page logged no errors.
  */
 export async function checkVisuals({ page, complaints }: BrowserSession, where: string): Promise<void> {
   let before: Findings | undefined;
@@ -116,7 +116,10 @@ export async function checkVisualsOnEveryScreen(browser: BrowserSession, where: 
   await checkFitOnTightScreens(browser.page, where);
 }
 
-/** Checks on every screen that nothing scrolls sideways, no amount is broken, and the page logged no errors. */
+/**
+ * Checks on every screen that nothing scrolls sideways, no amount is split over two lines, all amounts have the same
+ * number of decimals, and the page logged no errors.
+ */
 export async function checkFitOnEveryScreen({ page, complaints }: BrowserSession, where: string): Promise<void> {
   await onEveryScreen(page, (width) => untilFits(page, `${where}, ${width} pixels wide`));
   await checkFitOnTightScreens(page, where);

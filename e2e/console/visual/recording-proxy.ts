@@ -14,7 +14,10 @@ interface RecordingProxy {
   recordAs(role: Role | undefined): void;
   /** The number of unfinished responses, except streams. */
   pending(): number;
-  /** The last complete response to each request, so that a list contains the entries that were opened from it. */
+  /**
+   * The last complete response to each request, not the first: a list that was loaded several times must contain every
+   * entry that was opened from it.
+   */
   answers(): RecordedResponse[];
   close(): Promise<void>;
 }

@@ -52,7 +52,8 @@ export async function startReplay(): Promise<Replay> {
       const as = /recorded-role=(\w+)/.exec(raw.headers.cookie ?? "")?.[1] ?? "";
       const sent = (await Array.fromAsync(raw as AsyncIterable<Buffer>)).join("");
       const request = `${raw.method} ${raw.url}`;
-      // These requests are the same for all roles: the public API is called with a key and without a cookie.
+      // One recording of these requests serves all roles: `PROBE` needs no sign-in, and the public API takes a key
+      // instead of the role's cookie.
       const isForAll = request === PROBE || url === "/v1/*";
       const answer = recorded.find(
         (one) => (one.as === as || isForAll) && one.request === request && isDeepStrictEqual(one.sent, parsed(sent)),
@@ -94,7 +95,8 @@ function send({ status, body, events }: RecordedResponse, response: ServerRespon
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
     return;
   }
-  // By this header the playground finds its request's record.
+  // The playground finds its request's record by the header `x-request-id`. The recordings have no headers, so the ID
+  // is taken from the recorded events.
   const [, id] = /"chatcmpl-(\w+)"/.exec(JSON.stringify(events)) ?? [];
   const headers = { "content-type": "text/event-stream", ...(id !== undefined && { "x-request-id": `req_${id}` }) };
   response.writeHead(status, headers).write(events.map(textOf).join(""));

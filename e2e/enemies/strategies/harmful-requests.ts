@@ -38,7 +38,10 @@ async function billedFailure(enemy: Attacker, key: string, body: object): Promis
   if (row !== undefined && row.outcome !== "ok" && row.charge_pico !== "0") enemy.takes("billed failures");
 }
 
-/** Sends a request and counts its attempts after the second: each of them affected one more node. */
+/**
+ * Sends a request and counts the attempts after the second, because each of them affected one more node. Two are
+ * normal: the first attempt and one retry.
+ */
 async function nodesTroubled(enemy: Attacker, key: string, orders: object): Promise<void> {
   const response = await enemy.chat(key, scriptedMessage(orders));
   await readText(response);

@@ -124,8 +124,8 @@ async function sendFrames(
       await commit(random, node);
       count(tally.byKind, kind);
     } else {
-      // Waits until the plane has read everything, so that the frames reach the gateway and do not only fill its
-      // socket's buffer.
+      // Waits until the plane has read everything that the node sent, so that the frames reach the gateway and do not
+      // only fill the buffer of the node's socket.
       await node.heardOut();
     }
     onProgress?.(tally.frames);

@@ -91,7 +91,7 @@ export const makeHostileNodeRequest = (random: Random): object => ({
   stream: random.chance(0.5),
 });
 
-/** The error codes that hostile nodes, or this many concurrent clients, may cause. */
+/** The error codes that are allowed here, because hostile nodes or the many concurrent clients may cause them. */
 const HOSTILE_NODE_ERROR_CODES = ["upstream_failed", "upstream_stall", "no_capacity", "rate_limit_sku_capacity"];
 
 export function judgeHostileNodeAnswer(answer: Answer): string | undefined {

@@ -112,7 +112,10 @@ function done(jobs: OpenJob[], open: OpenJob): Sendable {
 
 const channelOf = (random: Random): OutputChannel => (random.chance(0.1) ? "reasoning" : "answer");
 
-/** Output that contains its job's ID, because a client may only receive output of its own request. */
+/**
+ * Output that begins with its request's ID (the first 26 characters of the job's ID), so that the fuzz checks notice
+ * when a client receives the output of another request.
+ */
 function deltaOf(random: Random, open: OpenJob) {
   const text = `[${open.job.slice(0, 26)}]${random.chance(0.2) ? drawTrickyText(random).toWellFormed() : ""}`;
   return { job: open.job, seq: open.seq++, channel: channelOf(random), text };
@@ -163,7 +166,10 @@ function own(random: Random, { jobs }: NodeSituation): AimedAt {
   return { job, text: `[${job.slice(0, 26)}]` };
 }
 
-/** Mostly a job in flight of another node, with the correct next sequence number, so that only the sender is wrong. */
+/**
+ * Returns another node's job, mostly one in flight, with the correct next sequence number, so that only the sender is
+ * wrong.
+ */
 function foreign(random: Random, { foreign: jobs }: NodeSituation): AimedAt {
   const running = jobs.filter(({ accepted }) => accepted);
   const from = running.length > 0 && random.chance(0.8) ? running : jobs;

@@ -210,8 +210,8 @@ function challengePlugin(): BetterAuthPlugin {
 }
 
 /**
- * Marks the email address as confirmed, which proves ownership. A stranger may have signed up with it before, so a
- * second factor from that time is removed.
+ * Marks the email address as confirmed after a password reset by email, which proves that the person owns the address.
+ * A stranger may have signed up with the address before, so a second factor from that time is removed.
  */
 async function proveEmail(pool: pg.Pool, identityId: string): Promise<void> {
   await pool.query(

@@ -37,14 +37,15 @@ interface AccountsConfig {
   /** The secret that signs session cookies. Undefined: it is derived from the pepper. */
   sessionSecret: string | undefined;
   /**
-   * During a replacement, the previous secret, or (in the next field) the next one. `derived`: the secret that is
-   * derived from the pepper.
+   * The previous secret, while the secret is being replaced. `derived`: the one that is derived from the pepper
+   * (`KEY_PEPPER`).
    */
   sessionSecretOld: string | undefined;
+  /** The next secret, while the secret is being replaced. */
   sessionSecretNext: string | undefined;
   /** The mail server. Undefined: no emails are sent. */
   mail: { url: string; from: string } | undefined;
-  /** OpenID providers. */
+  /** The OpenID providers with which people can sign in. Empty: there are none. */
   oidcProviders: OidcProviderConfig[];
 }
 

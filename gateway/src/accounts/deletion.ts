@@ -53,7 +53,7 @@ interface Deleted {
 
 export interface AccountDeletion {
   plan(accountId: Uuid): Promise<DeletionPlan>;
-  /** Deletes the account, unless something prevents the deletion. Then it returns the reason. */
+  /** Deletes the account. If something prevents the deletion, returns the reason instead. */
   delete(accountId: Uuid, by: Actor): Promise<Deleted | Blocker | "role_required">;
   /** Removes names and labels from the request records of deleted accounts, in batches. */
   sweep(): Promise<void>;

@@ -78,7 +78,7 @@ export interface Identities {
   offers: { resetByMail: boolean; verifiesEmails: boolean };
   /** Loads the sign-in library and looks up a session that does not exist, so that the first user does not wait. */
   warm(): Promise<void>;
-  /** Deletes expired rows. */
+  /** Deletes expired sessions, invitations and similar rows, and continues the deletion of accounts. */
   sweep(): Promise<void>;
   /** Resolves when no email is in flight. */
   idle(): Promise<void>;
@@ -158,8 +158,8 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
   const resigning = others.length === 0 ? undefined : createSessionSignatureReplacer({ secret, others });
   const kept = openSecretReencryption({ pool, secret, others });
   const ask = createAuthLibraryCall(loaded, witness, resigning);
-  // Derives the keys of the counts from the old secret, if there is one. So gateways with the old and the new secret
-  // share the counts.
+  // The counts of failed attempts have keys that are derived from a secret. Uses the old secret if there is one, so
+  // that gateways with the old and the new secret share the counts.
   const attempts = openAttemptLimits({ pool, secret: oldSecret ?? secret });
   const canMail = mail?.delivers ?? false;
   const invitations = openInvitationService({ pool, newId, attempts, emails, canMail, origin: linkOrigin });
@@ -230,8 +230,8 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     offers: { resetByMail: mail !== undefined, verifiesEmails: verifyEmails },
     async warm() {
       const { authCookies } = await (await loaded()).$context;
-      // The cookie contains a new ID instead of a session token. IDs and tokens have different formats, so it matches
-      // no session.
+      // Looks up a session that cannot exist: the cookie contains a new ID, which has another format than session
+      // tokens.
       const cookie = `${authCookies.sessionToken.name}=${signCookieValue(newId(), secret)}`;
       await Promise.all([
         session(new Headers({ cookie })),

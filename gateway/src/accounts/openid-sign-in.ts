@@ -82,8 +82,8 @@ export function createOpenIdSignIn({ ask, attempts, providers, log }: OpenIdOpti
 }
 
 /**
- * The outcome of a refusal that must not be logged here, because oidc.ts has logged it or because clients could fill
- * the log with it. Otherwise undefined.
+ * Returns the outcome of a refusal that must not be logged here, because oidc.ts has logged it or because clients could
+ * fill the log with it. Returns undefined for other errors, which the caller throws again.
  */
 function toldOutcome(error: unknown): OpenIdRefusal | undefined {
   if (error instanceof SignInRefusal && error.reason === "too_many_attempts") return error.reason;

@@ -38,7 +38,8 @@ let gateways: [Gateway, Gateway];
 /** How many codes and passwords the sign-in library has checked. */
 let evaluated = 0;
 /**
- * The library's endpoints that check a guess. Finding the pending identity, and sign-in with a password, do not count.
+ * The library's endpoints that check a code or a password. `challenge` only finds the identity of a pending sign-in.
+ * Sign-in with a password is not included: only its wrong passwords count, and these contain `PASSWORD_GUESSED`.
  */
 const GUESSED = /^\/(two-factor\/(?!challenge)|change-password)/;
 const PASSWORD_GUESSED = "not the one";

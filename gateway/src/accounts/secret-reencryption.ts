@@ -18,7 +18,7 @@ export interface SecretReencryption {
   others(): Promise<number>;
   /** Counts the second factors that one of the secrets can decrypt, and those that none can. */
   count(): Promise<{ readable: number; unreadable: number }>;
-  /** Re-encrypts every second factor that another secret encrypts. */
+  /** Re-encrypts with the current secret every second factor that is encrypted with another one. */
   sweep(): Promise<void>;
 }
 

@@ -33,7 +33,10 @@ interface SignInOptions {
   attempts: AttemptLimits;
   pool: pg.Pool;
   verifyEmails: boolean;
-  /** Present while the secret that encrypts second factors is being replaced. */
+  /**
+   * Re-encrypts second factors with the current secret. Present only while the secret that encrypts second factors is
+   * being replaced.
+   */
   kept?: Pick<SecretReencryption, "makeReadable"> | undefined;
 }
 
@@ -74,8 +77,9 @@ export function openSignIn({ ask, attempts, pool, verifyEmails, kept }: SignInOp
       await attempts.take("address", networkOf(caller.address));
       // Removes the session cookie. With it, the library would check the code for that session's identity.
       const challenged = { ...caller, cookie: withoutSession(caller.cookie) };
-      // Finds the identity, so that the guess is counted before it is checked and concurrent guesses are limited too.
-      // This pending step exists only after the right password, so a stranger cannot use up these attempts.
+      // Finds the identity of the pending sign-in first, because the guess is counted for that identity before the code
+      // is checked. Otherwise concurrent guesses could exceed the limit. A sign-in is pending only after the right
+      // password, so a stranger cannot use up these attempts.
       const { body } = await ask(challenged, { path: CHALLENGE_PATH });
       const identityId = String(body?.identity);
       await attempts.take("secondFactor", identityId);

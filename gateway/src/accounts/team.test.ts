@@ -15,7 +15,7 @@ import { cheapHash } from "./testing/cheap-hash.ts";
 const newId = newIds(systemClock, systemRandom());
 let database: TestDatabase;
 let identities: Identities;
-/** The same database's identities with email configured. */
+/** A second identity service on the same database, with email configured. */
 let mailing: Identities;
 const emails: Email[] = [];
 

@@ -8,7 +8,8 @@ import type { InFlight } from "../inference/in-flight.ts";
  */
 const QUIET_MS = 1_000;
 /**
- * After the grace period, remaining requests fail. They have this long to be settled and their responses to be read.
+ * After the grace period, the remaining requests fail. This is the time for settling them and for their clients to read
+ * the responses, before all connections are closed.
  */
 const LAST_WORDS_MS = 5_000;
 

@@ -28,7 +28,7 @@ const TELL_EVERY_MS = 5_000;
 
 const PRUNE_EVERY_MS = 60 * 60 * 1000;
 
-/** The number of the migration with which changes that a failover lost can be entered again. */
+/** The number of the first migration with which a gateway can re-enter changes that a failover lost. */
 const CHANGES_SINCE = 52;
 
 export interface HistorySettings {
@@ -36,7 +36,10 @@ export interface HistorySettings {
   replayWindowMs: number;
 }
 
-/** Counters since the gateway's start. */
+/**
+ * Counts since the gateway's start. `losses`: failovers that lost commits. `entered`, `notEntered`: lost rows that were
+ * entered in the database again, and those that could not be.
+ */
 export interface HistoryLossMetrics {
   losses: number;
   /** When the latest loss was found, in Unix milliseconds; undefined if there was none. */
@@ -71,7 +74,7 @@ export function openJournals(
   });
   const add = (text: string): void => changes.add({ kind: "change", text });
   store.onChange?.(add);
-  // Also records changes made by commands: a command has no journal, so it broadcasts its changes to the gateways.
+  // Records the changes made by commands too. A command has no journal, so it broadcasts its changes to the gateways.
   store.broadcast.on(CHANGE_TOPIC, joinChangeParts(add));
   return { requests, changes };
 }

@@ -39,7 +39,7 @@ test("a closing gateway waits for settlements that are being written to the data
   });
   const stops: CloseFunction[] = [];
   const clock = manualClock(Date.now());
-  // Resolves when closing sets a deadline, which only a close function that waits for something does.
+  // Resolves when a close function sets a timeout. It does that only if it waits for something.
   const waits = Promise.withResolvers<void>();
   const after: Clock["after"] = (delayMs, run) => {
     waits.resolve();

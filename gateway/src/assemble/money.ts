@@ -32,7 +32,10 @@ export interface LedgerAndSpool {
   refusedCalls: RefusedCalls;
   /** Undefined if this gateway runs no background jobs. */
   rollups: Rollups | undefined;
-  /** Undefined if the database's history is not followed. */
+  /**
+   * Logs on disk of recent database writes, from which writes that a failover lost are entered again. Undefined
+   * if the gateway does not check for failovers.
+   */
   journals: Journals | undefined;
   losses: (() => HistoryLossMetrics) | undefined;
   /** Settles what it can, and returns whether the spool directory is empty. */

@@ -96,7 +96,10 @@ interface LimitsFacts {
   unavailable: (cause: UnavailableCause) => void;
 }
 
-/** The location of the spool (settlements on disk). By default: this machine's disk, name and processes. */
+/**
+ * The place of the spool (settlements on disk), and the host and the process that own its files. By default: this
+ * machine's disk and name, and this process.
+ */
 export interface SpoolPlace {
   directory: string;
   /** The parent of all workers' directories, if this is one of several workers. */

@@ -67,7 +67,8 @@ export async function openRequestPipeline(
     checksOf: createNodeCheckCounter(store),
   });
   const checks = openDeferredSpotChecks(context, settings);
-  // A plane in this process has no nodes yet.
+  // Nodes on a shared plane need a moment to report to a new gateway. A plane inside this process has just started, so
+  // it has no nodes to wait for.
   const nodesReported = plane.isShared ? sleep(clock, NODES_REPORT_MS) : Promise.resolve();
   const limits = await ports.limits({
     gateways: () => dispatch.peers.gateways(),

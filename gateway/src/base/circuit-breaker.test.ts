@@ -141,7 +141,7 @@ describe("circuit breaker of an idle dependency", () => {
     const user = { waits: false };
     const opened = open({ isUsed: () => user.waits });
     const { probes, last, pass } = opened;
-    /** Advances time. Every probe is answered within its beat. */
+    /** Advances time in steps of half a second. A probe that is sent in a step is answered at its end. */
     const answered = async (ms: number): Promise<void> => {
       for (let passed = 0; passed < ms; passed += 500) {
         const before = probes.length;

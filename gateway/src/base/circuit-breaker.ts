@@ -10,7 +10,7 @@ import type { Log } from "./log.ts";
 
 /** The probe interval while the dependency is healthy and used. */
 const BEAT_EVERY_MS = 500;
-/** The probe interval while the dependency is unused. Use is noticed at the next beat. */
+/** The probe interval while the dependency is unused. A new use is noticed within `BEAT_EVERY_MS`. */
 const REST_EVERY_MS = 2_000;
 /** A query of the status counts as use for this long, because another query usually follows. */
 const WANTED_MS = 2_000;
@@ -36,7 +36,7 @@ interface BreakerOptions {
 interface Outage {
   reason: string;
   since: number;
-  /** The number of refused callers before the outage began. */
+  /** The breaker's count of refused callers when the outage began. */
   refused: number;
 }
 
@@ -83,7 +83,7 @@ export class CircuitBreaker implements Dependency {
     this.#giveUp();
   }
 
-  /** A caller starts to wait: probes at the next beat if the caller still waits then. */
+  /** A caller starts to wait. Within `BEAT_EVERY_MS`, a probe is sent if a caller still waits then. */
   used(): void {
     if (this.#watching && this.#everyMs !== BEAT_EVERY_MS) this.#beatEvery(BEAT_EVERY_MS);
   }

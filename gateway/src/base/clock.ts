@@ -1,6 +1,6 @@
 /**
- * The gateway's clock. Like that of protocol/, but periodic tasks share a timer (shared-timer.ts). No other file of the
- * gateway reads the system clock or sets a timer.
+ * The gateway's clock: the clock of protocol/, except that periodic tasks share a timer (shared-timer.ts). No other
+ * file of the gateway reads the system clock or sets a timer.
  */
 import { type Clock as AnyClock, wallClock } from "@tollgate/protocol/clock.ts";
 import { openSharedTimer, SHARED_TIMER_BEAT_MS } from "./shared-timer.ts";

@@ -4,7 +4,10 @@
  */
 type Ask<T> = (sent: () => void) => Promise<T>;
 
-/** `ask` must call `sent` before it reads anything that may change. */
+/**
+ * Equal calls share one `ask` until it calls `sent`. So `ask` must call `sent` before it reads anything that may
+ * change. Otherwise a later caller could get an answer that is older than its call.
+ */
 export function coalesceUnsentQueries<T>(): (key: string, ask: Ask<T>) => Promise<T> {
   const open = new Map<string, Promise<T>>();
   return (key, ask) => {

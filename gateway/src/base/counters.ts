@@ -24,7 +24,10 @@ export class Distribution {
   }
 }
 
-/** One value for each word of a small set. Callers must never pass words that clients choose. */
+/**
+ * One object for each value of a label. A label must have few values, so callers must never pass text that clients
+ * choose.
+ */
 export class ValuePerLabel<Value> {
   readonly #values = new Map<string, Value>();
   readonly #make: () => Value;
@@ -46,7 +49,7 @@ export class ValuePerLabel<Value> {
   }
 }
 
-/** Counts per word of a small set. */
+/** A counter for each value of a label. A label must have few values. */
 export class Counts {
   readonly #counts = new Map<string, number>();
 

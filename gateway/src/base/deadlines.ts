@@ -7,7 +7,10 @@ interface Deadlines<T> {
   delete(due: Deadline<T>): void;
 }
 
-/** A pending deadline. Emptied when it ends, for the reason given in short-lived-collections.ts. */
+/**
+ * A pending deadline. `thing` is emptied when the deadline is deleted, because a set can keep deleted entries in memory
+ * for long (short-lived-collections.ts).
+ */
 export interface Deadline<T> {
   thing: T | undefined;
   atMs: number;

@@ -5,7 +5,7 @@
 
 /** The number of good answers that ends probation. Until then a new node gets one request at a time. */
 export const PROBATION_ANSWERS = 20;
-/** The most nodes of a host of which no node has completed its probation. */
+/** The most nodes that a host can have until one of them completes its probation. */
 export const PROBATION_NODES_MAX = 3;
 
 /**

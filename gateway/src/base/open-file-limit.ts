@@ -32,7 +32,7 @@ export function systemOpenFiles(): OpenFiles | undefined {
  */
 export const isDescriptorReserveUsed = (state: { open: number; max: number }): boolean => exceeds(state, 1);
 
-/** Whether half of that reserve is in use. Pure. */
+/** Whether half of the reserve of file descriptors is in use. Pure. */
 export const isHalfDescriptorReserveUsed = (state: { open: number; max: number }): boolean => exceeds(state, 1 / 2);
 
 const exceeds = ({ open, max }: { open: number; max: number }, share: number): boolean =>

@@ -7,7 +7,10 @@ import type { Clock } from "./clock.ts";
 import type { Log } from "./log.ts";
 
 const WINDOW_MS = 60_000;
-/** The most lines of one message, for different sources, within a window. */
+/**
+ * The most sources (such as nodes) whose lines of the same message are written within a window. Lines of further
+ * sources are suppressed.
+ */
 const LINES_MAX = 60;
 
 export interface RateLimitedLog {

@@ -36,7 +36,7 @@ export interface SettingsDomain<S extends Record<string, Setting> = Record<strin
   /** Markdown text that the reference shows below the table. */
   note?: string;
   settings: S;
-  /** Checks rules between settings of this folder. Returns one sentence per broken rule. */
+  /** Checks rules that relate several of these settings to each other. Returns one sentence per broken rule. */
   mistakes?: (variables: Variables) => string[];
   /** Removed settings, each with the one to use instead. A gateway that has one of them set does not start. */
   retired?: Record<string, string>;
@@ -132,7 +132,7 @@ export function flag<const O extends Words & { default: boolean }>(
 
 interface TextOptions extends Words {
   matches?: RegExp;
-  /** The rule that `matches` checks, as it continues after "must": "begin with nats:// or tls://". */
+  /** The rule that `matches` checks. It completes the sentence "must …": "begin with nats:// or tls://". */
   rule?: string;
   default?: string;
 }
@@ -143,7 +143,7 @@ export function text<const O extends TextOptions>(options: O): Setting<Value<str
   return setting(options, { parser, allowed: ruled(rule) });
 }
 
-/** A setting with a parser of its own. `rule` describes its form, as it continues after "must". */
+/** A setting with its own parser. `rule` completes the sentence "must …", for example "begin with http://". */
 export function parsedSetting<T, const O extends Words & { rule: string; default?: NoInfer<T> }>(
   parser: z.ZodType<T>,
   options: O,

@@ -4,7 +4,10 @@ import { test } from "node:test";
 import { openSharedTimer } from "./shared-timer.ts";
 import { manualClock } from "./testing.ts";
 
-/** A shared timer on a clock that counts its wake-ups. A beat is at time zero and every half second. */
+/**
+ * A shared timer on a clock that counts its wake-ups. The timer can wake up at time zero and every half second after
+ * it.
+ */
 function open() {
   const clock = manualClock(0);
   let woken = 0;
@@ -27,7 +30,7 @@ test("the shared timer runs tasks due in the same half second in one turn, at th
   clock.advance(1_000);
   assert.deepEqual(done.splice(0), ["half", "half", "second"]);
   stops[1]?.();
-  // The task starts between two beats, so its first run comes up to a period later.
+  // The task is added 200 ms after a possible wake-up, so its first run comes 200 ms earlier than its period.
   clock.advance(200);
   stops.push(does(1_000, "later"));
   clock.advance(800);

@@ -4,8 +4,8 @@
  */
 export const SHARED_TIMER_BEAT_MS = 500;
 /**
- * The first of these numbers that divides a task's period in beats also divides the number of the beat of its first
- * run.
+ * A task runs only on beats whose number is a multiple of its measure. The measure is the first of these numbers that
+ * divides the task's period in beats. So tasks with longer periods run on the same beats.
  */
 const MEASURES = [4, 2, 1];
 /** The tolerance for timers that fire slightly early. */

@@ -72,7 +72,10 @@ export type IncidentState = (typeof INCIDENT_STATES)[number];
 /** The reasons for which a new epoch of the database's history begins. */
 export const HISTORY_EPOCH_REASONS = ["first", "failover", "accepted"] as const;
 
-/** The standing in a node's record. "Online" means ready and connected; only the dispatch plane has the connections. */
+/**
+ * The standing that a node's record in the database holds. "Online" is not one of them: it means ready and connected,
+ * and only the dispatch plane knows the connections.
+ */
 export const NODE_STANDINGS = [
   "registered",
   "ready",
@@ -90,7 +93,7 @@ export type CheckoutState = (typeof CHECKOUT_STATES)[number];
 export const REVERSAL_KINDS = ["refund", "dispute"] as const;
 export type ReversalKind = (typeof REVERSAL_KINDS)[number];
 
-/** The purpose of a transfer that belongs to a checkout. */
+/** The kinds of ledger transfers that a checkout can cause: the purchase and its reversals. */
 export const PAYMENT_TRANSFER_KINDS = ["purchase", ...REVERSAL_KINDS] as const;
 export type PaymentTransferKind = (typeof PAYMENT_TRANSFER_KINDS)[number];
 

@@ -1,4 +1,4 @@
-/** The program's version. */
+/** Reads the program's version from package.json. */
 import { readFileSync } from "node:fs";
 
 const manifest = new URL("../../package.json", import.meta.url);

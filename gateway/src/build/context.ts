@@ -1,4 +1,7 @@
-/** The context for opening a port from the configuration. It also collects the functions that close the ports. */
+/**
+ * The context of the functions that connect the gateway to its dependencies (database, plane, limits, payments), as
+ * the configuration says. It also collects the functions that close these connections.
+ */
 
 import { createHmac } from "node:crypto";
 import type { Context } from "../assemble/context.ts";

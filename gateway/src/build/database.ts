@@ -34,11 +34,11 @@ const LEDGER_CONNECTIONS = 4;
  */
 const BATCH_LOCK_MS_MAX = 1_000;
 /**
- * The maximum wait for a lock in batches of locked accounts. It is shorter, because a settlement that waits for its
- * host's lock already holds its builder's lock.
+ * The same for operations on locked accounts, which run apart from the batches. It is shorter, because a settlement
+ * that waits for its host's lock already holds its builder's lock.
  */
 const APART_LOCK_MS_MAX = 500;
-/** Connections for batches of locked accounts, opened on demand. */
+/** Connections for the operations on locked accounts, opened on demand. */
 const APART_CONNECTIONS = 4 * ACCOUNT_QUEUES_AT_ONCE;
 
 const State = row({ isStandby: z.boolean(), readOnly: z.boolean() });

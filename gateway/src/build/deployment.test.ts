@@ -220,7 +220,8 @@ describe("a gateway that compares its settings with those recorded in the databa
         assert.ok(!JSON.stringify([reason, wrong.lines]).includes(secret as string), secret);
       await change(setting, second);
       await wrong.serving();
-      // A gateway with only the new pepper finishes that change. Any other change lasts until an operator finishes it.
+      // A gateway that has only the new pepper completes a change of the pepper, so a gateway with the old pepper is
+      // then refused. Other changes stay open until an operator completes them, so a gateway with the old value serves.
       if (setting === "pepper") assert.deepEqual((await open(first).refusal()).settings, ["pepper"]);
       else await serving(first);
     });

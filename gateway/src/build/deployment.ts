@@ -80,8 +80,8 @@ function paymentsOf({ payments }: Config): string {
 }
 
 /**
- * Identifies the limits server. A gateway that has read the server's ID recognizes the server even after it lost its
- * data. Resolves to undefined while the server is unreachable.
+ * Identifies the limits server by an ID that is stored on it. If the server loses its data, a running gateway that has
+ * read the ID stores the same ID again. Resolves to undefined while the server is unreachable.
  */
 function limitsOn(server: ValkeyServer, newId: (() => string) | undefined) {
   let seen: string | undefined;
@@ -90,8 +90,8 @@ function limitsOn(server: ValkeyServer, newId: (() => string) | undefined) {
     const [, recorded] = stored?.value.split("valkey ") ?? [];
     if (seen === undefined && recorded !== undefined && stored?.isConfirmed === true) return null;
     if (newId !== undefined) return await server.claimId(seen ?? recorded ?? newId());
-    // A server without an ID may be the recorded one after data loss, unless the record says that limits are counted in
-    // memory.
+    // If a server is recorded, this server without an ID may be that one after it lost its data. If the record says
+    // that limits are counted in memory, this server cannot be the recorded one.
     return recorded === undefined ? null : undefined;
   };
   return async (stored: StoredSetting | undefined): Promise<GatewaySetting | undefined> => {

@@ -65,8 +65,8 @@ export const planeSigningKeys = ({ seed: accountSeed, account, signingSeeds }: C
 });
 
 /**
- * Verifies that the plane belongs to this database's deployment before any node gets messages. Returns the deployment's
- * ID.
+ * Verifies, before any node gets messages, that the dispatch plane belongs to the same deployment as the database.
+ * Returns the deployment's ID.
  */
 export async function verifyPlaneDeployment(
   context: BuildContext,

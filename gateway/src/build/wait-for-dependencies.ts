@@ -56,8 +56,8 @@ async function whileItMayPass<T>(
 ): Promise<T> {
   return await retrying(context, tell, start, {
     tellOf(error) {
-      // Does not wait after a listener's error: its code is a socket's error code too, but does not concern the
-      // database.
+      // Does not wait after an error of the gateway's own listener, for example if its port is in use. The error has a
+      // socket's error code, like that of a lost database connection, but does not concern the database.
       if (error instanceof ListenError || !isWorthIt(error)) return undefined;
       const { message, code = "" } = error as Error & { code?: string };
       const reason = message || code;

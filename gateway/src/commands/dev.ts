@@ -58,7 +58,8 @@ async function run(given: CommandInput, { terminal, env }: BaseCommandContext): 
     DRAIN_GRACE_S: env.DRAIN_GRACE_S ?? "10",
   });
   const { probationAnswers } = parsed.nodeRules;
-  // With 0 probation answers, the other rule for new nodes is off too.
+  // With 0 probation answers, the other rule for new nodes is off too: that they get no work while a node of their host
+  // is in quarantine.
   const config: Config = { ...parsed, nodeRules: { probationAnswers, hostSanction: probationAnswers > 0 } };
   if (flags.payments === "demo" && config.payments !== undefined) {
     throw new CommandError("--payments demo: STRIPE_SECRET_KEY is set, so credits are sold through Stripe", {

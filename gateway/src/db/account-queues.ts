@@ -6,9 +6,9 @@
  */
 
 /**
- * The outcome of an operation in a lane. `done`: it has a result. `failed`: only this operation failed. `blocked`: a
- * lock stops it, and with it the operations behind it in the lane. `open`: unknown yet, so the operation goes back to
- * the batches.
+ * The outcome of an operation in its account's queue (lane). `done`: it has a result. `failed`: only this operation
+ * failed. `blocked`: a lock stops it, and with it the operations behind it in the lane. `open`: unknown yet, so the
+ * operation is sent again with the next batch of all accounts.
  */
 export type QueuedOperationOutcome = "done" | "failed" | "blocked" | "open";
 
@@ -26,7 +26,7 @@ interface AccountQueue<Item> {
   isRunning: boolean;
 }
 
-/** How many lanes run at the same time. Each may use a connection. */
+/** How many lanes (the queues of single accounts) run at the same time. Each may use a database connection. */
 export const ACCOUNT_QUEUES_AT_ONCE = 2;
 /** How many empty lanes of failed accounts are kept. */
 const KEPT_MAX = 1_000;

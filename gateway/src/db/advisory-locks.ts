@@ -8,8 +8,8 @@ export const ADVISORY_LOCK_IDS = {
   dataDirectory: 1,
   /** Held while migrations run. Taken in the database that they change. */
   migration: 2,
-  /** Held by the gateway that runs the ledger check. Taken in that gateway's database. */
+  /** Held by the gateway that runs the ledger check. Taken in the database that contains the ledger. */
   books: 3,
-  /** Held by the process that deletes old request records. Taken in that process's database. */
+  /** Held by the process that deletes old request records. Taken in the database that contains the records. */
   retention: 4,
 } as const;

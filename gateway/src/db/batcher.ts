@@ -28,8 +28,9 @@ export interface BatchFigures {
 const SIZES = [1, 2, 4, 8, 16, 32, 64, 128];
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
-/** How long an operation that runs separately is retried while its account is locked, and the pause between tries. */
+/** How long an operation is retried separately from the batches while another transaction locks its account. */
 const APART_WAIT_MS_MAX = 4_000;
+/** The pause between two tries. */
 const APART_PAUSE_MS = 250;
 
 /** Runs operations separately when they would delay the batches, for example because their account is locked. */
@@ -191,7 +192,8 @@ export class Batcher<Op, Result> {
   async #separate(batch: Waiting<Op, Result>[], error: unknown, apart: Apart<Op, Result>): Promise<void> {
     const ops = this.#stillWaiting(batch).map(({ op }) => op);
     const none = (): Set<string> => new Set();
-    // If this query fails too, all operations run separately, and each gets its own error.
+    // Finds the operations of locked accounts, so that only these run separately. If that fails too, all operations run
+    // separately, and each gets its own error.
     const locked = apart.isWait(error) && ops.length > 0 ? await apart.locked(ops).catch(none) : none();
     const free: Waiting<Op, Result>[] = [];
     for (const waiting of this.#stillWaiting(batch)) {
@@ -227,8 +229,8 @@ export class Batcher<Op, Result> {
   }
 
   /**
-   * Removes timed-out operations. None of the batch is in flight now, so those that may have been executed can be
-   * undone.
+   * Returns the operations that still wait for a result. Undoes those that already failed, as by a timeout, but may
+   * have been executed. That is possible here because none of the batch is in flight.
    */
   #stillWaiting(batch: Waiting<Op, Result>[]): Waiting<Op, Result>[] {
     for (const waiting of batch) {

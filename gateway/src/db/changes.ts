@@ -9,7 +9,8 @@ import type pg from "pg";
 const CHANGE = "TGJ01";
 
 /**
- * A startup option: triggers send their descriptions of changes to the session. Without it, they notify all gateways.
+ * A startup option of a gateway's sessions: triggers send the descriptions of a session's changes to that session. In
+ * sessions without it, they notify all gateways.
  */
 export const CHANGE_NOTICES_STARTUP_OPTION = "-c tollgate.journal=on";
 

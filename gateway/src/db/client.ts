@@ -194,7 +194,7 @@ export class DatabaseClient extends pg.Client {
     }
   }
 
-  /** Tests a host with a short-lived connection of another client. */
+  /** Tests a host with a short-lived connection of a separate client that has the same configuration. */
   async #look(places: DatabaseHosts, place: Place): Promise<void> {
     const { places: _, ...config } = this.#config;
     // Copied explicitly, because the pool makes the password non-enumerable and the spread omits it.

@@ -13,7 +13,10 @@ export const CLOSED_DAYS_MIGRATION = 32;
 
 const There = row({ isThere: z.boolean() });
 
-/** Whether the database has closed days. Without them, during a rolling upgrade, everything is read from the hours. */
+/**
+ * Whether the database has the table of closed days (finished daily rollups). During a rolling upgrade it may be
+ * missing, and everything is then read from the hourly rows.
+ */
 export const hasClosedDays = (db: pg.Pool | pg.PoolClient): Promise<boolean> => isThere(db, "closed_day");
 
 /** Whether closed days include performance by model, which a later migration adds. */
@@ -52,7 +55,10 @@ export const splitByClosedDays = (what: Rollup, from: string, to: string): strin
 
 const AMOUNTS = "requests, prompt_tokens, completion_tokens, charge_pico";
 
-/** The tables of daily sums: how each is joined to `whole`, and its dimensions. */
+/**
+ * The tables with the sums of closed days: the SQL that joins each to `whole` (the closed days that lie completely in
+ * the span), and its dimensions (`columns`).
+ */
 const SUMS = {
   /** The sums of one account, whose ID is `$1`. */
   own: {

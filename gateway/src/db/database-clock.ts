@@ -14,7 +14,10 @@ import { queryOne, row } from "./rows.ts";
 const OFF_MS_MAX = 10_000;
 /** The maximum drift between the monotonic clock and the database's: quartz is within 100 ppm. */
 const DRIFT = 0.0001;
-/** The number of readings that must agree after a jump. Heartbeats come every 500 ms in use, otherwise every 2 s. */
+/**
+ * After a jump, the number of readings in a row that must agree before the clock is reliable again. Heartbeats read the
+ * clock every 500 ms in use, otherwise every 2 s.
+ */
 const AGREEING_MIN = 8;
 const CLOCK_UNCERTAINTY_MS_MAX = 5_000;
 
@@ -29,10 +32,12 @@ export interface ClockReading {
 interface ClockEstimate {
   /** The database clock minus the monotonic clock, in ms. */
   aheadMs: number;
-  /** The maximum error of that difference, in ms. */
+  /** The maximum error of `aheadMs`, in ms. */
   errorMs: number;
   heardAt: number;
-  /** The size of the last jump until enough readings agree, otherwise 0. */
+  /**
+   * How far the database's clock jumped last, until `AGREEING_MIN` readings in a row agree with the estimate. Then 0.
+   */
   jumpMs: number;
   agreeing: number;
 }

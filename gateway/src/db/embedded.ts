@@ -51,8 +51,8 @@ export interface PrivatePostgresOptions {
   /** The connection limit for a server that this call starts. */
   connectionsMax?: number;
   /**
-   * If root starts the gateway: the folder for PostgreSQL's programs and data if its user cannot reach them in the
-   * checkout or the data directory.
+   * The directory for PostgreSQL's programs and data if root starts the gateway, and the user that runs PostgreSQL
+   * cannot use them in the checkout or in the data directory.
    */
   rootPlace?: string;
 }

@@ -66,8 +66,8 @@ describe("classifying database errors", () => {
 
 describe("PostgreSQL errors during a settlement", () => {
   /**
-   * Every error class of PostgreSQL 18, with example codes. Only these four classes and the errors of our functions
-   * prevent a settlement permanently.
+   * Every error class of PostgreSQL 18, with example codes. Only the classes marked `true` prevent a settlement
+   * permanently: those for wrong data (21, 22, 23, 44) and the errors that our own functions raise (P0).
    */
   const CLASSES: [codes: string, isFinal: boolean][] = [
     ["03000 08000 08003 08006 08P01 09000 0A000 0B000 0F000 0L000 0P000 0Z000 10608 20000", false],

@@ -196,8 +196,8 @@ async function formsOf(client: pg.PoolClient, file: FunctionFile): Promise<Map<n
 }
 
 /**
- * Drops one form of the function. PostgreSQL refuses if a trigger or another object needs it; then a migration must
- * drop that object first.
+ * Drops the function with the given parameters (`form`, such as "payout_paid(uuid,text)"). PostgreSQL refuses if a
+ * trigger or another object needs the function; then a migration must drop that object first.
  */
 const drop = (client: pg.PoolClient, file: FunctionFile, form: string): Promise<void> =>
   runSqlFile(client, "Function", { name: file.name, sql: `drop function ${form}` });

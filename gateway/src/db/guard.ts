@@ -19,7 +19,8 @@ import type { Connection } from "./pool.ts";
 import type { DurabilityMode } from "./session.ts";
 
 /**
- * When a connection has been in use for this time, the next heartbeat commits a transaction instead of only reading.
+ * A commit may hang although reads work. So when a connection has been in use for longer than this, the next heartbeat
+ * also commits a transaction.
  */
 const SLOW_MS = 2_000;
 /** SQLSTATE of a refused connection: the limit of a role, a database or the server is reached. */
@@ -62,7 +63,7 @@ export class DatabaseGuard {
     this.#clock = clock;
     this.lineage = lineage;
     this.#log = log;
-    // With several hosts, skips an old primary even if it accepts writes.
+    // If the connection lists several database servers, an outdated primary is skipped even if it accepts writes.
     if (lineage !== undefined && "connectionString" in connection)
       databaseHostsOf(connection).suits = (client) => lineage.suits(client);
     this.#sparing = rateLimitedLog(log, clock);
@@ -105,7 +106,9 @@ export class DatabaseGuard {
     this.#heartbeat.close();
   }
 
-  /** Counts queries of this pool, and waits for its connections, as use of the database. */
+  /**
+   * From now on, the database counts as used while this pool has a connection in use or a caller that waits for one.
+   */
   watchPool(pool: Pick<pg.Pool, "totalCount" | "idleCount" | "waitingCount">): void {
     this.#pools.push(pool);
   }
@@ -125,8 +128,8 @@ export class DatabaseGuard {
   }
 
   /**
-   * Reports a connection that could not be made or broke. Logs one line for all of them, and none when the database is
-   * unreachable.
+   * Reports a connection that could not be opened or that broke. All that are reported before the next probe ends share
+   * one log line. If the database is unreachable, the line has level debug, because the outage is logged already.
    */
   lost(error: unknown): void {
     this.#lost += 1;

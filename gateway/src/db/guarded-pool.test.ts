@@ -182,7 +182,7 @@ describe("a connection pool with a database guard", () => {
     resting.watch();
     clock.advance(500);
     await sign();
-    // An unused database gets its next heartbeat after 2 s.
+    // The database is unused, so no heartbeat is sent now: the next one is due 2 s after the first.
     clock.advance(500);
     resting.health.latencyMs = null;
     const client = await used.connect();
@@ -196,7 +196,8 @@ describe("a connection pool with a database guard", () => {
     const slow = pool.query(
       "do $$ begin while not exists (select from ended) loop perform pg_sleep(0.01); end loop; end $$",
     );
-    // After 2 s of a query, heartbeats test whether the database still commits.
+    // When a query has run for 2 s, the next heartbeats test whether the database still commits. It does, so this is
+    // not an outage.
     for (let passedMs = 0; passedMs < 3 * SILENT_MS; passedMs += BEAT_MS) await beat();
     await database.pool.query("insert into ended default values");
     await slow;

@@ -9,7 +9,10 @@ import { isConnectionLoss } from "./errors.ts";
 import { type DatabaseGuard, guardedClients } from "./guard.ts";
 import { type Connection, poolConfig } from "./pool.ts";
 
-/** The timeout for opening a connection or waiting for one. The gateway's own clients wait at most 5 s. */
+/**
+ * The timeout for opening a connection or waiting for a free one. A builder must get the 503 within 5 s
+ * (docs/operators/failures.md).
+ */
 const CONNECT_MS_MAX = 4_000;
 const LOCK_MS_MAX = 4_000;
 

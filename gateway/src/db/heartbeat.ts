@@ -28,7 +28,7 @@ const READING = `select extract(epoch from clock_timestamp())::float8 * 1000 as 
                         pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') = 'on' as "readOnly"`;
 /** Writes a message without meaning to the write-ahead log, so that the query has something to commit. */
 const WRITING = `${READING}, pg_logical_emit_message(true, 'tollgate heartbeat', '')::text as written`;
-/** Adds the database's history to the query, to save a round trip. */
+/** Also reads the database's history (its timeline and latest epoch) in the same query, to save a round trip. */
 const withHistory = (text: string): string => `${text}, (select to_jsonb(l) from (${READ_HISTORY}) l) as history`;
 const QUESTIONS = {
   read: { name: "heartbeat", text: READING },

@@ -1,6 +1,6 @@
 /**
- * The migration that separates a host's earnings from its own requests, on a database with promised payouts: the
- * payouts stay.
+ * Tests the migration that records which of a host's earnings come from its owners' own requests. The database already
+ * has an open payout batch, whose payouts stay unchanged.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -75,8 +75,9 @@ test("migrating from schema 0014 marks hosts' own requests, and later debts are 
   await served(23, BUILDER, 100);
   assert.equal(String(await value("select sum(own_pico) from earning_hour")), "777");
 
-  // The owner of the host disputes a card payment. Earnings that no payout has promised pay this debt, however recent
-  // they are. The promised payout stays.
+  // The owner of the host also owns the builder account and disputes its card payment, which leaves a debt. The new
+  // payout batch sets the debt off against earnings that the open batch does not contain, however recent they are. The
+  // open batch does not change.
   await pool.query("select ledger_transfer($1, 'dispute', $2, 10000, 'charged back')", [id(60), BUILDER]);
   assert.equal(await value("select payout_create($1, 'new', 'o', 1, 7)", [id(51)]), 0);
   assert.equal(await value("select amount from payout_setoff where batch_id = $1", [id(51)]), 70n);

@@ -17,7 +17,8 @@ for (const last of ["0028", "0053"]) {
     const { pool, close } = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, last) });
     t.after(close);
     const account = newId();
-    // One hour ago, rounded to a 5-minute slot, so that earlier and waiting requests are counted in the same rows.
+    // One hour ago, rounded to a 5-minute slot. The requests counted before the migration and those that still wait for
+    // the rollup have this same time, so that they are counted in the same rows.
     const { rows: moments } = await pool.query(
       "select date_bin('5 minutes', now() - interval '1 hour', '2000-01-01Z') as at",
     );

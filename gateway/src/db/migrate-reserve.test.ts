@@ -47,8 +47,8 @@ test("migrating from schema 0038 keeps balances and entries, and sets granted cr
   const owner = newId();
   await pool.query("insert into identity (id, email, name) values ($1, 'a@example.test', 'A')", [owner]);
   const [rich, mixed, owing] = [await account("builder"), await account("builder"), await account("builder")];
-  // The builder account `mixed` has the same owner as the host. The migration must not deduct from the host's shares of
-  // its requests.
+  // The builder account `mixed` has the same owner as the host. The migration must not deduct anything from the shares
+  // that the host earned with this builder's requests.
   for (const [id, kind] of [
     [host, "host"],
     [mixed, "builder"],

@@ -1,6 +1,6 @@
 /**
- * Migrations of spot checks: a node's counts of answers and checks become counts per model, stored with the model's
- * test.
+ * Tests the migrations of spot checks: a node's counts of answers and checks become counts per model, in the row of the
+ * node's sequential test for that model (table `spot_check_test`).
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -36,8 +36,9 @@ export interface MigrationResult {
 }
 
 /**
- * How to handle after-phase migrations. `leave` defers them. `if alone` runs them when no connected program needs what
- * they remove. `insist` runs them, or fails if a connected program needs what they remove.
+ * How to handle after-phase migrations, which run after a rollout and remove what only the last release needed. `leave`
+ * defers them. `if alone` runs them when no connected program needs what they remove. `insist` runs them, or fails if a
+ * connected program needs what they remove.
  */
 export type AfterPhaseMode = "leave" | "if alone" | "insist";
 
@@ -156,7 +157,7 @@ async function apply(
   const made = schema === 0 ? await makeFromBase(client, program, migrations) : 0;
   for (const [done, migration] of migrations.entries()) {
     if (done < made) {
-      // Skips a migration that base.sql includes.
+      // Only records the migration below, because base.sql includes it.
     } else if (migration.isAlone) {
       // The next migration runs outside of a transaction while other programs use the database, so functions must match
       // the tables now.

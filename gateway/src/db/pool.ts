@@ -61,7 +61,10 @@ export const clientConfig = (
   keepAlive: true,
 });
 
-/** Adds the URL's options to the configuration of connections. The client itself chooses the host. */
+/**
+ * Returns the configuration of a connection to a database URL. `DatabaseClient` chooses one of the URL's hosts
+ * (`places`) when it connects.
+ */
 function addressed(connection: { connectionString: string }, options: string): DatabaseClientConfig {
   const { address, places } = placesFor(connection);
   const { user, password, database } = address;

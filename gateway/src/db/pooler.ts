@@ -11,8 +11,8 @@ import { DatabaseMisconfigured } from "./session.ts";
 const Backend = row({ pid: z.int() });
 const ASK = "select pg_backend_pid() as pid";
 /**
- * How often to ask. An idle pooler reuses the last session, so the first round detects it. A busy pooler needs more
- * rounds.
+ * How often each of the two connections is asked for its session. An idle pooler gives the second connection the
+ * session that the first one just used, so the first round detects it. A busy pooler needs more rounds.
  */
 const ROUNDS = 4;
 
@@ -21,7 +21,7 @@ const ROUNDS = 4;
  * connection to a server.
  */
 export async function assertPoolerKeepsSessions(config: DatabaseClientConfig): Promise<void> {
-  // `isPooled` is known since this process's first connection.
+  // `isPooled` was set when this process first connected.
   if (!config.places?.isPooled) return;
   const clients = [new DatabaseClient(config), new DatabaseClient(config)];
   try {

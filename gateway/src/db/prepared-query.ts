@@ -25,8 +25,8 @@ export class PreparedQuery implements pg.Submittable {
   /** The statement's key. Not called `name`, because pg would then track the statement as its own. */
   readonly statement: string;
   /**
-   * The name of the statement on the server. It differs from the key, because pg may prepare the same query on the same
-   * client.
+   * The name of the statement on the server: `statement` with a prefix, because pg itself may prepare the same query
+   * under the name without the prefix on the same client.
    */
   readonly #name: string;
   readonly #text: string;

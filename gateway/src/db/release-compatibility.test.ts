@@ -1,6 +1,7 @@
 /**
  * Migrations since the last release must not break that release's gateways during an upgrade: its migrations are
- * unchanged, its functions can still be called, and nothing is removed before the after phase.
+ * unchanged, its functions can still be called, and nothing is removed except by migrations that run after the rollout
+ * (`-- phase: after`).
  */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

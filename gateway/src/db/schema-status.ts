@@ -10,8 +10,8 @@ import { column, queryOne, queryRows, row } from "./rows.ts";
 import { MigrationError } from "./sql-files.ts";
 
 /**
- * The oldest supported schema: the previous release's last migration (gateway/sql/releases). Migrations that only add
- * record it as the oldest compatible program. Updated at each release.
+ * The oldest supported schema: the previous release's last migration (gateway/sql/releases). A migration that removes
+ * nothing records this number as the oldest compatible program. Updated at each release.
  */
 export const OLDEST_SCHEMA = 28;
 

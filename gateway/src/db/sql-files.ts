@@ -28,7 +28,8 @@ export async function readSqlFiles(directory: string): Promise<SqlFile[]> {
   return Promise.all(
     names.map(async (name) => ({
       name,
-      // Normalizes line endings, which a checkout may convert without changing the file.
+      // Normalizes line endings, because Git may convert them at a checkout, and the checksum of the file must not
+      // depend on that.
       sql: (await readFile(join(directory, name), "utf8")).replaceAll("\r\n", "\n"),
     })),
   );

@@ -179,7 +179,8 @@ async function startThrowAway(major: number | undefined): Promise<Extract<Connec
     log: join(directory, "postgres.log"),
     runAs,
   };
-  // Makes the server's user own the directory. The watcher runs as that user and must be able to remove it.
+  // Gives the directory to the user that PostgreSQL runs as. The watcher process, which is started below as the same
+  // user, must be able to remove the directory.
   if (runAs) await chown(directory, runAs.uid, runAs.gid);
   const binaries = await findPostgresBinaries(major, { runAs, place: directory });
   await createCluster(home, binaries, { sync: false });

@@ -24,7 +24,7 @@ const FIRST = { "0001_item.sql": "create table item (id int primary key, old tex
 const ADD = { "0002_add.sql": "alter table item add column new text;" };
 const DROP = { "0003_drop.sql": "-- Nobody reads it any more.\n-- phase: after\nalter table item drop column old;" };
 const NEXT = { "0004_next.sql": "create table other (a int);" };
-/** The oldest schema that the test's program supports. */
+/** The oldest schema that the program (the gateway whose files are migrated here) supports. */
 const oldestSchema = 1;
 
 const empty = await makeSqlDirectory({ after });

@@ -52,9 +52,9 @@ export class AttemptBlame {
   }
 
   /**
-   * Handles a node that reconnected and reports no jobs. With evidence against the dispatch plane, its jobs end as
-   * `cut`. Otherwise they end as silent when their time has passed, by which time a failure of the plane's server would
-   * be known.
+   * Handles a node that reconnected and reports no jobs, because it dropped them. If there is evidence that the
+   * dispatch plane failed, the jobs end as `cut`. Otherwise they wait for their timeout and then end as silent, unless
+   * a failure of the plane's server has become known by then.
    */
   moved(nodeId: string, movedAt: number, attempts: RunningAttempt[]): void {
     const { roster, clock, excused } = this.#options;
@@ -92,8 +92,8 @@ export class AttemptBlame {
   }
 
   /**
-   * Whether the plane's server of the node's earlier connection failed, by this gateway's own check or because other
-   * nodes lost it too.
+   * Whether there is evidence that the plane's server to which the node was connected before has failed: the server
+   * does not answer this gateway, or nodes of other owners lost it too.
    */
   #hasEvidence(node: RosterNode, movedAt: number): boolean {
     const { plane } = this.#options;

@@ -48,7 +48,7 @@ const ends = {
 } as const;
 
 const next = {
-  // Before acceptance the node has not started, so that asking another node costs nothing.
+  // Until the node accepts the job, it has not started the work, so asking another node costs nothing.
   offered: {
     accept: "accepted",
     busy: "declined",

@@ -103,7 +103,8 @@ export class Attempts {
     );
     roster.onGone((nodeId, by) => blame.gone(nodeId, by, running.on(nodeId)));
     roster.onState((nodeId, { busy }) => {
-      // A node that reconnects drops its jobs, and then reports that it has none.
+      // A node that lost its connection drops its jobs, and then reports that it has none. While it still reports jobs,
+      // its attempts go on.
       const movedAt = busy === 0 ? plane.movedAt(nodeId) : undefined;
       if (movedAt !== undefined) blame.moved(nodeId, movedAt, running.on(nodeId));
     });

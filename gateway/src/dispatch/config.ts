@@ -1,4 +1,4 @@
-/** The settings of dispatch. */
+/** The settings of dispatch: how long a request waits for a node, and how long a node may work on it. */
 import { declareSettings, number } from "../base/settings.ts";
 
 interface DispatchConfig {

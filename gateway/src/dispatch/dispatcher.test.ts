@@ -169,7 +169,8 @@ describe("dispatcher", () => {
     other.say({ kind: "accepted", job: second });
     clock.advance(2300);
     await waitOneTurn();
-    // The refusal did not use the retry, so the node that declined is asked again 250 ms later.
+    // The second node has stalled, and the busy reply did not use the one retry. So the first node is asked again after
+    // 250 ms.
     await waitOneTurn();
     clock.advance(250);
     const third = await node.job(2);

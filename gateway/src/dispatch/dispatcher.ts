@@ -1,7 +1,7 @@
 /**
  * Runs a request on a node: waits for a free node, offers it the job, and asks the next node if it declines. If the
  * node stops responding before any output reached the client, or returns no output, the request is retried once on
- * another node. Requests that the dispatch plane lost are retried without counting.
+ * another node. A request that the dispatch plane lost is retried too, and that does not count as the one retry.
  */
 import type { Endpoint } from "@tollgate/protocol/frames.ts";
 import type { KeywordUse } from "@tollgate/protocol/json-schema.ts";
@@ -58,7 +58,10 @@ export interface DispatchResult {
    */
   queueMs: number | null;
   ttftMs: number | null;
-  /** The times of that attempt alone, to measure the node's speed. Null if there was no output. */
+  /**
+   * The times of the attempt that produced the result, counted from its own offer, to measure the node's speed. Null if
+   * there was no output.
+   */
   pace: Pace | null;
   /**
    * True for a job of the platform itself (`runOn`). It earns the node no trust, because no user asked for the answer.
@@ -126,8 +129,8 @@ export interface Dispatcher {
    */
   onAttempt(run: (attempt: Attempt) => void): void;
   /**
-   * Calls `run` when the dispatch plane, and not the node, caused the node's apparent silence since then (monotonic
-   * milliseconds).
+   * Calls `run` when the dispatch plane, and not the node, turns out to have caused the node's apparent silence.
+   * `sinceMs`: when the silence began, in monotonic milliseconds.
    */
   onExcused(run: (nodeId: string, sinceMs: number) => void): void;
   /**
@@ -309,9 +312,9 @@ class Run {
 
   async go(): Promise<DispatchResult> {
     let retriesLeft = RETRIES;
-    /** The attempt without an answer that the one retry replaces. */
+    /** The attempt without an answer that was retried on another node. A request gets only one such retry. */
     let first: Attempt | undefined;
-    /** The latest attempt that the dispatch plane cut. */
+    /** The latest attempt that ended as `cut`: the dispatch plane lost its node. */
     let cut: Attempt | undefined;
     for (let number = 1; number <= OFFERS_MAX; number++) {
       const turn = await this.#nextNode(first);
@@ -388,7 +391,7 @@ class Run {
     this.#o.over(first);
   }
 
-  /** Whether a node of another host, busy or free, serves the request. */
+  /** Whether a node of another host, busy or free, could serve the request. */
   #hasOtherHosts({ node }: Attempt): boolean {
     return this.#o.roster.serves(this.#need, this.#kinOf(node));
   }
@@ -469,8 +472,9 @@ const needOf = (model: string, keywords: readonly KeywordUse[]): NodeRequirement
 });
 
 /**
- * Whether other nodes are asked first after this attempt. Two failures do not count, because a builder can cause them:
- * an empty answer that another node refuted (`miss`), and the refusal of a prompt before output.
+ * Whether this attempt counts as a failure of its node, so that other nodes are asked first for a while. Two failures
+ * do not count, because a builder can cause them: an empty answer that another node refuted (`miss`), and the refusal
+ * of a prompt before output.
  */
 function hasFailed({ state, failure, firstOutputAt }: Attempt): boolean {
   if (failure === null || state === "cancelled" || state === "cut") return false;

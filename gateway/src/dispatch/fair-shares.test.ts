@@ -12,7 +12,7 @@ import { FakeNode, MemoryPlane } from "./testing.ts";
 
 interface Waiting {
   account: string;
-  /** The kind of slot that the request can use. */
+  /** The index of the only kind of slot that the request can use, below `KINDS`. */
   slot: number;
 }
 

@@ -15,7 +15,10 @@ interface Served {
   accounts: number;
 }
 
-/** Tracks how many of a model's slots accounts use, to limit an account that has its equal share. */
+/**
+ * Tracks the recent demand for a model's slots. An account that already uses its equal share must leave slots to other
+ * accounts with recent requests.
+ */
 export class RecentDemand {
   #last = { account: "", at: Number.NEGATIVE_INFINITY };
   /** The latest request from a different account than `#last`. */

@@ -33,8 +33,8 @@ export const FRAME_RATES: Record<FrameKind, Rate> = {
 };
 
 /**
- * Decoding a frame costs one unit, plus one per this many bytes and per this many deltas. A unit is about ten
- * microseconds.
+ * Decoding a frame costs one unit, plus one per `IDLE_UNIT_BYTES` bytes and one per `IDLE_UNIT_DELTAS` deltas. A unit
+ * is about ten microseconds.
  */
 const IDLE_UNIT_BYTES = 4096;
 const IDLE_UNIT_DELTAS = 16;
@@ -112,7 +112,8 @@ export class FrameRates {
       return allowance;
     }
     const seconds = (now - known.at) / 1000;
-    // After a pause of this process, all its frames arrive at once. Each second of the pause adds to the allowance.
+    // After a pause of this process, all frames that the node sent meanwhile arrive at once. So each second of the
+    // pause adds to the node's allowance.
     const unheardS = this.#options.processPauses.stoppedMs / 1000;
     for (const [kind, { perSecond, burst }] of Object.entries(FRAME_RATES) as [FrameKind, Rate][]) {
       known.left[kind] = Math.min(burst + unheardS * perSecond, known.left[kind] + seconds * perSecond);

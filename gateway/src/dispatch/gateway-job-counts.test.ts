@@ -1,6 +1,6 @@
 /**
- * Dispatch does not rely on nodes' own reports: their load is the number of jobs that the gateways sent, and their
- * slots are limited by their records.
+ * Dispatch does not rely on nodes' own reports. A node's load is the number of jobs that the gateways sent to it, and
+ * the node's record limits how many of its slots are used.
  */
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";

@@ -22,8 +22,9 @@ interface Filed {
   slots: number;
   outstanding: number;
   draining: boolean;
-  /** `mayWork` explains these two fields. */
+  /** Whether the node is trusted with the prompt in the offer. */
   inGoodStanding: boolean;
+  /** Whether the node accepts offers without the prompt. */
   acceptsEarly: boolean;
 }
 
@@ -31,7 +32,7 @@ class NodeList<Node> {
   /** All nodes that can serve the request, busy or free. */
   readonly able = new RandomSet<Node>();
   readonly free = new RandomSet<Node>();
-  /** The slots of all able nodes. */
+  /** The slots of all nodes in `able`, used or free. */
   slots = 0;
   busy = 0;
 }

@@ -7,7 +7,10 @@ import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { type RateLimitedLog, rateLimitedLog } from "../base/rate-limited-log.ts";
 
-/** A node's record in the database. */
+/**
+ * The data about a node in the database that dispatch uses: its host, its elected models, its probation, and counts of
+ * its answers.
+ */
 export interface NodeRecord {
   nodeId: Uuid;
   hostAccountId: Uuid;

@@ -14,14 +14,14 @@ import { ACCEPT_MS_MAX, PROMPT_READ_MS_MIN } from "../base/node-trust-thresholds
 const ACCEPT_ALONE_MS_MAX = 2_000;
 /** The longest pause between two tokens, or from acceptance to the first, by the node's own clock. */
 const PAUSE_MS_MAX = 2_150;
-/** The longest pause by arrival of frames at the gateway. */
+/** The longest pause between two of the node's signs of life, measured by their arrival at the gateway. */
 const SILENCE_MS_MAX = 2_300;
 /** If a timer is later than this, this process was delayed, and so were the node's frames. */
 export const TIMER_LATE_MS_MAX = 50;
 
 /** The times that the node reports, in milliseconds since it accepted. */
 interface OwnTimes {
-  /** The latest time that the node reported. */
+  /** The time of the latest output, as the node stated it with that output. */
   toldMs: number;
   /** The latest sign of life, corrected if the reported time is impossible. */
   aliveMs: number;
@@ -49,16 +49,17 @@ export interface SignsOfLife {
 /** How far the node has read the prompt. */
 interface Reading {
   fraction: number;
-  /** When the fraction last increased. */
+  /** When the fraction of the prompt that the node has read last increased. */
   grewAt: number;
-  /** How long progress counts as a sign of life: in total, and while the fraction does not increase. */
+  /** For how long in total reports of progress count as signs of life. */
   readonly msMax: number;
+  /** For how long they count while the fraction does not increase. */
   readonly stuckMsMax: number;
 }
 
 /**
- * Counts progress as a sign of life, within its limits. Progress is on the prompt or, for embeddings, on the next
- * input.
+ * Counts a progress report as a sign of life, within the time limits of `reading`. `fraction`: how much of the prompt
+ * the engine has read; for embeddings, how much of the next input.
  */
 export function recordProgress(heard: SignsOfLife, fraction: number, now: number): void {
   const { acceptedAt, lastOutputAt, own, endpoint, reading } = heard;
@@ -85,7 +86,10 @@ export function recordOutput(
   return readTimes(own, times, now - offeredAt);
 }
 
-/** Checks a delta's own times. `sinceOfferMs` is the longest time that can have passed for the node. */
+/**
+ * Judges output by the times that the node reports with it. Times after `sinceOfferMs`, the time since the offer, are
+ * impossible and count as `sinceOfferMs`.
+ */
 function readTimes(
   own: OwnTimes,
   { firstMs, lastMs }: { firstMs: number; lastMs: number },
@@ -110,7 +114,7 @@ export function silenceTimeout(
     const untilEndMs = Math.min(untilQuietMs, untilOverMs);
     const untilLateMs = attempt.lateAt - now;
     if (untilEndMs > 0 && untilLateMs < untilEndMs) return { leftMs: untilLateMs, event: "late" };
-    // The request's deadline may come before the node counts as late.
+    // The node is silent for too long, or the request's deadline comes first, which is not the node's fault.
     return untilQuietMs <= untilOverMs
       ? { leftMs: untilQuietMs, event: "quiet" }
       : { leftMs: untilOverMs, event: "cut" };

@@ -31,7 +31,7 @@ interface Heard {
   state: NodeState;
   /** How many more changed states could be applied at `leftAt` without a wait. Grows with time, see `EFFECTS`. */
   left: number;
-  /** In the clock's monotonic milliseconds. */
+  /** The time at which `left` was last computed, in the clock's monotonic milliseconds. */
   leftAt: number;
 }
 
@@ -126,7 +126,8 @@ export class NodeStates {
   }
 
   /**
-   * The milliseconds until the node's next state may be applied; 0 if it may be applied now. Then the state is counted.
+   * Returns the milliseconds until the node's next state may be applied. Returns 0 if it may be applied now, and counts
+   * it as applied.
    */
   #untilNext(heard: Heard): number {
     const now = this.#options.clock.monotonic();

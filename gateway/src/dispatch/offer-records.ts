@@ -41,7 +41,7 @@ export class OfferRecords {
     return this.#failing.get(nodeId)?.shunnedUntil ?? 0;
   }
 
-  /** Until when other nodes are asked before those of the host's nodes that have no record of their own. */
+  /** The time until which this host's nodes without an established record are asked only after other nodes. */
   shunnedUntil(hostId: string): number {
     return this.#failing.get(hostId)?.shunnedUntil ?? 0;
   }

@@ -1,5 +1,6 @@
 /**
- * Requests that the dispatch plane loses while their nodes are well are retried without counting, and blame no node.
+ * Requests that the dispatch plane loses while their nodes are healthy are retried. Such an attempt does not count as
+ * the one retry of a request, and it is not blamed on the node.
  */
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";

@@ -8,7 +8,8 @@ const TICK_MS = 1_000;
 /** A timer that is later than this shows that the process was paused. */
 const STOPPED_MS = 3_000;
 /**
- * Within this time after a pause, the process has read the messages that arrived during it, and has noticed lost ones.
+ * This long after a pause, the process has certainly read the messages that arrived during the pause, and has noticed
+ * which messages were lost.
  */
 const THAWING_MS = 10_000;
 

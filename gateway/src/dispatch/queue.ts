@@ -101,7 +101,7 @@ export class NodeQueue {
     });
   }
 
-  /** Releases the account's share after the job on the node from `wait` has ended. */
+  /** Releases the account's share of the model's slots. Called when a job on a node that `wait` returned has ended. */
   ended({ model }: NodeRequirements, account: string): void {
     const inService = this.#inServiceOf(model);
     inService.ended(account);

@@ -14,7 +14,8 @@ interface Remembered<Node> {
   until: number;
   expectedUntil: number;
   /**
-   * Whether the node left because the dispatch plane is unreachable. Listeners are only notified if it does not return.
+   * Whether the node only seems to have left, because the dispatch plane became unreachable. Listeners are notified
+   * later, and only if the node has not returned by then.
    */
   away: boolean;
 }

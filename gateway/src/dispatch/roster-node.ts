@@ -68,7 +68,7 @@ export function newRosterNode(id: string, nodeRecord: NodeRecord): RosterNode {
 interface Seen {
   /** The number of refusals and late acceptances in a row. */
   refusals: number;
-  /** The slots that the node keeps after its refusals. */
+  /** The most slots that gateways use since the node refused requests. The number rises again with time. */
   slotsMax: number;
 }
 
@@ -106,7 +106,7 @@ export const canServe = (node: RosterNode, need: NodeRequirements): boolean =>
 const CHECKED_MIN = 1_000;
 const isProven = ({ nodeRecord }: RosterNode): boolean => (nodeRecord.checked ?? 0) >= CHECKED_MIN;
 
-/** The requirements that the index does not cover. */
+/** Whether the node meets the requirements that the index (by model and output format) does not check. */
 export const meetsRequirements = (node: RosterNode, need: NodeRequirements): boolean =>
   enforcesKeywords(node, need) && (need.proven !== true || isProven(node));
 

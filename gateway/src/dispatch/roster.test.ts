@@ -74,7 +74,7 @@ function openWorld() {
   };
   const roster = new Roster({ plane, clock, random: seededRandom(1), log: createLog("silent"), nodeRecord });
   const nodes = new Map(IDS.map((id) => [id, new FakeNode(plane, { id, gatewayId: "gw1" })]));
-  /** Jobs may continue after their node's connection ended. */
+  /** For each job in flight, the node that it was sent to. A job may continue after its node's connection ended. */
   const sent: RosterNode[] = [];
 
   const take = async (each: typeof step extends fc.Arbitrary<infer Step> ? Step : never): Promise<void> => {

@@ -51,10 +51,13 @@ export class Roster {
   readonly #gone = new Set<(nodeId: string, by: "node" | "plane") => void>();
   readonly #memory: RecentNodes<RosterNode>;
   readonly #stopSweeping: () => void;
-  /** Kept for all nodes, so that reports and reconnections do not reset them. */
+  /**
+   * The jobs of each node that have not ended. Kept apart from the nodes' entries, so that a report or reconnection of
+   * a node does not reset them.
+   */
   readonly #outstanding = new OutstandingJobs();
   readonly #conducts = new OfferRecords();
-  /** By node ID: the timer for the time in which other nodes are asked first. */
+  /** By node ID: cancels the timer for the end of the time in which other nodes are asked before this node. */
   readonly #shuns = new Map<string, () => void>();
   readonly #worked = new Set<(nodeId: string) => void>();
 
@@ -187,7 +190,8 @@ export class Roster {
   declined(node: RosterNode, how: "busy" | "late"): void {
     const now = this.#options.clock.monotonic();
     const known = this.#nodes.get(node.id) ?? node;
-    // A late acceptance says nothing about the number of slots, because a burst of offers delays any agent.
+    // A busy node cannot run more jobs than it has now. A late acceptance shows no such limit, because a burst of
+    // offers delays any agent.
     const ran = how === "busy" ? this.#outstanding.of(node.id) : Number.POSITIVE_INFINITY;
     const shunMs = this.#conducts.refused(node.id, ran, now);
     this.#shunUntil(known, now + shunMs);
@@ -268,9 +272,9 @@ export class Roster {
   }
 
   /**
-   * Calls `run` for every node whose connection ended, so that its requests are lost. `by`: whether the node or the
-   * plane ended it. When the plane is unreachable, `run` is called only for nodes that have not reconnected within a
-   * minute.
+   * Calls `run` for every node whose connection ended. The node's requests are then lost. `by`: whether the node or the
+   * plane ended the connection. After an outage of the plane, `run` is called only for nodes that do not reconnect
+   * within a minute.
    */
   onGone(run: (nodeId: string, by: "node" | "plane") => void): () => void {
     this.#gone.add(run);
@@ -338,7 +342,8 @@ export class Roster {
   }
 
   #dropStale(): void {
-    // After a pause of this process, nodes' reports may still be in the socket, so nodes are asked instead of dropped.
+    // After a pause of this process, nodes' reports may still wait unread in the socket. So silent nodes are not
+    // dropped, and all nodes are asked to report their state again.
     if (this.processPauses.wasStopped) {
       this.#states.ask();
       return;

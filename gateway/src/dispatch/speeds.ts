@@ -33,7 +33,7 @@ const UNMEASURED: MedianSpeed = { ttftMs: null, tokensPerSecond: null };
 
 const SAMPLES_MAX = 31;
 
-/** The speed of one answer in messages between gateways. */
+/** The speed of one answer, as gateways report it to each other. */
 const ToldSpeed = z.object({
   model: z.string(),
   at: z.number(),

@@ -73,8 +73,9 @@ export class MemoryPlane implements Plane {
   movedAt(nodeId: string): number | undefined {
     return this.moved.get(nodeId);
   }
-  /** The server that the nodes were connected to, and whether it responds. */
+  /** The plane's server to which the nodes were connected, as `movedFrom` reports it. */
   server = "s1";
+  /** The plane's servers that do not respond. */
   readonly deadServers = new Set<string>();
   movedFrom(): string {
     return this.server;

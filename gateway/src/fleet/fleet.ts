@@ -175,7 +175,7 @@ export function openFleet(options: {
   pool: pg.Pool;
   newId: NewId;
   rules?: NodeRules;
-  /** Whether the database has migration 0040, which adds the record. */
+  /** Whether the database has migration 0040, which adds the table of nodes' hourly records (`node_record`). */
   keepsRecord?: () => boolean;
 }): Fleet {
   const { pool, newId, rules = NODE_RULES, keepsRecord = () => true } = options;
@@ -226,7 +226,8 @@ export function openFleet(options: {
     find,
     move,
     async register(accountId, { name, hardware, agent }) {
-      // Registering a name again returns the same node, because its machine was reinstalled or lost its files.
+      // The limits on the number of nodes apply only to new names. Registering a name again returns the same node,
+      // because its machine may have been reinstalled.
       const bounds = [NODES_MAX, ...(keepsRecord() ? [probationAnswers, probationNodesMax] : [])];
       const values = [newId(), accountId, name, hardware, agent, ...bounds];
       const given = values.map((_, i) => `$${i + 1}`).join(", ");

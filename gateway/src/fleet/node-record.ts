@@ -73,7 +73,10 @@ const WRITTEN = `written as (
       set ${COLUMNS.map((name) => `${name} = r.${name} + excluded.${name}`).join(", ")}
   )`;
 
-/** `keeps`: whether the database has the table yet. Without it, only good answers are counted. */
+/**
+ * `keeps`: whether the database already has the table `node_record`, which a later migration adds. Without the table,
+ * only good answers are counted.
+ */
 export function openNodeRecord({
   pool,
   probationAnswers,

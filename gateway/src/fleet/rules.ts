@@ -49,7 +49,7 @@ export interface NodeRules {
   probationAnswers: number;
   /** Whether new nodes of a host with a node in quarantine get no work. */
   hostSanction: boolean;
-  /** The most nodes of a host of which no node has completed its probation. Absent: the platform's default. */
+  /** The most nodes that a host can have until one of them completes its probation. Absent: the platform's default. */
   probationNodesMax?: number;
 }
 

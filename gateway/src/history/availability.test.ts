@@ -129,7 +129,7 @@ describe("availability", () => {
     assert.deepEqual(await incidents(), [["a", "errors", 0, null]]);
     await one.sample([up("a")], at(15));
     assert.deepEqual(await incidents(), [["a", "errors", 0, 10]]);
-    // These requests began at that time and fail only now.
+    // Requests that began at minute 10, when the incident ended, fail only now.
     await failures(10, { ok: 0, failed: 30 });
     await one.sample([up("a")], at(16));
     assert.deepEqual(await incidents(), [["a", "errors", 0, null]], "the same one goes on");

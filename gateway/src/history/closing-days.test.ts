@@ -51,7 +51,7 @@ const openAccount = async (kind: "builder" | "host"): Promise<Uuid> => {
   return id;
 };
 
-/** The same database for queries that do not use closed days. */
+/** Returns the same pool with queries that do not use closed days, to compare the figures of both. */
 const plain = (pool: pg.Pool): pg.Pool =>
   ({
     query: (text: string, values: unknown[]) =>

@@ -13,7 +13,9 @@ const LOOK_EVERY_MS = 5 * 60 * 1000;
 /** The most days per run, to limit the load on the database when a long history has no closed days yet. */
 const DAYS_AT_ONCE = 20;
 
-/** Deletes hours older than every range, as in `rollups.ts`. */
+/**
+ * Deletes sums by hour that are older than every time span for which they are shown. `rollups.ts` uses the same age.
+ */
 const FORGET = "delete from performance_all where grain = 'hour' and slot < now() - interval '100 days'";
 
 const Closed = row({ day: z.string().nullable() });

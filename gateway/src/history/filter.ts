@@ -2,7 +2,7 @@
 import type { Uuid } from "../base/ids.ts";
 import type { RequestOutcome } from "../base/states.ts";
 
-/** Measures with limits. `tokens` is the sum of prompt and output. */
+/** Measures that a filter can limit to a range. `tokens`: the sum of prompt and output tokens. */
 const MEASURES = ["cost", "tokens", "ttft", "duration"] as const;
 type Measure = (typeof MEASURES)[number];
 
@@ -67,8 +67,8 @@ export function buildRollupConditions(
 }
 
 /**
- * The SQL condition for columns that only records have. A request that lacks a measure, such as a first token, never
- * matches it.
+ * Returns the SQL condition for columns that request records have but rollups lack. A request without a measure, such
+ * as the time to the first token, meets no condition on that measure.
  */
 export function buildRecordConditions({ label, notLabel, measures = {} }: Filter, bind: BindParameter): string {
   return every([

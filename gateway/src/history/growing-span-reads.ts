@@ -3,8 +3,9 @@
  * once in any history. Rare rows cost little more than one full query. A step is skipped when the number of rows found
  * makes it unlikely to fill the page.
  */
+/** The spans that are read one after another, in days. Null: everything. */
 const NEWEST_FIRST_STEPS_DAYS = [1, 15, null];
-/** Steps for lists in ascending order, which start at the first record. */
+/** The same for lists in ascending order, which start at the first record. */
 export const OLDEST_FIRST_STEPS_DAYS = [1 / 8, null];
 
 /** `read` gets the number of days to read from the page's start. Null: everything. */

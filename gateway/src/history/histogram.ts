@@ -31,7 +31,7 @@ export function bucketMiddleMs(bucket: number): number {
 /** The header of an array in PostgreSQL's binary form: dimensions, nulls and type, then two numbers per dimension. */
 const HEAD_BYTES = 12;
 const DIMENSION_BYTES = 8;
-/** The bytes of the length before each number. */
+/** The size of the length field before each number of the array. */
 const LENGTH_BYTES = 4;
 const NUMBER_BYTES = 8;
 

@@ -103,8 +103,8 @@ describe("request history", () => {
       ["rate_limit_requests", 2_600],
       ["rate_limit_sku_capacity", 1_300],
     ]);
-    // With a filter, the rollup's counts of requests decide how many hours a page reads. A shared record has many
-    // requests, but must count as one record there.
+    // With a filter, the rollup's counts of requests decide how many hours a page reads. A shared record stands for
+    // many refused requests in these counts, but must count as one record of the page.
     const older = refusal(account, newIdAt(new Date(at.getTime() - 7_200_000)));
     await refusals.record({ ...older, keyId: flooded, model: "tiny-3b", outcome: "rate_limit_sku_capacity" });
     const found = await history.list(account, {

@@ -102,8 +102,8 @@ export interface History {
   search(accountId: Uuid, page: Filter & Page, recordsMax?: number): Promise<SearchedPage>;
   /**
    * Lists by highest cost or duration. `after` is the last record of the previous page. By cost, reads only the page if
-   * an index covers the filter. Otherwise reads all records between `from` and `to`, or with the label, so the caller
-   * must limit the span.
+   * an index covers the filter. Otherwise reads all records between `from` and `to` (of the filter's label, if it has
+   * one), so the caller must limit the span.
    */
   largest(accountId: Uuid, page: Filter & LargestPage): Promise<RequestRecord[]>;
   /** The total of the requests that match a filter. */
@@ -142,7 +142,7 @@ function plainText({ oldestFirst = false, until, ...filter }: Filter & Page, bin
     order by ${order} limit $3`;
 }
 
-/** Finds the last of the next `$3` records, as the end of a search step. */
+/** Finds the ID up to which one step of a search reads: that of the last of the next `$3` records. */
 function reachText({ oldestFirst = false, label }: Filter & Page, bind: BindParameter): string {
   const { own, order } = owned(oldestFirst, label);
   return `select id from request where ${own} and ${idSpanCondition(oldestFirst)} and ${buildRecordConditions({ label }, bind)}
@@ -151,9 +151,10 @@ function reachText({ oldestFirst = false, label }: Filter & Page, bind: BindPara
 
 /**
  * With a filter, the hourly rollup shows which hours contain matching requests and how many, so that only the hours of
- * the page are read. (Summarized refusals share a record, so that their count is not the number of records.) The rollup
- * has no labels: with a label, every hour with requests is looked up in the label's index. `$6`: days to look back or
- * ahead. The rollup is kept longer than records: records start at `$7`, refusals at `$8`.
+ * the page are read. In an hour with summarized refusals, the number of records is unknown, because several refusals
+ * share a record. The rollup has no labels: with a label, every hour with requests is looked up in the label's index.
+ * `$6`: the number of days to search from the page's start, back or, with `oldestFirst`, ahead; null for all. The
+ * rollup is kept longer than records: records start at `$7`, refusals at `$8`.
  */
 function filteredText({ oldestFirst = false, ...filter }: Filter & Page, bind: BindParameter): string {
   const labelled = filter.label !== undefined;
@@ -240,7 +241,7 @@ const spanOf = (accountId: Uuid, { before, limit, from, to, oldestFirst = false 
   to ?? null,
 ];
 
-/** `schema`: the migrations that the database has. Undefined: all. */
+/** `schema`: the number of the database's newest applied migration. Undefined: all migrations are applied. */
 export function openHistory(options: { pool: pg.Pool; schema?: { readonly number: number } | undefined }): History {
   const { pool, schema } = options;
   const keptFrom = openOldestRecordTime({ pool });

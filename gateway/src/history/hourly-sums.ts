@@ -21,8 +21,8 @@ const HourlySum = row({
 export type HourlySum = z.infer<typeof HourlySum>;
 
 /**
- * For each grouping: the SQL expression, and its text form, which sorts in the same order. Only the sums' values are
- * converted to text.
+ * For each grouping: the SQL expression to group by, and its text form for the result, which sorts in the same order.
+ * Converting after grouping means one conversion per sum instead of one per row.
  */
 const BUCKETS = {
   key: { of: "key_id", text: (key: string) => `${key}::text` },
@@ -42,9 +42,9 @@ interface HourlySumsQuery {
   split?: Bucket | undefined;
   from: Date;
   to: Date;
-  /** For earnings: only this node's. */
+  /** Limits a query of earnings to this node. */
   nodeId?: Uuid | undefined;
-  /** For usage: only this key's. */
+  /** Limits a query of usage to this key. */
   keyId?: Uuid | undefined;
 }
 

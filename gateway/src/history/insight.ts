@@ -52,7 +52,8 @@ export function openNodeActivityReader({ pool, performance, presence, earnings }
       const only = nodeIds.length === 1 ? { nodeId: nodeIds[0] as Uuid } : {};
       const [{ all, bySlot }, byNode, busy, seen, looked, earned] = await Promise.all([
         performance.each(query, { all: [], bySlot: ["slot"] }),
-        // Grouped by node separately, because grouping by slot and node would need a row for every pair.
+        // Summed by node in a query of its own, because one query by time slot and node would return a row for every
+        // pair.
         performance.sums({ ...query, by: ["subject"] }),
         queryRows(
           pool,

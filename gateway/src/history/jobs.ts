@@ -51,9 +51,9 @@ const COLUMNS = `id, model, outcome, prompt_tokens as "promptTokens", completion
 const PLAIN = buildOwnerPageSql(COLUMNS, "node_id");
 /**
  * With a filter (`$6` model, `$7` outcome), the rollup shows the hours with matches, so that records are read only for
- * those. Beyond the retention of hours it shows days. It counts all failures together, so a single failure outcome is
- * searched by day. The last two hours or days are always read, because the rollup lags by a few seconds. `$8`: days to
- * look back.
+ * those. For times before the oldest hourly rows, it shows days. The rollup counts all failures together, so for one
+ * kind of failure it only shows where any failure occurred; such a search reads whole days. The last two hours or days
+ * are always read, because the rollup lags by a few seconds. `$8`: days to look back.
  */
 function filteredText(unit: "hour" | "day", table: string): string {
   const counted =

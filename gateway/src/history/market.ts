@@ -20,7 +20,8 @@ interface ModelMarket {
   /** The work of all nodes with the model in the last 7 days. */
   work: ModelWork | undefined;
   /**
-   * By host account: the last 24 hours' earnings of the nodes that elected (chose) the model, and their connected time.
+   * By host account: the last 24 hours' earnings of the nodes for which the host elected (chose) the model, and their
+   * connected time.
    */
   hosts: { accountId: Uuid; earned: Pico; connectedMs: number }[];
 }
@@ -43,7 +44,10 @@ const Served = row({
   connectedHours: z.number(),
 });
 
-/** The earnings of nodes that elected the model. Looks up each node's own rows, so that no other rows are read. */
+/**
+ * The earnings and connected hours of nodes, by host account and model, for the models that the host elected (chose).
+ * Looks up each node's own rows, so that no other rows are read.
+ */
 const SERVED = `
   with hours as (
     select n.id, n.account_id, e.model,

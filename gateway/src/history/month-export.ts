@@ -60,7 +60,10 @@ const SELECTED = `id, account_id as "accountId", key_id as "keyId", key_name as 
   node_id as "nodeId", own, attempts, queue_ms as "queueMs", ttft_ms as "ttftMs", duration_ms as "durationMs", client, label,
   requests as count, created_at as "createdAt", finished_at as "finishedAt"`;
 
-/** The columns of the console's export, and those that the ledger needs: account, payee and picodollars. */
+/**
+ * The columns of the console's export, and those that are needed to compare the records with the ledger: the accounts
+ * of the builder and the host, and amounts in picodollars.
+ */
 const COLUMNS: Columns<Exported> = {
   id: ({ id }) => publicId("req", id),
   created_at: ({ createdAt }) => createdAt.toISOString(),

@@ -112,7 +112,7 @@ export interface Performance {
 const DIMENSIONS = { slot: "slot", subject: "subject", key: "key_id", model: "model" } as const;
 const TYPES = { slot: "timestamptz", subject: "uuid", key: "uuid", model: "text" } as const;
 const NAMES = ["slot", "subject", "key", "model"] as const;
-/** The span above which most of its days are closed. */
+/** A longer span consists mostly of closed days (finished daily rollups). */
 const LONG_MS = 3 * GRAIN_MS.day;
 const NOBODY = "00000000-0000-0000-0000-000000000000";
 
@@ -140,7 +140,7 @@ export function openPerformance({ pool }: { pool: pg.Pool }): Performance {
     ]);
     const readings = spans.map((span) => {
       const values = [scope, subjects, span.grain, span.from, span.to, model ?? null, keyIds ?? null];
-      // Closed days contain no hours by model and no hours by key.
+      // For closed days (finished daily rollups), hourly rows exist only for all models and all keys together.
       const text = isClosed && (span.grain === "day" || !(isByModel || perKey)) ? closedSumsText : sumsText;
       return queryRows(pool, Sum, text({ by, perKey, isByModel, percentilesOf, table }), values);
     });
@@ -209,8 +209,8 @@ function sumsText({ perKey, table, ...sums }: Reading): string {
 }
 
 /**
- * The same sums from closed days, whose histograms are sent as they are stored. There is a row of all models together,
- * and one of each.
+ * Like `sumsText`, but reads closed days from tables that store one row of all models together and one of each model.
+ * Their histograms are sent as they are stored.
  */
 function closedSumsText({ perKey, isByModel, table, ...sums }: Reading): string {
   const open = among("grain = $3 and slot >= open.begins and slot < open.ends", perKey);
@@ -270,7 +270,7 @@ const COUNTS = [
   "busyMs",
 ] as const;
 
-/** Combines parts that are finer than the requested grouping, in the order of the grouping. */
+/** Merges the parts of each group (those with equal values of `by`), and sorts the groups by these values. */
 function gathered(parts: Part[], by: By): Part[] {
   const groups = Map.groupBy(parts, (part) => by.map((name) => String(part[name]?.valueOf())).join(" "));
   return [...groups.values()].map((group) => sumOf(group, by)).sort(inOrder);

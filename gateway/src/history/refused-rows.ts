@@ -1,4 +1,4 @@
-/** Queries of refused calls. */
+/** The row types of queries about refused calls. */
 import { z } from "zod";
 import { column, row } from "../db/rows.ts";
 

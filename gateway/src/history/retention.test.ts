@@ -148,7 +148,10 @@ async function differing(): Promise<string[]> {
   return (await checkLedger(db.pool)).filter(({ differences }) => differences.length > 0).map(({ name }) => name);
 }
 
-/** All results about the past that users see, except the records themselves. */
+/**
+ * Everything about the past that users see, except the request records: balances, sums and the number of requests.
+ * Dropping old records must not change it.
+ */
 async function told() {
   const { pool } = db;
   const span = { from: monthsAgo(MONTHS + 1), to: new Date(systemClock.now() + DAY_MS) };
@@ -520,7 +523,7 @@ describe("lists at the boundary of dropped months", () => {
     const closings = pages.filter(({ of }) => of === "closing");
     assert.deepEqual(
       closings.map(({ at, kind, amount }) => [nameOfMonth(at), kind, amount]),
-      // Two of the eight paid requests in a month belong to the other builder, and one was settled late.
+      // A month has eight paid requests, including one that was settled late. Two of them belong to the other builder.
       [monthsAgo(MONTHS - 1), monthsAgo(MONTHS)].map((m) => [nameOfMonth(m), "charge", -6n * TEST_CHARGE]),
     );
     assert.deepEqual(pages.slice(-2), closings);
@@ -657,7 +660,7 @@ describe("records of refused requests", () => {
     assert.deepEqual(await differing(), []);
     assert.deepEqual(await told(), before);
     assert.equal((await retentionOf({ refusalsDays: days }).retain())?.refusals, 0n);
-    // The ledger check still covers the rollup of refusals that were not dropped.
+    // The ledger check still compares the refusals that were not dropped with their rollup.
     await db.pool.query(
       "update usage_hour set requests = requests + 1 where outcome = 'rate_limit_requests' and hour >= $1",
       [monthsAgo(0)],

@@ -354,7 +354,7 @@ describe("performance rollups", () => {
     assert.deepEqual(await parts(), [false, true]);
     await ticks(30_000);
     assert.deepEqual(await parts(), [true]);
-    // More parts than readers should have to add up.
+    // With the existing rows, these are more than `PARTS_MAX`, so the rows of unfinished time slots are merged too.
     const { rows } = await db.pool.query(
       `insert into performance_part
        select 'account', $1, now(), $1, 'many', 1, 1, 0, 0, 1, 1, 1, 1, 1, '{}', '{}' from generate_series(1, 50000) returning 1`,

@@ -17,7 +17,10 @@ const AT_ONCE_MAX = 20_000;
 /** The interval of merges. It equals the finest time slot, so that each row of a slot is written only once or twice. */
 const MERGE_EVERY_MS = 300_000;
 const PARTS_AT_ONCE_MAX = 20_000;
-/** The most parts that readers should add up. Above this number, parts of the current slot are merged too. */
+/**
+ * The most rows of `performance_part` (partial sums that are not merged yet) that readers should have to add up. Above
+ * this number, the rows of the current time slot are merged too.
+ */
 const PARTS_MAX = 50_000;
 const COUNT_PARTS_EVERY_MS = 30_000;
 const PARTS = `select count(*)::int as parts from performance_part`;
@@ -33,7 +36,7 @@ const Waiting = row({ waiting: column.count, oldest: column.moment.nullable() })
 /** Ended requests that are not in the rollups yet. */
 interface Backlog {
   requests: number;
-  /** The creation time of the oldest one. Null without any. */
+  /** When the oldest of these requests was created. Null if there are none. */
   oldest: Date | null;
 }
 
@@ -64,7 +67,8 @@ export function openRollups({ pool, clock, log }: { pool: pg.Pool; clock: Clock;
     let total = 0;
     for (;;) {
       const { rolled } = await queryOne(pool, Rolled, "select history_roll_up($1) as rolled", [AT_ONCE_MAX]);
-      // Another gateway is running. Its run may miss requests that ended since it began, so this one runs again later.
+      // Null: another gateway is updating the rollups. It may miss requests that ended since it began, so this gateway
+      // tries again later.
       if (rolled === null) isDue = true;
       total += rolled ?? 0;
       if (rolled !== AT_ONCE_MAX) return total;

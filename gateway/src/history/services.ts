@@ -39,7 +39,7 @@ interface HistoryServicesOptions {
   now: () => number;
   unfunded: UnfundedRequestCounts;
   refusedCalls: RefusedCalls;
-  /** The migrations that the database has. */
+  /** The database's schema. `number`: the number of its newest applied migration. */
   schema: { readonly number: number };
   /** The seed that signs receipts: 32 bytes in base64url. */
   receiptSeed: string;

@@ -148,8 +148,8 @@ class HttpCall implements OpenCall {
     this.#stopWatching = watchHalfClose(request, clock, () => reply.probe());
     response.on("close", () => this.#closed());
     this.#keptAfterAsking = expectsContinue(request) ? response.shouldKeepAlive : null;
-    // After a refusal, the client may send the body or leave it out. The connection cannot be reused, because both look
-    // the same.
+    // If the gateway refuses the request instead of asking for the body, the client may send the body or leave it out.
+    // The connection cannot be reused then, because the next bytes may be the body or a new request.
     if (this.#keptAfterAsking !== null) response.shouldKeepAlive = false;
   }
 

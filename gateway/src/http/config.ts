@@ -12,7 +12,7 @@ import {
 } from "../base/settings.ts";
 
 const MEBIBYTE = 1024 * 1024;
-/** The minimum for the memory settings: one body of the maximum size must fit. */
+/** The largest request body. The memory for bodies must be at least this, so that one such body fits. */
 const BODY_MB_MAX = 10;
 
 /** Whether this is an origin as browsers send it: a scheme, a host, and a port other than the scheme's default. */

@@ -9,7 +9,7 @@ export function parseFields<T extends z.ZodType>(schema: T, body: unknown): z.ou
   return checked.fields;
 }
 
-/** Returns the names whose field the body has with a value other than null. */
+/** Returns which of the named fields the body contains with a value other than null. */
 export function presentFields(body: unknown, names: readonly string[]): string[] {
   const sent = body as Record<string, unknown>;
   return names.filter((name) => sent[name] != null);

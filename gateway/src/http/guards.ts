@@ -70,7 +70,7 @@ export function consoleGuards({ identities, publicUrl }: ConsoleGuardOptions): C
     if (who === undefined) throw fault("not_authenticated");
     return { who, payer: who.identityId };
   };
-  // Needs no check for other sites, because browsers never send a script's token by themselves.
+  // Needs no check against cross-site requests (CSRF), because a browser never sends a script's token by itself.
   const byScript = async (token: string): Promise<Person> => {
     const session = await identities.scripts.session(token);
     if (session === undefined) throw fault("not_authenticated");

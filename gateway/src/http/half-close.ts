@@ -7,7 +7,10 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../base/clock.ts";
 
-/** The first write makes a disconnected client's system reset the connection; the next writes notice the reset. */
+/**
+ * The delays of the first writes in milliseconds, each after the one before. The first write makes a disconnected
+ * client's system reset the connection, and one of the next writes notices the reset.
+ */
 const FIRST_LOOKS_MS = [0, 10, 50, 250];
 const LOOK_EVERY_MS = 1_000;
 

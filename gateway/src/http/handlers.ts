@@ -71,7 +71,7 @@ export function addRoutesBypassingFastify(app: FastifyInstance, door: HttpOption
     else runHandler(createHttpCall(door, { request, response, route }), handle).catch(unanswered);
   });
   app.decorate("direct", direct);
-  // While the server closes, Fastify handles and refuses all requests.
+  // While the server closes, Fastify refuses all requests. For that, the routes that bypass it are removed.
   app.addHook("preClose", async () => direct.clear());
 }
 

@@ -6,7 +6,7 @@ import type { Health, Readiness } from "./server.ts";
 interface HealthFacts {
   /** `isNeeded`: the gateway can serve no request without this dependency. */
   dependencies: readonly { of: Dependency; isNeeded: boolean }[];
-  /** Other reasons why the gateway is not ready, by name. */
+  /** Reasons other than an unreachable dependency why the gateway is not ready, by name. */
   obstacles: () => Record<string, string>;
   metrics: Metrics;
 }

@@ -144,7 +144,8 @@ export class HttpReply implements Reply {
     this.#flush();
     const { socket } = this.#response;
     if (socket === null) {
-      // Earlier answers on the same connection must be sent first.
+      // The response gets its socket only when earlier responses on the same connection have been sent, so the
+      // connection cannot be closed yet.
       this.#response.end();
       return;
     }

@@ -147,7 +147,7 @@ function refuserOf({ faults = [] }: Route) {
 
 function send({ answer: declared }: Route, answer: unknown, request: FastifyRequest, reply: FastifyReply): unknown {
   reply.code(declared.status ?? 200);
-  // Files and event streams write their headers themselves.
+  // Files and event streams are written to the raw response, so the headers that were set before are copied to it.
   const file = fileType(declared);
   if (file !== undefined || declared.events !== undefined) request.call.reply.passHeaders();
   if (file !== undefined) {

@@ -11,7 +11,10 @@ export function schemeOf({ headers, socket }: Pick<IncomingMessage, "headers" | 
   return (socket as TLSSocket).encrypted ? "https" : "http";
 }
 
-/** Half a year. Subdomains and browsers' preload lists are left to the owner of the domain. */
+/**
+ * The `max-age` of the HSTS header: half a year. The header has no `includeSubDomains` and no `preload`, because the
+ * owner of the domain decides about these.
+ */
 const REMEMBERED_S = 180 * 24 * 60 * 60;
 
 /**

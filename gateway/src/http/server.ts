@@ -21,11 +21,14 @@ import { limitUnreadAnswers } from "./unread-answers.ts";
 /** How long a request's headers may take to arrive. Bodies are limited in body.ts; answers have no time limit. */
 interface Patience {
   headersMs: number;
-  /** How often connections are checked for that limit. */
+  /** How often connections are checked for late headers. */
   everyMs: number;
 }
 const PATIENCE: Patience = { headersMs: 15_000, everyMs: 5_000 };
-/** The internal port has no slow attackers, and checking rarely lets an idle gateway sleep. */
+/**
+ * Connections to the internal port are checked less often, so that an idle gateway rarely wakes up. No attacker who
+ * sends headers slowly reaches this port.
+ */
 const INTERNAL_PATIENCE: Patience = { ...PATIENCE, everyMs: 10_000 };
 /**
  * Longer than the idle timeout of common load balancers: they must close idle connections first, so that no request is
@@ -82,8 +85,8 @@ interface Listener {
 }
 
 /**
- * A server without routes. Fastify reads no bodies, because handlers read them after all checks; thus every method of a
- * path can get a 405.
+ * A server without routes. Handlers read bodies after all checks, so Fastify reads none. Every HTTP method is
+ * registered, so that an unsupported one can get a 405.
  */
 export function createServerWithoutRoutes(
   door?: HttpOptions,
@@ -94,7 +97,8 @@ export function createServerWithoutRoutes(
     headersTimeout: headersMs,
     requestTimeout: 0,
     connectionsCheckingInterval: everyMs,
-    // Node's own 400 for a missing Host header would not have the error envelope.
+    // On the public listener (which has a `door`) the gateway itself refuses a missing Host header, because Node's own
+    // 400 does not have the error envelope.
     requireHostHeader: door === undefined,
   };
   const broken = answerBrokenRequests({ clock: door?.clock ?? systemClock, newId: door?.newId, watch: door?.watch });

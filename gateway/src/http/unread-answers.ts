@@ -82,8 +82,9 @@ export function limitUnreadAnswers(server: Server, { clock, bytesMax = BYTES_MAX
 }
 
 /**
- * The number of bytes that the client has not read. A socket counts a batch of writes as unwritten until all of it is
- * written, so the system's own counter is added, which changes with every read (as in Node's `Socket.setTimeout`).
+ * The number of bytes that the client has not read, which must change whenever the client reads. `writableLength` alone
+ * does not: it counts a batch of writes as unwritten until all of it is written. So the number of bytes that libuv
+ * still has to write is added, by which Node's `Socket.setTimeout` recognizes progress too.
  */
 function leftOf(socket: Socket): number {
   const { _handle: handle } = socket as { _handle?: { writeQueueSize?: number } | null };

@@ -48,8 +48,9 @@ function notCounted(cause: unknown): never {
 }
 
 /**
- * Client libraries recognize these sentences and the last word, and then shorten the prompt. They read the number after
- * "resulted in". It may be a lower bound, because counting stops well above the limit.
+ * Client libraries search for parts of this text, such as "maximum context length" or "context_length_exceeded", and
+ * then shorten the prompt (admit.test.ts lists these parts). Some read the number after "resulted in". It may be a
+ * lower bound, because counting stops well above the limit.
  */
 function tooLong({ contextLimit }: CountedModel, field: string, over: { tokens: number; isExact: boolean }): string {
   const counted = `${over.tokens} tokens${over.isExact ? "" : " or more"}`;
@@ -68,7 +69,7 @@ export function outputCap(model: ActiveModel, ask: Pick<ParsedRequest, "outputTo
   return model.kind === "embedding" ? 0 : Math.min(ask.outputTokensMax ?? model.contextLimit, model.contextLimit);
 }
 
-/** The number of output tokens that fit, because prompt and output share the context. */
+/** The number of output tokens that the model's context limit leaves after the prompt, at most `cap`. */
 export function outputTokensLeft(
   model: ActiveModel,
   { cap, promptTokens }: { cap: number; promptTokens: number },

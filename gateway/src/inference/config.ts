@@ -1,4 +1,4 @@
-/** The settings of inference. */
+/** The settings of inference: workarounds for faults of client libraries. */
 import { declareSettings, flag } from "../base/settings.ts";
 
 interface InferenceConfig {

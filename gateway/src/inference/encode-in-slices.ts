@@ -6,7 +6,7 @@
 import type { CancelSignal } from "../base/cancel.ts";
 import { type Clock, sleep } from "../base/clock.ts";
 
-/** The size of a slice, which takes a few milliseconds to build. */
+/** The number of characters after which other requests may run. Encoding as many takes a few milliseconds. */
 const SLICE_CHARS = 64 * 1024;
 
 /** The bytes of `parts`; undefined if `cancelSignal` fires. */

@@ -106,7 +106,7 @@ export function decideEnding(end: DispatchResult["end"] | "stopped", facts: Endi
     case "unbuilt":
       return { ...FAILED, ...FREE };
     case "failed":
-      // Also applies if the node refuses the prompt after output began.
+      // The node failed, or it refused the prompt after output began.
       return { ...FAILED, billed: "all", share: "node_failed" };
     case "broken":
       // Output that comes after a protocol violation is not charged; output delivered before is.

@@ -74,7 +74,8 @@ export async function countAgainstModelLimit(
   if (gw.dispatcher.isAway) throw fault("no_capacity");
   const ceiling = model.admissionMax ?? Math.max(CEILING_MIN, CEILING_PER_SLOT * gw.dispatcher.slots(model.id));
   if (!(await gw.limits.enterModel(model.id, caller.call.id, ceiling, caller.key.accountId).catch(notChecked))) {
-    // During an outage requests accumulate, so the error must name the outage instead of the limit.
+    // While nodes do not respond, requests pile up until they reach the limit. Then the limit is not the cause, so the
+    // error is `no_capacity`.
     if (gw.dispatcher.isTroubled) throw fault("no_capacity");
     throw await refuse(gw, caller, { model: model.id, stream, outcome: "rate_limit_sku_capacity" }, 1);
   }

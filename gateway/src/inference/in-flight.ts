@@ -7,7 +7,7 @@ import { type CancelSignal, CancelSource } from "../base/cancel.ts";
 import { type SetEntry, ShortLivedSet } from "../base/short-lived-collections.ts";
 import { fault } from "../faults.ts";
 
-/** A request in flight. */
+/** One request in flight: its cancel signal, and `leave`, which is called when it ends. */
 export interface InFlightEntry {
   /** Fires when the client has disconnected, or the gateway stops. */
   readonly signal: CancelSignal;

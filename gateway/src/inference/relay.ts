@@ -140,8 +140,8 @@ export class Relay implements DispatchSink {
   }
 
   /**
-   * The token counts of the streamed output. Thinking is usually sent only at the end, and held-back text was never
-   * sent.
+   * The token counts of the output that was streamed to the client so far. Thinking counts only if this endpoint
+   * streams it: otherwise it is sent at the end. Text that was held back does not count, because it was never sent.
    */
   delivered(): OutputCount {
     const { answerTokens, reasoningTokens } = this.#reached ? this.#output.end() : NOTHING;

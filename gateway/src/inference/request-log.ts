@@ -70,9 +70,9 @@ export function openRequestLogger({
 
 interface Means {
   log: Log;
-  /** Limits lines that one key causes. */
+  /** Limits how many log lines the requests of one API key cause. */
   sparing: RateLimitedLog;
-  /** Limits lines that an outage causes. */
+  /** Limits how many log lines an outage causes. */
   outages: RateLimitedLog;
   clock: Clock;
   trace: Trace;
@@ -142,8 +142,9 @@ class LoggedRequest implements RequestLog {
   }
 
   /**
-   * The ending that was set, which also explains a fault thrown to send its status. Any other error came later and is
-   * logged instead.
+   * Returns the ending that was set, if any: a `Fault` is then thrown only to answer with the ending's status. Without
+   * an ending, and for any other error (which happened after the ending was set), returns the error's outcome and
+   * status.
    */
   #ending(error: unknown): { outcome: string; status: number } {
     if (this.#ended === undefined || !(error === undefined || error instanceof Fault)) return refusalOf(error);

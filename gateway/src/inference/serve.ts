@@ -142,7 +142,7 @@ function prepareJob(gw: Gateway, { caller, endpoint, ask, model, meter, promptTo
     vectorsDue: ask.vectorsDue,
     stop: ask.sampling.stop,
     stream,
-    // Deciding whether to draw an answer for a spot check costs one random number.
+    // Undefined for keys that opted out of spot checks, so their answers are never drawn.
     draws: key.spotChecks ? (nodeId: string) => gw.checks.draws(nodeId, model.id) : undefined,
   });
   const header = {
@@ -208,7 +208,7 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
     const settling = settle(gw, {
       ...{ call, key, endpoint: endpoint.name, model, hold, promptTokens, counts, result, ending, finish },
     });
-    // Builds the response while the database commits the settlement. It is sent after that.
+    // A response in one piece is built while the database commits the settlement, and sent after the commit.
     const isWhole = ending.outcome === "ok" && writer === null && endpoint.parts === undefined;
     const whole = isWhole ? runBeforeNeeded(gw.clock, () => endpoint.whole(meta, answer, ask)) : undefined;
     await settling;
@@ -262,8 +262,8 @@ function explains(
 }
 
 /**
- * Whether a drawn answer is checked. Answers that clients abandoned are included, because junk makes clients
- * disconnect.
+ * Whether an answer that was drawn for a spot check is really checked. Answers that clients abandoned are included,
+ * because junk makes clients disconnect.
  */
 const isChecked = ({ outcome, share }: Ending, completionTokens: number): boolean =>
   share === "paid" && (outcome === "ok" || (outcome === "client_closed" && completionTokens > 0));

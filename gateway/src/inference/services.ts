@@ -1,4 +1,4 @@
-/** The parts for routes that run or price requests. */
+/** The services and settings that routes need to run a request or to compute its price. */
 import type { CancelSignal } from "../base/cancel.ts";
 import type { Catalogue } from "../metering/catalogue.ts";
 import type { Gateway } from "./gateway.ts";
@@ -6,7 +6,7 @@ import type { UnpaidJob, UnpaidJobResult } from "./unpaid-job.ts";
 
 export interface InferenceServices {
   gateway: Gateway;
-  /** The setting EMBEDDINGS_BASE64_COMPAT. */
+  /** The setting EMBEDDINGS_BASE64_COMPAT: whether clients that corrupt float embeddings get base64. */
   base64Compat: boolean;
   catalogue: () => Catalogue;
   /** Runs an unpaid job on one node; undefined if the node is not connected or does not serve the model. */

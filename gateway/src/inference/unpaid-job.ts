@@ -91,8 +91,9 @@ export async function runUnpaidJob(
 }
 
 /**
- * Converts the end. Only one node is asked and nothing is charged, so there are no second opinions. Failures are
- * recorded elsewhere.
+ * Converts the dispatcher's result to that of an unpaid job, which has fewer outcomes. An empty answer counts as
+ * finished, because only one node is asked and nothing is charged, so there is no second opinion. The kinds of failure
+ * are not distinguished, because failures are recorded elsewhere.
  */
 function plainEnd(end: DispatchResult["end"]): UnpaidJobResult["end"] {
   if (end === "empty" || end === "unconfirmed") return "finished";

@@ -60,8 +60,8 @@ const OVERRIDES = `json_build_object('requestsPerMinute', k.requests_per_minute_
 const OWN = `json_build_object('requestsPerMinute', k.own_requests_per_minute,
   'tokensPerMinute', k.own_tokens_per_minute, 'inFlight', k.own_in_flight)`;
 /**
- * Read through JSON, because the last release's table lacks these columns. Keys of sessions belong to the console's
- * playground, which shows reasoning as it arrives.
+ * Read through JSON, because the last release's table lacks these columns. For keys of sessions, `reasoningContent` is
+ * always on: they belong to the console's playground, which shows reasoning as it arrives.
  */
 const SWITCHES = `coalesce((to_jsonb(k) ->> 'spot_checks')::boolean, true) as "spotChecks",
   coalesce((to_jsonb(k) ->> 'labels')::boolean, false) as labels,

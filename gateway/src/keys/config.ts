@@ -1,4 +1,4 @@
-/** The settings of API keys. */
+/** The settings of API keys: the secret that hashes them (the pepper), and its replacement. */
 import { declareSettings, rotationMistakes, text } from "../base/settings.ts";
 
 interface KeysConfig {

@@ -43,11 +43,11 @@ describe("API keys", () => {
     await db.close();
   });
 
+  let marks = 0;
   /**
    * Resolves once the second gateway has received a new message of the first. Messages keep their order, so it then has
    * all earlier ones too.
    */
-  let marks = 0;
   const allHeard = async (): Promise<void> => {
     const [from, to] = broadcasts as [Broadcast, Broadcast];
     const topic = `mark-${marks++}`;

@@ -22,7 +22,7 @@ import { bearerToken, cacheKeyOf, makeSecret, referenceOf, type SecretKind } fro
 const REMEMBER_MS = 60_000;
 const REMEMBERED_MAX = 50_000;
 
-/** The most active secrets of one account, so that an account cannot fill the database. */
+/** The maximum number of active secrets per account, so that no account can fill the database. */
 export const ACTIVE_SECRETS_MAX = { api_key: ACTIVE_KEYS_MAX, host_token: ACTIVE_HOST_TOKENS_MAX } as const;
 
 /** The broadcast topics for changed, revoked and rotated secrets. A message contains the secret's ID. */
@@ -291,7 +291,7 @@ export function openSecrets<Record extends SecretRecord>(
       const found = await lookUp(reference, token);
       remembered.delete(cacheKey);
       if (before === changes) {
-        // Removes the oldest entry, because a Map keeps the order of insertion.
+        // If the cache is full, removes its oldest entry. A Map keeps the order of insertion, so that is the first key.
         if (remembered.size >= REMEMBERED_MAX) remembered.delete(remembered.keys().next().value as string);
         remembered.set(cacheKey, { holder: found, until: now + REMEMBER_MS });
       }

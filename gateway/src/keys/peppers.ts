@@ -49,10 +49,9 @@ const Unseen = row({ total: column.count, unseen: column.count, unseenInUse: col
 export interface PepperUsage {
   /** Active secrets, except those of sessions, which expire within half a day. */
   total: number;
-  /**
-   * Active secrets that are not recorded as hashed with this pepper. The next field: those used in the last 30 days.
-   */
+  /** Active secrets of which the database does not record that they are hashed with this pepper. */
   unseen: number;
+  /** Those of them that were used in the last 30 days. */
   unseenInUse: number;
 }
 

@@ -1,7 +1,7 @@
 /**
  * Hashes secrets under the old pepper again when they are used, and records the pepper of each hash. The request does
- * not wait for this, and a failure is repeated at the next use. A hash is replaced only if it is unchanged, so that
- * concurrent gateways and rotations do not overwrite each other.
+ * not wait for this. After a failure, the next use of the secret tries again. A hash is replaced only if it is
+ * unchanged, so that concurrent gateways and rotations do not overwrite each other.
  */
 import type pg from "pg";
 import type { Log } from "../base/log.ts";

@@ -36,7 +36,7 @@ const DIFFERENCES_SHOWN = 20;
 const KEPT_FROM =
   "(select coalesce((max(month) + interval '1 month') at time zone 'UTC', '-infinity') from ledger_closing)";
 
-/** The smallest ID that a record of such a month can have. */
+/** The smallest ID that a record created since `KEPT_FROM` can have. */
 const KEPT_FROM_ID = `(select coalesce(uuid_floor((max(month) + interval '1 month') at time zone 'UTC'),
                                uuid '00000000-0000-0000-0000-000000000000') from ledger_closing)`;
 /**
@@ -243,7 +243,7 @@ const CHECKS: RollupCheck[] = [
   },
 ];
 
-/** For databases without the reserve, which did not track granted credit. */
+/** For databases older than the migration that added the reserve: they do not record the use of granted credit. */
 const CHECKS_WITHOUT_RESERVE: RollupCheck[] = [everyShare("r.charge_pico")];
 
 const CHECKS_OF_RESERVE: RollupCheck[] = [
@@ -303,8 +303,9 @@ export async function checkLedger(pool: pg.Pool, stoppable?: Stoppable): Promise
   const client = await pool.connect();
   try {
     await client.query("begin transaction isolation level repeatable read read only");
-    // Locks first, because the first read fixes the snapshot. A month dropped in between would be missing together with
-    // its closing sums.
+    // Takes the lock first, because the first read fixes the transaction's snapshot. If a month's table were dropped
+    // after the snapshot, its requests would be gone, and the snapshot would lack the sums that replace them
+    // (`ledger_closing`).
     await client.query("lock table request in access share mode");
     onBackend?.((await queryOne(client, Backend, "select pg_backend_pid() as pid")).pid);
     // Reading a long history takes longer than the timeout of ordinary statements.

@@ -12,7 +12,10 @@ const REMEMBERED_MAX = 50_000;
 interface CreditCache {
   /** Whether the balance was above zero at some moment of the last second. Concurrent callers share one query. */
   has(accountId: Uuid): boolean | Promise<boolean>;
-  /** Caches whether the account has credit, as an operation found that started at `asOf` (monotonic, ms). */
+  /**
+   * Caches whether the account has credit. `asOf`: when the operation that found this began (monotonic, ms). A result
+   * older than the cached one is ignored.
+   */
   learned(accountId: Uuid, has: boolean, asOf: number): void;
   /** Discards the cached result, because this gateway has changed the balance. */
   forget(accountId: Uuid): void;
@@ -47,7 +50,8 @@ export function openCreditCache(options: {
         asOf: now,
         answer: look(accountId)
           .then((has) => {
-            // Skips a result whose account was discarded during the query, because the result may precede the change.
+            // Caches the result only if this query is still the account's latest. `forget` drops the query when the
+            // balance changes, because the result may be older than the change.
             if (looking.get(accountId) === one) learned(accountId, has, now);
             return has;
           })

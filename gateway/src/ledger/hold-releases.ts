@@ -13,7 +13,7 @@ const WAIT_MAX_MS = 1_000;
 interface Releases {
   /** Resolves when the hold is released, or after one second. */
   release(id: Uuid): Promise<void>;
-  /** Releases a hold that timed out, so that it is unknown whether the database has it. */
+  /** Releases a hold whose statement timed out. It is unknown whether the database has the hold. */
   doubtful(id: Uuid): void;
   idle(): Promise<void>;
   /** Stops the retries. Holds that are not released end with their lease. */
@@ -48,7 +48,10 @@ export function openHoldReleases(options: ReleaseOptions): Releases {
     log.error({ request: publicId("req", id), err: error }, "could not release a hold; it expires with its lease");
     return false;
   };
-  /** Tries several times, because the server may execute a hold's statement even after its connection broke. */
+  /**
+   * If the hold does not exist, looks for it again later, because the server may execute the statement that creates the
+   * hold even after the connection broke.
+   */
   const looking = async (id: Uuid): Promise<void> => {
     for (const delayMs of [WAIT_MAX_MS, holdLeaseMs / 4]) {
       if (await untilDone(id)) return;

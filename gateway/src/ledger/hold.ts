@@ -93,7 +93,7 @@ function holdOutcome(code: number, available: Pico): HoldOutcome {
     case -4:
       return { kind: "exceeds_budget", of: "month", available };
     default:
-      // Special values: -1 if the balance is zero or below, -2 if the account never had credit.
+      // -1: the balance is zero or below. -2: the account never had credit.
       return { kind: "no_credit" };
   }
 }

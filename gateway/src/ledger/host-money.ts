@@ -43,8 +43,8 @@ export function openHostMoneyReader(options: {
       [hostId, holdDays],
     );
     const { withheld } = (await hasReserve(pool)) ? await queryOne(pool, Withheld, WITHHELD, [hostId]) : NOTHING;
-    // Limited to `pending`: young earnings may be more, because set-offs used some of them, or because payout batches
-    // before the hold-back period existed included them.
+    // `heldBack` is at most `pending`. Earnings younger than the hold-back period may be more than that, because
+    // set-offs used some of them, or because a payout batch from before there was a hold-back period included them.
     return { paidOut, setOff, pending, heldBack: young < pending ? young : pending, withheld };
   };
 }

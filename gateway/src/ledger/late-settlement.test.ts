@@ -23,7 +23,8 @@ describe("late settlement of a request whose lease expired", () => {
   let host: Uuid;
   before(async () => {
     db = await openTestDatabase();
-    // A lease longer than any test run. Without a sweep, leases pause after a quarter of this time.
+    // A quarter of this lease is longer than any test run. After a longer time without a sweep, the next sweep would
+    // expire no hold and only extend the leases.
     ledger = openLedger({ pool: db.pool, clock: timeoutFreeClock, gatewayId: "test", holdLeaseMs: 60 * 60 * 1000 });
     await ledger.expire();
     await db.pool.query("insert into price values (1, 'tiny-3b', 20000, 40000)");
@@ -175,8 +176,8 @@ describe("leases of holds", () => {
   });
 
   /**
-   * Places holds as if the last sweep was `seconds` ago. Each lease ends at its own number of seconds after that sweep.
-   * Then time stops.
+   * Places holds as if the last sweep (which ends expired holds) was `seconds` ago. Each lease ends at its own number
+   * of seconds after that sweep (`ends`). From then on the database's clock stands still.
    */
   const away = async (seconds: number, ends: number[]): Promise<Uuid[]> => {
     const ledger = openLedger({ pool: db.pool, clock: timeoutFreeClock, gatewayId: "test" });
@@ -212,7 +213,8 @@ describe("leases of holds", () => {
   test("do not expire while the database is unreachable, so that a running gateway can still renew them", async () => {
     const ids = await away(100, [45, 59, 20]);
     assert.equal(await sweep(), 0);
-    // The outage does not use up the leases, except for the quarter in which gateways renew anyway.
+    // The outage uses up only a quarter of the lease time. A running gateway renews leases after this time, so only a
+    // longer pause counts as an outage.
     for (const [i, leftS] of (await left(ids)).entries()) {
       const expected = ([45, 59, 20][i] as number) - LEASE_S / 4;
       assert.ok(Math.abs(leftS - expected) < 1, `hold ${i}: ${leftS} s left, not ${expected}`);

@@ -70,7 +70,8 @@ describe("the ledger under random concurrent operations", () => {
           openPool(db.connection, { log: createLog("silent"), sizeMax: 3, connectMsMax: TEST_CONNECTION_TIMEOUT_MS }),
         ),
       );
-    // A lease longer than the test. Without a sweep, leases pause after a quarter of this time.
+    // A quarter of this lease is longer than the test. After a longer time without a sweep, the next sweep would expire
+    // no hold and only extend the leases.
     const holdLeaseMs = 60 * 60 * 1000;
     ledgers = pools.map((pool, i) =>
       openLedger({ pool, clock: timeoutFreeClock, gatewayId: `gateway-${i}`, holdLeaseMs }),

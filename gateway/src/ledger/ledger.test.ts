@@ -27,7 +27,8 @@ describe("the ledger", () => {
   before(async () => {
     db = await openTestDatabase();
     ledger = openLedger({ pool: db.pool, clock: timeoutFreeClock, gatewayId: "test", holdLeaseMs: HOUR_MS });
-    // Sweeps once, as every gateway does regularly, because leases pause without sweeps.
+    // Ends expired holds once, as every gateway does regularly. The time of leases stands still while no gateway does
+    // this.
     await ledger.expire();
   });
   after(() => db.close());
@@ -314,7 +315,8 @@ describe("the ledger", () => {
       await client.query("begin");
       await client.query("delete from hold where id = $1", [ending.id]);
       await ledger.renew([lasting.id, ending.id]);
-      // Deletes the other hold of the renewal, as a settlement would. The renewal must not have kept that hold locked.
+      // Deletes the hold that was renewed, as a settlement would. This would wait without end if the renewal still had
+      // the hold locked.
       await client.query("delete from hold where id = $1", [lasting.id]);
       await client.query("rollback");
     } finally {

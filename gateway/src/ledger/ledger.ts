@@ -31,14 +31,14 @@ import { DERIVED_ENTRIES_MIGRATION } from "./sql-views.ts";
 /** How long a hold lasts without renewal, in ms. */
 export const HOLD_LEASE_MS = 60_000;
 const BATCH_SIZE_MAX = 128;
-/** A client waits for its hold, so the hold times out early. */
+/** How long a hold may wait for the database. The time is short, because a client waits for the answer. */
 const HOLD_WAIT_MAX_MS = 2_000;
 
 interface Transfer {
   id: Uuid;
   /**
-   * All kinds but two: only payouts make set-offs (payout_create), and only `reserve.ts` makes transfers of the
-   * reserve.
+   * Every kind except set-offs, which only payouts make (payout_create), and transfers of the reserve, which only
+   * `reserve.ts` makes.
    */
   kind: Exclude<TransferKind, "setoff" | (typeof RESERVE_TRANSFER_KINDS)[number]>;
   accountId: Uuid;
@@ -89,7 +89,7 @@ export interface Ledger {
   close(): Promise<void>;
 }
 
-/** Counters since the start. */
+/** Counts of settlements and of expired holds, since the gateway's start. */
 export interface LedgerTallies extends SettlingTallies {
   /** Holds with an expired lease that this gateway ended. */
   expired: number;
@@ -103,8 +103,8 @@ interface LedgerOptions {
   gatewayId: string;
   holdLeaseMs?: number;
   /**
-   * Used to wait for the migration that adds functions for single operations. Until then they are sent as batches.
-   * Undefined: the functions are there.
+   * Reports when the migrations have run that add SQL functions for single operations and for the hosts' reserve. Until
+   * then, single operations are sent as batches, and the platform keeps withheld shares. Undefined: both have run.
    */
   schema?: Pick<SchemaMonitor, "reached">;
   /**

@@ -21,7 +21,7 @@ async function lockedOf(pool: pg.Pool, text: string, asked: Uuid[]): Promise<Set
 }
 
 /**
- * The accounts that are locked. An unknown account is included, because its operation may as well be refused
+ * Returns the locked accounts. Includes unknown accounts: their operations are refused, whether they run in a batch or
  * separately.
  */
 export const findLockedAccounts = (pool: pg.Pool, accounts: Uuid[]): Promise<Set<string>> =>

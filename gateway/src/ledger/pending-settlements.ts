@@ -9,7 +9,10 @@ export interface PendingSettlement {
   isSpooled: boolean;
   isSpooling: boolean;
   isSafe: boolean;
-  /** Lets the caller of `secure` answer the request. */
+  /**
+   * Lets the waiting caller of `secure` continue. Called when the settlement is safe (in the ledger or on disk), or when
+   * the disk takes too long.
+   */
   answer: (() => void) | undefined;
   /** The settlement's entry in the set of all settlements. `due` is its deadline for being written to disk. */
   seat: SetEntry<PendingSettlement> | undefined;
@@ -52,7 +55,7 @@ export class PendingSettlements {
     this.makeSafe(work);
   }
 
-  /** Resolves when all settlements are safe. */
+  /** Resolves when all settlements are safe: in the ledger, on disk, or given up. */
   idle(): Promise<void> {
     return this.#unsafe === 0 ? Promise.resolve() : new Promise((resolve) => this.#idlers.push(resolve));
   }

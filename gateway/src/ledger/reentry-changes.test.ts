@@ -92,7 +92,8 @@ describe("re-entering changes that a failover lost", () => {
   const contents = async ({ pool }: TestDatabase): Promise<Record<string, unknown[]>> => {
     const found: Record<string, unknown[]> = {};
     for (const table of [...tables, "ledger_account", "ledger_reserve", "key_budget"]) {
-      // Leaves out the time and position of transfers, because re-entry makes them at a later time.
+      // Leaves out the position and time of transfers, because entering a transfer again in the copy gives it later
+      // ones.
       const moments = table === "transfer" ? "{position,at}" : "{}";
       const { rows } = await pool.query(`select to_jsonb(t) - '${moments}'::text[] as row from ${table} t order by 1`);
       found[table] = rows.map(({ row }) => row);

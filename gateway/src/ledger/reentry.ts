@@ -132,7 +132,8 @@ export async function reenterChanges(
       const { id, at } = ChangeIdAndTime.parse(JSON.parse(entry.text));
       const change = changes.get(id);
       if (change === undefined) changes.set(id, { at, lines: [entry.text] });
-      // Several gateways of one directory may have recorded the same change, if a command made it.
+      // A command broadcasts its changes to all gateways, so several journals of this directory may contain the same
+      // line.
       else if (!change.lines.includes(entry.text)) change.lines.push(entry.text);
     }
   }
@@ -144,8 +145,8 @@ export async function reenterChanges(
   }
   lost.sort((a, b) => a.at - b.at);
   let isEntered = false;
-  // Each query commits one part of the changes, which stays entered if a later query takes too long. The last query has
-  // no new changes: it retries those that could not be entered before others.
+  // Each query commits one part of the changes, which stays entered if a later query takes too long. A query also
+  // retries changes that could not be entered before, so one is sent even if no change was lost.
   for (let from = 0; from <= lost.length; from += AT_ONCE) {
     const part = lost.slice(from, from + AT_ONCE);
     const texts = part.map(({ id, at, lines }) => `{"id":"${id}","at":${at},"lines":[${lines.join(",")}]}`);
@@ -161,7 +162,9 @@ export async function reenterChanges(
   return isEntered;
 }
 
-/** Deletes old IDs of changes, one day later than they are used, because clocks differ. */
+/**
+ * Deletes the IDs of changes that are too old to be re-entered. Keeps each ID one day longer, because clocks differ.
+ */
 export async function pruneChangeIds(pool: pg.Pool): Promise<void> {
   await pool.query("delete from history_change where at < now() - $1 * interval '1 millisecond'", [
     CHANGE_REENTRY_AGE_MS_MAX + DAY_MS,

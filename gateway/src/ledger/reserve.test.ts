@@ -392,7 +392,8 @@ describe("the reserve of withheld host shares", () => {
       await move("purchase", own.builder, 2n * TEST_CHARGE);
       for (let i = 0; i < 3; i++) await serve(stranger);
       assert.equal(await balance(stranger.host), 3n * SHARE);
-      // Granted credit for one request is left: two requests were paid from bought credit and one from granted credit.
+      // Two of these requests were paid from bought credit and one from granted credit. So granted credit for one more
+      // request is left.
       const id = await serve(own);
       assert.equal(await grantedPart(id), TEST_CHARGE);
       assert.equal(await balance(own.host), 0n);

@@ -27,7 +27,7 @@ const WithheldShare = row({
   nodeName: z.string().nullable(),
   amount: column.pico,
   reason: z.enum(WITHHELD_REASONS),
-  /** Whether the share was paid with the request and later taken back. */
+  /** True: the host was paid the share at settlement, and it was taken back later. False: it was never paid. */
   takenBack: z.boolean(),
   at: column.moment,
   releasedAt: column.moment.nullable(),
@@ -47,7 +47,7 @@ const Paid = row({ amount: column.pico });
 interface WithheldQuery {
   hostId?: Uuid | undefined;
   nodeId?: Uuid | undefined;
-  /** True to leave out released shares. */
+  /** True: lists only shares that are still withheld, without the released ones. */
   open?: boolean | undefined;
   /** The cursor of the page: a request's ID. */
   before?: Uuid | undefined;

@@ -32,7 +32,8 @@ export interface Settlement {
 
 /**
  * How a settlement ended. `repeated`: the request was settled before, for example when a connection broke after the
- * commit. `late`: the lease had expired, and the settlement replaced that record. `unknown`: no such hold existed.
+ * commit. `late`: the lease had expired, so the request was recorded as lost (`gateway_lost`), and the settlement
+ * replaced that record. `unknown`: no such hold existed.
  */
 export type SettleOutcome = "settled" | "repeated" | "late" | "unknown";
 const OUTCOMES: SettleOutcome[] = ["unknown", "settled", "repeated", "late"];
@@ -70,7 +71,7 @@ const Codes = row({ codes: z.string() });
 const Code = row({ code: z.int() });
 const Late = row({ code: column.count, charged: column.pico });
 
-/** The functions that the database's schema has. */
+/** Which functions the database's schema has. During an upgrade, the migrations that add them may not have run yet. */
 interface StoreFunctions {
   hasOnes: boolean;
   hasReserve: boolean;
@@ -80,8 +81,8 @@ const withholds = ({ withheld }: Settlement): boolean => withheld != null;
 
 /**
  * Settles a batch in one transaction. The result `late` means that the caller must call `settleLate`. `hasOnes`: the
- * database has functions for single settlements. `hasReserve`: it can withhold shares; otherwise the platform keeps a
- * withheld share.
+ * database has functions for single settlements. `hasReserve`: the database has a reserve, which gets the withheld
+ * shares of hosts. Without it the platform keeps them.
  */
 export async function settleBatch(
   pool: pg.Pool,

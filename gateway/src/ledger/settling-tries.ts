@@ -8,7 +8,7 @@ import type { HoldOrder } from "./hold.ts";
 import type { Settlement, SettleOutcome } from "./settlement.ts";
 import type { Spool } from "./spool.ts";
 
-/** Counters since the start. */
+/** Counts of settlements and of the tries to enter them, since the gateway's start. */
 export interface SettlingTallies {
   /** Settlements that were entered before the lease ended. Repetitions of an entered settlement count too. */
   committed: number;
@@ -30,7 +30,10 @@ export interface SettlingTriesOptions {
   settleLate: (settlement: Settlement) => Promise<{ outcome: SettleOutcome; short: Pico }>;
   /** Records a request again that the database lost together with its hold. Returns false if that is not possible. */
   restore?: ((id: Uuid) => Promise<boolean>) | undefined;
-  /** Does the same for another gateway's request, with the hold from that gateway's spool. */
+  /**
+   * Records another gateway's request again that the database lost, with the hold from that gateway's spool. Returns
+   * false if that is not possible.
+   */
   restoreHold?: ((hold: HoldOrder) => Promise<boolean>) | undefined;
   spool: Spool | undefined;
   log: Log;
@@ -65,8 +68,8 @@ export class SettlingTries {
   }
 
   /**
-   * Settles a request of another gateway. A settlement that can never be entered is recorded. Rejects when the database
-   * fails.
+   * Settles a request of another gateway. If the ledger can never accept the settlement, it is recorded as given up.
+   * Rejects when the database fails.
    */
   async once(settlement: Settlement): Promise<SettleOutcome | "given_up"> {
     const settle = async (): Promise<SettleOutcome> => {

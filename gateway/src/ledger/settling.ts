@@ -127,7 +127,8 @@ async function carry(
       return outcome;
     } catch (error) {
       if (isStatementRefused(error) && !isDoubted) {
-        // Retries once, because a migration may have replaced the SQL function meanwhile.
+        // Retries once: a migration may have replaced the SQL function while the statement waited. If the retry fails
+        // in the same way, the error is handled like any other.
         isDoubted = true;
         continue;
       }

@@ -42,8 +42,8 @@ export async function readSpools(directory: string): Promise<SpoolFile[]> {
 
 const Known = row({ id: column.uuid });
 /**
- * Finds requests that are settled. One whose lease expired (`gateway_lost`) is not, because it was answered and must be
- * charged.
+ * Finds which of these requests are settled. A request whose lease expired (`gateway_lost`) does not count as settled,
+ * because it was answered and must be charged.
  */
 const KNOWN = "select id from request where id = any ($1::uuid[]) and outcome <> 'gateway_lost'";
 

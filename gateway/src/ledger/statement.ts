@@ -109,8 +109,9 @@ function endOfDayAfter(place: string): Date {
 }
 
 /**
- * SQL for the statement by line. Charges and other entries are read separately, each newest first, because for the
- * whole view the planner would sort all entries. `$1`: account. `$2`: cursor. `$3`: limit.
+ * SQL for the statement with one row per ledger entry. Charges and other entries are read by two subqueries, each
+ * newest first, because the planner would sort all of the account's entries if one query read both. `$1`: account.
+ * `$2`: cursor. `$3`: limit.
  */
 function linesText(books: string): string {
   const charges =

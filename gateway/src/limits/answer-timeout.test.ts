@@ -58,7 +58,8 @@ test("the reply timeout is extended once by the delay of a late timer", async ()
 test("the reply timeout does not expire after the reply was read", async () => {
   const { clock, stop, passed } = start();
   clock.advance(timeoutMs);
-  // The timer has fired. The answer is read later in the same turn of the event loop.
+  // The timer has fired. Later in the same turn of the event loop, the answer is read, and its reader cancels the
+  // timeout.
   stop();
   await waitOneTurn();
   assert.equal(passed(), 0);

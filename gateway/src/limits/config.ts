@@ -1,4 +1,4 @@
-/** The settings of limits. */
+/** Settings of rate limits: which server counts requests, and what gateways do while it is unreachable. */
 import { choice, declareSettings, text } from "../base/settings.ts";
 
 interface LimitsConfig {

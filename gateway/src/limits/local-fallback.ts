@@ -41,7 +41,7 @@ export function limitsWithLocalFallback({ shared, clock, gateways }: LocalOption
       orElse(shared.enterModel(model, id, ceiling, account), () =>
         local.enterModel(model, id, share(ceiling), account),
       ),
-    // Called on both sides. The side that did not count the request ignores the call.
+    // Calls the shared and the local limits. The one that did not count the request ignores the call.
     async leave(keyId, id, tokens) {
       await Promise.all([local.leave(keyId, id, tokens), shared.leave(keyId, id, tokens)]);
     },

@@ -56,7 +56,7 @@ export class LimitCounts {
     return fresh;
   }
 
-  /** Returns the IDs whose leases have not expired. */
+  /** Returns the leases that have not expired: their IDs, each with the time at which it ends. */
   living(group: string, at: number): ReadonlyMap<string, number> {
     const leases = this.#leases.get(group);
     if (leases === undefined) return NONE;
@@ -113,7 +113,9 @@ export function memoryLimits({
     for (const group of held.groups()) for (const id of held.idsOf(group)) board.lease(group, id, clock.monotonic());
     board.sweep(currentMinute(), clock.monotonic());
   });
-  /** For each request of this gateway on a model: the group that counts the same account's requests. */
+  /**
+   * By model and request ID, for this gateway's requests: the group that counts the account's requests on the model.
+   */
   const owners = new Map<string, string>();
   const take = (group: string, id: string, at: number): void => {
     board.lease(group, id, at);

@@ -68,7 +68,8 @@ export async function openWorkersLimitsFixture(): Promise<LimitsFixture> {
       const limits = openLimitsOfPrimary(worker);
       return {
         ...limits,
-        // Does not wait: a request leaves its model before its key, and waits only for the key.
+        // The worker's own `leaveModel` does not wait for the primary process. So the fixture then leaves a key, which
+        // waits. Messages keep their order, so the model has been left by then too.
         async leaveModel(model, id) {
           await limits.leaveModel(model, id);
           await limits.leave("nobody", id, 0);
@@ -118,7 +119,8 @@ export async function openValkeyLimitsFixture(server: TestServer): Promise<Limit
     async pass(ms) {
       for (let left = ms; left > 0; left -= LEASE_RENEWAL_INTERVAL_MS) {
         clock.advance(Math.min(left, LEASE_RENEWAL_INTERVAL_MS));
-        // Answers keep their order: when these answers arrive, the renewals are done.
+        // Valkey answers commands in order. So when it has answered these two, the renewals that were sent before are
+        // done.
         for (const limits of gateways) {
           await limits.enterModel("to pass the time", "nobody", 1);
           await limits.leaveModel("to pass the time", "nobody");

@@ -41,7 +41,8 @@ describe("the timeout of a reply from the limits server", { skip }, () => {
     const { link, clock, redis } = await open(t);
     redis.stream.pause();
     const asked = link.ask((client) => client.ping());
-    // The server answers in order. When this answer arrives, the first one is in the socket.
+    // The server answers in order. So when it has answered this second PING, its answer to the first one waits unread
+    // in the link's socket.
     await sendValkeyCommand(server.url, "PING");
     await waitOneTurn();
     redis.stream.resume();

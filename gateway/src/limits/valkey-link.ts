@@ -38,7 +38,7 @@ interface LinkOptions {
   answerTimeoutMs: number;
   /** A command that fails while the server cannot be used, and otherwise has no effect on the counts. */
   probe: Question;
-  /** Called for each command of a request that got no answer. */
+  /** Called for each command that a request waited for, if it got no answer. */
   unavailable?: ((cause: UnavailableCause) => void) | undefined;
   /** Called when the server answers again. It may have lost its data. */
   back?: () => void;
@@ -48,7 +48,7 @@ interface Outage {
   readonly since: number;
   /** Why the outage's first command failed. */
   readonly cause: UnavailableCause;
-  /** How many commands of requests were refused. */
+  /** How many commands that requests waited for have failed or were refused. */
   refused: number;
   /** When the first probe was answered. Undefined while the server is unreachable. */
   backAt: number | undefined;
@@ -117,7 +117,7 @@ export class ValkeyLink implements Dependency {
     }
   }
 
-  /** Sends a command that no request waits for. Its failure is not counted in an outage. */
+  /** Sends a command that no request waits for. Its failure is not added to the outage's number of refused commands. */
   tell<T>(send: Question<T>): Promise<T> {
     if (this.isAway) return unasked(`the server is unreachable (${this.#outage?.cause})`);
     return this.#question(send);
@@ -226,8 +226,8 @@ export class ValkeyLink implements Dependency {
   }
 
   /**
-   * Closes a connection without answers. The client's own timeout is off, because its timer misfires when this process
-   * is late.
+   * Closes the connection if it received no answer for `SILENT_MS_MAX`. The client library's own timeout is off,
+   * because its timer fires wrongly when this process is delayed.
    */
   #giveUpSilentConnection(): void {
     if (this.#options.clock.monotonic() - this.#heardAt < SILENT_MS_MAX) return;

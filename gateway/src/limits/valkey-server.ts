@@ -1,7 +1,8 @@
 /**
  * Identifies a limits server by an ID that gateways store in it. The server may lose its data, with the ID, in a
- * restart. A gateway that has read the ID before writes it back. A starting gateway may write a new ID only if no other
- * gateway has an ID of another server.
+ * restart. A gateway that has read the ID before writes it back. A starting gateway cannot know whether a server
+ * without an ID is that server or another one. So it writes an ID only if no running gateway reports a server with an
+ * ID.
  */
 import { Redis } from "ioredis";
 

@@ -82,7 +82,10 @@ export async function valkeyLimits(options: ValkeyOptions): Promise<Limits> {
     send: (sure) =>
       link.tell((redis) => redis.limitsLeave(windowOf(keyId), slotsOf(keyId), time(), id, tokens, sure ? "1" : "0")),
   });
-  /** For each request of this gateway on a model: the key that counts the same account's requests. */
+  /**
+   * By model and request ID, for this gateway's requests: the Valkey key that counts the account's requests on the
+   * model.
+   */
   const owners = new Map<string, string>();
   const vacate = (model: string, id: string, own: string): SlotReturn => ({
     group: placesOf(model),
@@ -93,7 +96,10 @@ export async function valkeyLimits(options: ValkeyOptions): Promise<Limits> {
       return link.tell((redis) => redis.zrem(placesOf(model), id));
     },
   });
-  /** Sends an entry. If the answer is lost, a lease that it may have taken is returned in the background. */
+  /**
+   * Asks the server to admit a request (`entry`). If the answer is lost, the server may have granted a lease, which is
+   * then returned in the background.
+   */
   const ask = async <T>(entry: () => Promise<T>, undo: SlotReturn): Promise<T> => {
     try {
       return await entry();

@@ -28,7 +28,10 @@ const near = fc
   )
   .map((parts) => parts.join(""));
 
-/** Generates texts of several blocks that end anywhere. */
+/**
+ * Generates texts that the cache divides into several blocks (at line breaks, each of at least 4096 characters), with
+ * characters from `near` close to the borders.
+ */
 const longText = fc
   .array(
     fc.record({ near, filler: fc.constantFrom("word ", "x", "\n", " \n", "- item\n", "  if (a) {\n", "的\n", "!?") }),

@@ -1,11 +1,12 @@
 /**
  * A cache of token counts. A chat sends its whole conversation again with every turn, and only the end is new. The
  * cache contains digests and numbers, never text, and is separate for each payer, so that response times reveal nothing
- * about other payers' texts. Each thread has one per tokenizer.
+ * about other payers' texts. Each thread has one such cache per tokenizer.
  *
  * Long texts are cached in blocks that end at line breaks, so appending text leaves the first blocks unchanged. The sum
- * of the blocks is exact if no piece crosses the end of a block and no characters are joined across it. That holds at a
- * line break that ends its white space, because a piece always ends there (bpe/pieces.ts).
+ * of the blocks is exact if no piece crosses the end of a block and Unicode normalization combines no characters across
+ * it. Both hold after the last line break of a run of white space: a piece always ends there (bpe/pieces.ts), and
+ * `blockEnd` requires that only blanks and then a visible ASCII character follow.
  */
 import { hash } from "node:crypto";
 
@@ -55,8 +56,8 @@ export class CachedCounts {
 const [NEWLINE, TAB, BLANK, FIRST_GRAPHIC, LAST_GRAPHIC] = [0x0a, 0x09, 0x20, 0x21, 0x7e];
 
 /**
- * Returns the end of the block that begins at `from`: after a line break that is followed only by blanks and a visible
- * ASCII character.
+ * Returns the end of the block that begins at `from`: the position after a line break whose next character, apart from
+ * blanks and tabs, is a visible ASCII character.
  */
 export function blockEnd(text: string, from: number): number {
   for (let at = text.indexOf("\n", from + BLOCK_UNITS_MIN - 1); at >= 0; at = text.indexOf("\n", at + 1)) {

@@ -68,7 +68,7 @@ const Model = z.strictObject({
   canaries: z.array(Canary).max(16).optional(),
 });
 
-/** Output tokens per second that no hardware reaches with a model of the class. For embeddings: tokens of one input. */
+/** Output tokens per second that no hardware reaches with a model of the class. For embedding models: input tokens. */
 const SPEED_CEILINGS: Record<z.infer<typeof Model>["class"], number> = {
   tiny: 2_000,
   small: 1_200,

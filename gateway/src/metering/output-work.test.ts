@@ -1,4 +1,6 @@
-/** Limits the work that a node can cause with little text. Work is measured in bytes passed to the encoder. */
+/**
+ * Tests the limits of the work that a node can cause with little text. Work is measured in bytes passed to the encoder.
+ */
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { PieceCounter } from "./bpe/piece-counter.ts";

@@ -17,7 +17,10 @@ import type { TextStream } from "./bpe/text-stream.ts";
 import { isHighSurrogate, isLowSurrogate } from "./character-classes.ts";
 import type { OutputCount, OutputMeter } from "./meter.ts";
 
-/** The number of units per step near the cap. The search for the cut covers one step. */
+/**
+ * Near the cap, text is counted in steps of this many UTF-16 units. Only the step that exceeds the cap is searched for
+ * the position at which the text is cut.
+ */
 const CODE_UNITS_PER_STEP = 128;
 export const LOOK_AHEAD_UNITS = 32;
 
@@ -26,8 +29,9 @@ export class CappedOutput implements OutputMeter {
   readonly #openStream: () => TextStream;
   /** Opened when the first text of a channel arrives, because most answers use only one channel. */
   readonly #streams: Partial<Record<OutputChannel, TextStream>> = {};
-  /** The current channel. `#room`: the tokens that the other channel leaves for it. */
+  /** The channel of the latest text. */
   #channel: OutputChannel = "answer";
+  /** The maximum number of this channel's tokens: the cap, less the tokens of the other channel. */
   #room: number;
   full = false;
 
@@ -97,10 +101,14 @@ interface Search {
   tokensMax: number;
 }
 
-/** Pushes `text` from `from` up to a position that fits although the rest does not. Returns that position. */
+/**
+ * Pushes the part of `text` after `from` that fits: the stream then has at most `tokensMax` tokens. The whole text up
+ * to `to` does not fit. Returns the end of the part that fits.
+ */
 function pushWithin(stream: TextStream, text: string, { from, to, tokensMax }: Search): number {
   const fits = (): boolean => stream.tokensDecided <= tokensMax && stream.total() <= tokensMax;
-  // Counts mostly grow with the text, so a bisection finds a position that fits directly before one that does not.
+  // A longer text mostly has more tokens. So the bisection finds the end of a text that fits, such that one more
+  // character does not fit.
   let short = from;
   for (let long = to; ; ) {
     const middle = boundaryBetween(text, short, long);
@@ -114,13 +122,13 @@ function pushWithin(stream: TextStream, text: string, { from, to, tokensMax }: S
       long = middle;
     }
   }
-  // Looks ahead, because a slightly longer text may fit again.
+  // Looks ahead, because a slightly longer text may have fewer tokens, and so fit again.
   let mark = stream.mark();
   for (let at = short; at < text.length && at - short < LOOK_AHEAD_UNITS; ) {
     const next = at + (isInside(text, at + 1) ? 2 : 1);
     stream.push(text.slice(at, next));
     at = next;
-    // Decided tokens never decrease, so no longer text fits.
+    // `tokensDecided` never decreases while text is added, so longer texts do not fit either.
     if (stream.tokensDecided > tokensMax) break;
     if (!fits()) continue;
     short = at;
@@ -130,7 +138,7 @@ function pushWithin(stream: TextStream, text: string, { from, to, tokensMax }: S
   return short;
 }
 
-/** A position between two characters about halfway. Undefined when there is none. */
+/** A position between `short` and `long`, near their middle, that splits no character. Undefined when there is none. */
 function boundaryBetween(text: string, short: number, long: number): number | undefined {
   const middle = (short + long) >> 1;
   if (middle > short && !isInside(text, middle)) return middle;

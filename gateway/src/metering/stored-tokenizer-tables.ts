@@ -10,7 +10,7 @@ import { createHash } from "node:crypto";
 import { mkdir, open, rename, rm, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
-/** Safe, because users who can write to this folder could change the code as well. */
+/** The files in this folder are trusted, because users who can write to it could change the code as well. */
 const FOLDER = new URL("../../node_modules/.cache/tokenizers/", import.meta.url);
 const ALIGNMENT = 8;
 

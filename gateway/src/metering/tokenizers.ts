@@ -13,7 +13,7 @@ export interface Tokenizer {
   sha256: string;
   /** The hash of the tables that are built from the data file (stored-tokenizer-tables.ts). */
   tablesSha256: string;
-  /** Null: the model has no chat. */
+  /** Null: models with this tokenizer do not chat; they only embed texts. */
   chat: ChatTemplate | null;
   /**
    * The number of special tokens that an engine adds to a text that is no chat: a completion's prompt, or a text to

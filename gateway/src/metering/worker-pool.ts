@@ -14,20 +14,20 @@ export class PoolClosedError extends Error {
   override name = "PoolClosedError";
 }
 
-/** A worker's reply. */
+/** A worker's reply: the result of the job, or the message of the error that the job threw. */
 export type Reply<Result> = { result: Result } | { error: string };
 
 export interface PoolOptions {
   startWorker: () => Worker;
   workersMax: number;
-  /** The most waiting jobs. `waitingUnitsMax`: their greatest total weight. */
+  /** The maximum number of waiting jobs. `waitingUnitsMax`: the maximum sum of their `units`. */
   waitingMax: number;
   waitingUnitsMax: number;
   onCrash: (error: Error) => void;
 }
 
 interface JobOptions {
-  /** The job's weight while it waits. */
+  /** The job's size. `waitingUnitsMax` limits the total size of all waiting jobs. */
   units: number;
   /** The lane in which the job waits, such as an account. */
   lane?: string;

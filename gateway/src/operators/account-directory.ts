@@ -26,7 +26,7 @@ const AccountEntry = row({
   held: column.pico,
   /** The owners' email addresses. */
   owners: z.array(z.string()),
-  /** Invited members. */
+  /** The members who are not owners. */
   members: z.array(z.object({ email: z.string(), role: z.enum(ROLES) })),
 });
 export type AccountEntry = z.infer<typeof AccountEntry>;

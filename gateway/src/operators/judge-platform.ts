@@ -3,7 +3,7 @@ import type { Outage } from "../base/dependency.ts";
 import type { PlatformState } from "../base/states.ts";
 import type { Incident } from "../history/availability.ts";
 
-/** `since`: the start in Unix milliseconds; null if unknown. */
+/** `since`: when the cause began, in Unix milliseconds; null if unknown. */
 export type PlatformVerdictCause =
   | { code: "unreachable"; part: Outage["part"]; since: number }
   /** `of`: the number of offered models. */

@@ -8,13 +8,13 @@ import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import { ledgerViewsClause } from "../ledger/sql-views.ts";
 
 const Money = row({
-  /**
-   * The builders' balances, the part of these held for requests in flight, the amount owed to hosts, and the platform's
-   * earnings.
-   */
+  /** The sum of the builders' balances. */
   builderCredit: column.pico,
+  /** The part of the builders' balances that is held for requests in flight. */
   held: column.pico,
+  /** The sum of the hosts' balances, which the platform owes them. */
   hostsOwed: column.pico,
+  /** The platform's earnings. */
   platformRevenue: column.pico,
   holds: column.count,
 });

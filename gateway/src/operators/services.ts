@@ -1,4 +1,4 @@
-/** Opens the operators' queries and actions, which routes use. */
+/** Creates the services behind the operators' routes: queries and actions. */
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
 import type { NewId } from "../base/ids.ts";

@@ -82,7 +82,8 @@ export function openPaymentMethods({ pool, provider, clock, newId }: MethodsOpti
       const { setups, wait } = await queryOne(
         pool,
         Setups,
-        // Reads the locked row again, because after waiting for a lock a join does not re-read other tables.
+        // Uses no joined table: after waiting for another update of the row, PostgreSQL reads only this row again, and
+        // joined tables as they were before the wait.
         `update payment_customer
             set setups = case when setups_since > $3::timestamptz - make_interval(secs => $4) then setups + 1 else 1 end,
                 setups_since = case when setups_since > $3::timestamptz - make_interval(secs => $4) then setups_since else $3 end

@@ -17,7 +17,10 @@ const PICO_PER_CENT = 10_000_000_000n;
 /** Converts to whole cents. Exact, because every price is a whole number of cents. */
 export const inCents = (amount: Pico): Money => ({ minor: amount / PICO_PER_CENT, currency: CURRENCY });
 
-/** The largest amount that the ledger can store. Other products in the same provider account may cost more. */
+/**
+ * The largest amount that the ledger can store. Events about larger amounts are possible, because the provider's
+ * account may also sell other products.
+ */
 const AMOUNT_MAX = 2n ** 63n - 1n;
 
 /** Undefined if no checkout of this platform can have the amount: another currency, or more than the maximum. */
@@ -108,7 +111,7 @@ export interface ProviderEvent {
 export interface PaymentProvider {
   /** Whether the event is about real money (live mode). */
   live: boolean;
-  /** Opens a checkout. Throws ProviderUnavailable, and then nothing can be paid. */
+  /** Opens a checkout. If this throws ProviderUnavailable, the buyer has no payment page, so nothing can be paid. */
   openCheckout(order: CheckoutOrder): Promise<OpenedCheckout>;
   /** Returns the provider's customer ID for the account. Throws ProviderUnavailable, like all calls below. */
   openCustomer(account: string): Promise<string>;

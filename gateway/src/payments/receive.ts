@@ -322,7 +322,7 @@ function reasonOf({ id, pack }: Checkout, { kind, amount }: PaymentMove): string
   return kind === "refund" ? `refund of ${name} failed` : `dispute over ${name} decided in your favour`;
 }
 
-/** Records the provider's event, one row each. */
+/** Records the provider's event in a row. A repeated delivery updates the row of the first one. */
 async function noteEvent(
   client: pg.PoolClient,
   { id: providerEvent, type, occurredAt }: ProviderEvent,

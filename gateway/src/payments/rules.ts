@@ -95,8 +95,8 @@ export function expectedSums({ state, amount, refundedTotal, reversals }: Checko
     reversals
       .filter((reversal) => reversal.kind === kind && MONEY_IS_AWAY[kind][reversal.status] === away)
       .reduce((total, reversal) => total + reversal.amount, 0n);
-  // Refunds are reported singly and as a total, and either report may be missing or late. Both are lower bounds of the
-  // true sum. The total may include refunds that failed later.
+  // Refunds are reported singly and as a total, and either report may be missing or late, so the larger sum counts. The
+  // total may include refunds that failed later, so these are subtracted from it.
   const [listed, total] = [sum("refund", true), refundedTotal - sum("refund", false)];
   return {
     purchase: amount,

@@ -86,7 +86,8 @@ function setupOf({ reference, account, customer, successUrl, cancelUrl }: SaveCa
     mode: "setup",
     customer,
     client_reference_id: reference,
-    // The payment methods on offer are configured in the Stripe account.
+    // Stripe offers the payment methods that are configured in its account, because `payment_method_types` is not set.
+    // Then setup mode requires a currency.
     currency: CURRENCY,
     success_url: successUrl,
     cancel_url: cancelUrl,

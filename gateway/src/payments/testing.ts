@@ -51,7 +51,7 @@ export interface TestPayments {
 
 interface TestPaymentsOptions {
   clock?: Clock;
-  /** Replaces the provider of each receiver. `real` is the original provider. */
+  /** Replaces the payment provider of both receivers. `real` is the usual one, which calls the demo provider. */
   provider?: (real: PaymentProvider) => PaymentProvider;
   /** Runs before an email counts as sent. */
   mailing?: (letter: Email) => Promise<void>;

@@ -1,4 +1,7 @@
-/** The settings of the dispatch plane. */
+/**
+ * The settings of the dispatch plane: the addresses of the embedded hub or of NATS servers, and the keys that sign
+ * credentials.
+ */
 import type { CertificateFiles } from "../base/certificate.ts";
 import {
   declareSettings,

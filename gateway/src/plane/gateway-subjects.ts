@@ -11,7 +11,7 @@ export const peerSubject = (gatewayId: string): string => `${PEERS_SUBJECT}.${ga
 /** To all gateways: the sender's database history, which a failover changes. */
 export const DATABASE_HISTORIES_SUBJECT = "tg.h";
 
-/** To all gateways: asks whether their database contains a mark. */
+/** To all gateways: asks whether their database contains the mark that the sender wrote into its own database. */
 export const DEPLOYMENTS_SUBJECT = "tg.d";
-/** The replies to the gateway that asked. */
+/** The replies to a gateway's question on `DEPLOYMENTS_SUBJECT`, which are sent to this gateway only. */
 export const deploymentReplySubject = (gatewayId: string): string => `${DEPLOYMENTS_SUBJECT}.${gatewayId}`;

@@ -89,7 +89,9 @@ async function settle(plane: Plane, ...clients: NatsConnection[]): Promise<void>
   await Promise.all(clients.map((client) => client.flush()));
 }
 
-/** Sends the plane a message to itself, which arrives after all messages sent before it. */
+/**
+ * Publishes a message on the plane and waits until the same plane receives it, which is after all messages sent before.
+ */
 function echo(plane: Plane): Promise<void> {
   const subject = `tg.test.${randomBytes(6).toString("hex")}`;
   return new Promise((resolve) => {

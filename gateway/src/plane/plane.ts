@@ -19,7 +19,7 @@ export interface NodeCredentials {
  * plane is unreachable.
  */
 export interface PlaneOwnership {
-  /** Returns the owner, or undefined if there is none. */
+  /** Returns the ID of the deployment that owns the plane, or undefined if no deployment does. */
   owner(): Promise<string | undefined>;
   /** Claims the plane for the deployment if the plane has no owner. Returns the owner. */
   claim(deployment: string): Promise<string>;
@@ -54,7 +54,8 @@ export interface Plane {
   onBack(run: () => void): void;
   /**
    * The start of the node's newest connection in monotonic milliseconds, if the end of the former connection was not
-   * reported. Then a part of the plane may have failed under a healthy node, and the node's last messages may be lost.
+   * reported. In that case the former connection's server may have failed although the node is healthy, and the node's
+   * last messages may be lost.
    */
   movedAt(nodeId: string): number | undefined;
   /** The server of the node's former connection. Undefined when not known. */
@@ -82,6 +83,6 @@ export interface Plane {
   close(): Promise<void>;
 }
 
-/** Joins a payload and its rest in one buffer. */
+/** Joins the two parts of a payload, as `publish` gets them, in one buffer. */
 export const concatPayloadParts = (payload: Uint8Array, rest: Uint8Array | undefined): Uint8Array =>
   rest === undefined ? payload : Buffer.concat([payload, rest]);

@@ -19,7 +19,10 @@ import type { PaymentServices } from "../payments/services.ts";
 import type { LiveFeeds } from "./console/live.ts";
 import type { NodeServices } from "./nodes/services.ts";
 
-/** Parts that belong to no domain. */
+/**
+ * The services that all routes share, such as the log, the clock and the certificate. The other services belong to one
+ * area, such as accounts.
+ */
 export interface SiteServices {
   door: HttpOptions;
   log: Log;

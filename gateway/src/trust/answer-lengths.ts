@@ -37,8 +37,9 @@ export interface LengthEvidence {
   ranks: number[];
 }
 
-/** The probability that an honest node is suspected for a model within one stretch of comparisons. */
+/** The probability that an honest node is suspected for a model within one stretch. */
 const FALSE_ALARM = 1e-4;
+/** The number of comparisons in a stretch, after which the bets start again from the beginning. */
 const STRETCH = 200;
 const GROWTH_MAX = Math.log(1 / FALSE_ALARM);
 const ACCOUNT_GROWTH_MAX = GROWTH_MAX / 4;
@@ -56,10 +57,10 @@ interface Waiting {
   length: number;
 }
 
-/** The logarithm of a stake's growth, summed by builder account. */
+/** The growth of the stake that is bet against a node, as a logarithm, summed by builder account. */
 class Bets {
   readonly #byAccount = new Map<string, number>();
-  /** The losses of accounts that were dropped from the map. Their gains are not kept. */
+  /** The sum of the negative growth of accounts that were dropped from the map. Positive growth is discarded. */
   #lost = 0;
 
   note(account: string, growth: number): void {
@@ -165,7 +166,10 @@ export class AnswerLengthStatistics {
     return record;
   }
 
-  /** Places a bet on the ranks that the node had most often before. */
+  /**
+   * Ranks the answer's length among those of the others, and records the bet's result. The stake was spread over the
+   * four ranks, most of it on those that the node had most often, and the part on the actual rank is paid fourfold.
+   */
   #rank(stretch: Stretch, account: string, length: number, others: Waiting[]): void {
     const less = others.filter((other) => other.length < length).length;
     const equal = others.filter((other) => other.length === length).length;
@@ -180,7 +184,7 @@ function judge(record: Record, model: string): LengthEvidence | undefined {
   const { ranks, bets, compared } = record.stretch;
   if (!bets.grown) {
     if (compared < STRETCH) return undefined;
-    // The node completed a stretch without a suspicion: starts a new one.
+    // The node completed `STRETCH` comparisons without suspicion: drops an earlier suspicion and starts to count again.
     [record.stretch, record.suspicion] = [new Stretch(), undefined];
     return undefined;
   }

@@ -26,7 +26,7 @@ interface Read {
   names: string[];
   words: string[];
   quoted: string[];
-  /** All names in the last message. */
+  /** The names (capitalized words) in the last message. */
   asksNames: string[];
   asksWords: string[];
   keys: string[];
@@ -110,7 +110,7 @@ function extractors(): Extract[] {
       (read) => listed(read).toReversed().join(joint),
       (read) => listed(read).toSorted().join(joint),
     );
-  // The name on the line with the highest number, and the name on the line with the lowest.
+  // Guesses the name on the line with the highest number, and the name on the line with the lowest.
   for (const order of [1, -1]) {
     made.push(({ all }) => {
       const lines = all.split("\n").map((line) => ({ line, value: numbersIn(line)[0] ?? Number.NaN }));

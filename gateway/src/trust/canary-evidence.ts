@@ -15,13 +15,18 @@ const GUESS_RATE = 0.2;
 /** Canaries per model and node that a gateway sends in a day, including those after a wrong answer. */
 const PER_DAY = 60;
 const FALSE_ALARMS_PER_DAY = 1e-4;
-/** The sum at which the evidence is sufficient: about 13.3. */
+/**
+ * The sum of log-likelihood ratios at which there is enough evidence that a node does not run its model: about 13.3.
+ */
 const EVIDENCE_MAX = Math.log(PER_DAY / FALSE_ALARMS_PER_DAY);
 /** The family's configured pass rate has the weight of this many answers. */
 const PRIOR_ANSWERS = 40;
 /** At this number, a host's counts are halved, so that no single host defines what is honest. */
 const HOST_ANSWERS_MAX = 64;
-/** The most hosts per family. Further hosts would not make the rate more exact. */
+/**
+ * The maximum number of hosts whose answers count for a canary family's pass rate. More hosts would not make the rate
+ * more exact.
+ */
 const HOSTS_MAX = 256;
 const RATE_MAX = 0.98;
 const RATE_MIN = 0.5;
@@ -32,7 +37,7 @@ export const evidenceWeight = (passed: boolean, passRate: number): number =>
 
 export class CanaryEvidence {
   sum = 0;
-  /** Wrong answers since the sum was last zero. */
+  /** Wrong answers since `sum`, the evidence against the node, was last zero. */
   failures = 0;
   asked = 0;
 

@@ -119,7 +119,8 @@ function phrase(d: RandomChoices, task: Task, chars: number): ChatMessage[] {
   if (pages.length > 0 && d.percent(60)) pages.unshift(prose.writeTextHeading(d));
   const joint = d.pick(["\n\n", "\n"]);
   const material = pages.join(joint);
-  // The material is a message of its own, before or after the question.
+  // Sometimes the material (the text that the question is about, and filler paragraphs) is a message of its own, before
+  // the question.
   if (material !== "" && d.percent(15)) {
     messages.push({ role: "user", content: [...before, material].join(joint) });
     messages.push({ role: "assistant", content: prose.writeAcknowledgement(d) });

@@ -89,7 +89,10 @@ export function keepNodeTally({ dispatcher, roster, activeModel, write, clock, l
   };
 }
 
-/** Whether a user's request got output. An embedding that ended well always has its vectors. */
+/**
+ * Whether the answer counts for the node's record: a user's request got output. An embedding that ended well always has
+ * its vectors.
+ */
 function isHonestAnswer({ own, tokens }: MeasuredAnswer, model: ActiveModel | undefined): boolean {
   return !own && model !== undefined && (model.kind === "embedding" || tokens.output > 0);
 }

@@ -299,7 +299,8 @@ describe("probes", () => {
     });
 
     test("suspects no node that may have the prompt in its cache", async () => {
-      // Published canaries and small talk are sent to many nodes, so nodes may have them cached.
+      // Many nodes get the same published canaries and small talk, so a node may have them in its cache and answer at
+      // once.
       start();
       answer = async (job) => ({
         text: rightAnswer(job) ?? "prose",

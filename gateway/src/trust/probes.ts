@@ -37,14 +37,17 @@ const BUSY_GRACE_MS = 60_000;
 /** After a failed canary, this many refusals by a node with free slots count as another failure. */
 const DECLINED_MAX = 6;
 const PROBE_TOKENS = 24;
-/** The time limit of a probe is the sum of one limit for its prompt and one per token of its answer. */
+/** A probe may take this long for its prompt, plus `TOKEN_MS_MAX` for each token that its answer may have. */
 const PROBE_MS_MAX = 60_000;
 const TOKEN_MS_MAX = 250;
 /**
  * The most prompt tokens that may be cached: the template, the system prompt and an opening that other prompts share.
  */
 const CACHED_TOKENS_MAX = 256;
-/** The least number of new prompt tokens for a judgement of reading speed. Any machine reads fewer quickly. */
+/**
+ * The minimum number of new prompt tokens from which a reading speed is judged as too fast to be real. Any machine
+ * reads a shorter prompt quickly.
+ */
 const READ_TOKENS_MIN = 768;
 
 interface ProbesOptions {
@@ -316,9 +319,9 @@ const isTrusted = (node: RosterNode | undefined): boolean =>
   node !== undefined && (node.nodeRecord.answersOwed ?? 0) === 0;
 
 /**
- * Compares the time to first token with the time that reading the prompt takes. Applies only to new prompts, which no
- * node can have cached, minus the tokens they share with other prompts. Measured from the offer, so that delays cannot
- * make an honest node look fast.
+ * Compares the time to first token with the time that reading the prompt takes. The prompts are new, so that no node
+ * can have cached them; tokens that they share with other prompts are not counted. The time is measured from the offer,
+ * so that delays cannot make an honest node look fast.
  */
 function readTooFast(
   model: ActiveModel,

@@ -1,12 +1,15 @@
 /**
- * Counts which of its last jobs a node failed. Pure. Not failures: a client that disconnected, a refusal before
+ * Counts how many of its latest jobs a node failed. Pure. Not failures: a client that disconnected, a refusal before
  * acceptance, a cut at the cap; jobs that the plane lost never arrive here. Jobs in flight when a node's connection
  * ends count as one failure, because a broken cable is one fault. A node that is silent while connected fails each of
  * its requests once. Jobs of all gateways count together; reports arrive late, in any order and perhaps twice, so each
- * job is sorted by its end and counted once. A malicious builder can cause two kinds of failure, which are therefore
- * limited. Misses (no output, although another node returned some): with temperature the same prompt may end at once on
- * one node and not on another, so a quarantine for misses must be confirmed first. Refused prompts or output formats:
- * near the model's limit they are the builder's doing, and elsewhere each account counts only a few times.
+ * job is sorted by its end and counted once.
+ *
+ * A malicious builder can cause two kinds of failure, which are therefore limited.
+ * - Misses (no output, although another node returned some): with temperature the same prompt may end at once on one
+ *   node and not on another, so a quarantine for misses must be confirmed first.
+ * - Refused prompts or output formats: near the model's limit the builder causes them, so they do not count. Elsewhere
+ *   only a few refusals of each account's requests count.
  */
 import {
   countFailuresFromBeforeJoin,
@@ -44,7 +47,7 @@ export interface ExcusedPeriod {
   until: number;
 }
 
-/** The most excuses kept. Older ones are outside the window of jobs. */
+/** The most excused periods that are kept. Older ones are outside the window of jobs. */
 const EXCUSES_MAX = 8;
 /** The length of the request ID at the beginning of a job's ID. */
 const REQUEST_CHARS = 26;
@@ -54,7 +57,7 @@ const NEVER = Number.NEGATIVE_INFINITY;
 export class ReliabilityRecord {
   /** The jobs in the window, ordered by their end. */
   #jobs: JobEnd[] = [];
-  /** Recent failures of kind "lost". Each counts for all jobs in flight at that time. */
+  /** Recent failures of kind "lost". Jobs that were lost while in flight together count as one failure. */
   readonly #losses: JobEnd[] = [];
   /**
    * Failures of the last day, of the node and its host's retired nodes. They count while the window has fewer than
@@ -79,7 +82,7 @@ export class ReliabilityRecord {
     if (failure === "prompt" && origin !== undefined && !this.#countsRefusal(origin)) return undefined;
     this.#jobs.splice(this.#jobs.findLastIndex(({ endedAt }) => endedAt <= end.endedAt) + 1, 0, end);
     if (this.#jobs.length > QUARANTINE_JOBS_WINDOW) this.#jobs.shift();
-    // A successful job cannot add a failure.
+    // A job that succeeded is never a reason for a quarantine.
     if (failure === null) return undefined;
     if (this.count().failures >= QUARANTINE_FAILURES_MIN) return { reason: "failures", evidence: this.#evidence() };
     if (this.#of("prompt") >= REFUSED_PROMPTS_MAX) return { reason: "refused_prompts", evidence: this.#evidence() };
@@ -98,7 +101,10 @@ export class ReliabilityRecord {
     this.#jobs = this.#jobs.filter((job) => !this.#isOver(job));
   }
 
-  /** Whether the node would not have failed too often without its misses, which a builder can cause. */
+  /**
+   * Whether the node has too many failures only because of misses (no output, although another node returned some). A
+   * builder can cause misses.
+   */
   get restsOnMisses(): boolean {
     return this.count().failures - this.#of("miss") < QUARANTINE_FAILURES_MIN;
   }
@@ -113,7 +119,7 @@ export class ReliabilityRecord {
     return { jobs: this.#jobs, since: this.#since, missesSince: this.#missesSince, excuses: this.#excuses };
   }
 
-  /** Drops silences in this time, because the node did not cause them. */
+  /** Ignores the node's silences and lost connections in this period, because the node did not cause them. */
   forgive(excuse: ExcusedPeriod): void {
     this.#excuses.push(excuse);
     if (this.#excuses.length > EXCUSES_MAX) this.#excuses.shift();

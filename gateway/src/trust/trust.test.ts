@@ -368,7 +368,7 @@ describe("trust in nodes", () => {
   });
 
   describe("misses (answers without output)", () => {
-    // Turns canaries off, because this suite is about misses.
+    // Turns canaries off, so that no node is quarantined for its answers to canaries instead of for misses.
     beforeEach(() => {
       model.canaries = [];
     });

@@ -34,7 +34,6 @@ interface TrustOptions {
   quarantine: (nodeId: string, verdict: QuarantineVerdict) => Promise<void>;
   /** Whether nodes are quarantined. When false, reasons are only logged and no canaries are sent. */
   automatic: boolean;
-  /** Draws canaries. */
   draw: DrawCanary;
   /** Adds the counts to the nodes' records in the database. */
   record: (seen: ReadonlyMap<string, ObservedCounts>) => Promise<void>;
@@ -98,15 +97,16 @@ export function watchNodes(options: TrustOptions): Trust {
     peers,
     clock,
     judged(nodeId, verdict) {
-      // Every gateway with enough evidence may quarantine the node, and only the first has an effect. A verdict that
-      // depends on misses is confirmed by the gateway of the last miss.
+      // Every gateway with enough evidence may quarantine the node, and only the first has an effect. If the evidence
+      // depends on misses, the gateway that saw the last miss probes the node first (`confirm`), so this one does
+      // nothing.
       if (!automatic || !isDoubtful(nodeId, verdict)) suspect(nodeId, verdict);
     },
   });
 
   /**
-   * A builder can cause misses. So the node gets a probe first, and is quarantined for misses only if it does not
-   * answer the probe.
+   * A builder can cause misses (jobs without output, although another node returned some). So the node gets a probe
+   * first, and is quarantined for misses only if it fails the probe.
    */
   const confirm = async (nodeId: string, model: string, verdict: QuarantineVerdict): Promise<void> => {
     const probe = await probes.ask(nodeId, model);

@@ -44,7 +44,7 @@ export function readWorkerSettings(env: Record<string, string | undefined>): Wor
 /** The minimum size of a worker's connection pool, enough for a console page's parallel queries. */
 const POOL_MIN = 4;
 const MEBIBYTE = 1024 * 1024;
-/** The minimum memory for large bodies: one body of maximum size must fit. */
+/** The largest request body. The memory for large bodies must be at least this, so that one such body fits. */
 const BODY_BYTES_MAX = 10 * MEBIBYTE;
 
 /** A worker's configuration, with its share of the gateway's limits. */

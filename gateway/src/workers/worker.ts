@@ -35,7 +35,8 @@ export async function runWorker({ workerSettings, config, log: parentLog, served
   let health: Health = startingHealth(() => undefined);
   channel.answer(MESSAGE_KINDS.ready, async () => JSON.stringify(await health.ready()));
   channel.answer(MESSAGE_KINDS.figures, async () => JSON.stringify((await health.figures?.()) ?? []));
-  // Without the primary there is neither plane nor limits. The worker ends as after a crash, which loses nothing.
+  // Exits when the gateway's primary process is gone, because a worker may reach the dispatch plane and the limits only
+  // through it. Ending as after a crash loses nothing.
   let isOver = false;
   void channel.closed.then(() => isOver || process.exit(1));
 

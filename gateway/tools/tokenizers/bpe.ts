@@ -55,7 +55,10 @@ function mergeSections(merges: [string, string][]): Record<string, Uint8Array> {
   };
 }
 
-/** For each merge, 1 if its result takes part in a merge that ranks before one that creates that result. */
+/**
+ * For each merge, 1 if some merge that uses its result has a lower rank than some merge that creates this result. Such
+ * merges are made one at a time, because the new symbol may have to be merged again at once.
+ */
 function eagerMerges(merges: [string, string][]): number[] {
   const lastMade = new Map(merges.map(([left, right], rank) => [left + right, rank]));
   const eager = new Set<string>();

@@ -63,7 +63,7 @@ export class Agent {
   readonly #turnEnd: EventLoopTurnQueue;
   readonly #idlers = new Set<() => void>();
   readonly #listeners = new Set<() => void>();
-  /** What the engine offers now (models, slots), limited to the elected models. */
+  /** What the engine offers now (models, slots), limited to the models that the host elected (chose). */
   #now: Availability;
   #linkState: Exclude<AgentState, "draining"> = "connecting";
   #notifyDue = false;

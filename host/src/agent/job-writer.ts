@@ -32,8 +32,9 @@ export class JobWriter {
   #seq = 0;
   #over = false;
   #last: QueuedDelta | undefined;
-  /** The clock when the job was accepted, and when its latest text arrived. */
+  /** When the job was accepted, in monotonic milliseconds. */
   #acceptedAt: number;
+  /** When the job's latest text arrived, in monotonic milliseconds. */
   #textAt = Number.NEGATIVE_INFINITY;
   #vectors: Float32Array[] = [];
   #vectorsSent = 0;

@@ -69,14 +69,14 @@ export class Outbox {
     if (lane !== undefined) this.#grew(gateway, lane, bytes);
   }
 
-  /** Queues an acceptance, to be sent at the end of the turn before queued output. */
+  /** Queues an acceptance. It is sent at the end of the event loop's turn, before queued output. */
   begins(gateway: string, bytes: Uint8Array): void {
     const lane = this.#lanes.get(gateway) ?? this.#newLane(gateway);
     lane.begun.push(bytes);
     this.#plan(gateway, lane, FLUSH_DELAYS_MS.turn);
   }
 
-  /** Queues a `done`, to be sent at the end of the turn after queued output. */
+  /** Queues a `done`. It is sent at the end of the event loop's turn, after queued output. */
   ends(gateway: string, job: string, bytes: Uint8Array): void {
     const lane = this.#lanes.get(gateway) ?? this.#newLane(gateway);
     lane.ended.push({ job, bytes });

@@ -55,7 +55,10 @@ export class PartialJobs {
     this.#joining.set(header.job, { joiner, writer, cancelTimer });
   }
 
-  /** Adds a piece. Returns the job if this piece completes it. Throws FrameError if the piece does not belong here. */
+  /**
+   * Adds a piece. Returns the job if this piece completes it, otherwise undefined. Ignores pieces of unknown jobs.
+   * Throws FrameError if the piece is out of order or the job becomes larger than it declared.
+   */
   add(frame: Extract<Frame, { kind: "piece" }>): Accepted | undefined {
     const joining = this.#joining.get(frame.job);
     if (joining === undefined) return undefined;

@@ -73,7 +73,8 @@ test("the agent never stops trying to reconnect, with growing pauses up to a lim
   for (let i = 0; i < 12; i++) {
     await settle(harness);
     const wait = harness.clock.nextInMs ?? 0;
-    // This may also be the wait until the next state report, which is due every five seconds.
+    // Only the first waits are compared below, because a later one may be the wait for the next state report, which is
+    // due every five seconds.
     waits.push(wait);
     harness.clock.advance(15_000);
   }

@@ -50,7 +50,9 @@ interface TimedCredentials {
   credentials: PlaneCredentials;
   /** When two thirds of the credentials' lifetime have passed. The agent then fetches new ones. */
   renewAt: number;
-  /** When five sixths of it have passed. From then on, the change does not wait for a moment without jobs. */
+  /**
+   * When five sixths of the lifetime have passed. From then on, the agent replaces its connection even while jobs run.
+   */
   changeAt: number;
 }
 

@@ -101,7 +101,7 @@ test("the token rate in the agent's snapshot covers the last ten seconds", () =>
     record.said(400);
     clock.advance(1000);
   }
-  // The window contains nine whole seconds and a tenth that has just begun.
+  // The window has ten seconds: nine whole seconds with output, and the present one, which has just begun.
   assert.equal(tally.tokensPerSecond, 90);
   clock.advance(4000);
   assert.equal(tally.tokensPerSecond, 50);

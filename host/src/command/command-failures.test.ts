@@ -18,7 +18,7 @@ interface Environment {
   name: string;
   /** Creates the broken environment and returns the gateway's address. */
   make: (t: TestContext, logins: LoginFile) => Promise<string>;
-  /** Commands that work in this environment. */
+  /** Commands that succeed in this environment, so no failure is tested for them. */
   without: string[];
 }
 

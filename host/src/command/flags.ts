@@ -28,7 +28,7 @@ export interface EngineSettings {
   map: Map<string, string>;
   models: string[] | undefined;
   slots: number | undefined;
-  /** The addresses at which engines were found when the models were elected. */
+  /** The addresses at which engines were found when the host elected (chose) its models. */
   addresses?: RememberedAddresses | undefined;
   /**
    * A model file to run in this process, and the catalogue model it contains. By default, that model follows from the

@@ -1,4 +1,7 @@
-/** Opens the engine of this machine. The demo model only replaces an unreachable engine with --demo-fallback. */
+/**
+ * Opens the engine of this machine. If that engine is unreachable, the demo model takes its place, but only with the
+ * flag --demo-fallback.
+ */
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { sleep } from "../clock.ts";
 import {
@@ -97,8 +100,9 @@ async function explained(
   const absences = await findAbsences(addresses);
   const said = ollamaAddress(env.OLLAMA_HOST);
   const expected = new Set([...Object.values(wanted.addresses ?? {}), ...(said === undefined ? [] : [said])]);
-  // The absences to report. If an engine was elected, only those at its address count, because another program may
-  // listen on an engine's usual port.
+  // The missing engines to report: those at addresses that were named, and others that still load a model or require a
+  // key. If the models were elected (chosen) before and an address was named, the others do not count, because another
+  // program may listen on an engine's usual port.
   const telling = absences.filter(({ cause, url }) => {
     if (expected.has(url)) return true;
     return !(wanted.settled && expected.size > 0) && (cause === "loading" || cause === "key");

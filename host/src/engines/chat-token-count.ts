@@ -1,4 +1,4 @@
-/** Gets an HTTP engine's own token count of a chat, which is sent to the engine like a job. */
+/** Gets an HTTP engine's own token count of a chat, by sending the chat to the engine as a job would. */
 import { z } from "zod";
 import { parseJson } from "../http-body.ts";
 import type { ChatMessage } from "./engine.ts";

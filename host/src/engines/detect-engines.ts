@@ -41,7 +41,7 @@ const KNOWN = { ollama, llamaServer, lmStudio, vllm, mlx };
 
 export type EngineAddresses = Record<keyof typeof KNOWN, string>;
 
-/** The addresses stored when the models were elected, by kind of engine. */
+/** By kind of engine, the address that was stored when the host elected (chose) its models. */
 export type RememberedAddresses = Readonly<Record<string, string>>;
 
 const KINDS = Object.keys(KNOWN) as (keyof typeof KNOWN)[];

@@ -10,7 +10,7 @@ export interface EngineAbsence {
   url: string;
   /** The problem in one line. */
   what: string;
-  /** The next step. */
+  /** The remedy, such as "start the engine". */
   next: string;
 }
 

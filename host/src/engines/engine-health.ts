@@ -75,7 +75,7 @@ export class EngineHealth {
     };
   }
 
-  /** Tests a model of which a job failed. */
+  /** Tests a model again, because one of its jobs failed. */
   doubt(model: string): void {
     if (this.#listeners.size > 0) this.#doubts.doubt(model);
   }

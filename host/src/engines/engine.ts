@@ -117,8 +117,8 @@ export interface Engine {
   /** The JSON Schema keywords that the engine enforces for a model. Undefined if they are unknown. */
   schemaKeywords?(model: string): readonly string[] | undefined;
   /**
-   * Tests how the engine scores answers with the model. Undefined if it cannot; rejects if the engine does not answer.
-   * Absent for engines that cannot score.
+   * Tests how the engine scores answers with this model. Undefined if it cannot with this model; rejects if the engine
+   * does not answer. The method is absent for engines that cannot score with any model.
    */
   scoring?(model: string): Promise<ScoringKind | undefined>;
   /**

@@ -75,7 +75,7 @@ export class FrameFaultInjector {
         .flush()
         .then(cut, cut)
         .catch(() => {
-          // The connection is already closed.
+          // Ignores the error, because the connection is already closed.
         });
     };
     this.#add(job, { afterChars, commit });

@@ -37,7 +37,7 @@ const VERBS = ["follows", "keeps", "finds", "holds", "moves", "leaves", "brings"
 const LINKS = ["near", "under", "behind", "beside", "before", "with", "over", "without"];
 const ARTICLES = ["the", "a", "another", "each", "this"];
 
-/** Generates text without end. The same key gives the same units. */
+/** Generates endless text, word by word. The same key gives the same text. */
 export function* generateProse(key: string): Generator<string, never> {
   const random = randomFrom(key);
   const pick = (words: readonly string[]): string => words[Math.floor(random() * words.length)] as string;
@@ -53,7 +53,7 @@ export function* generateProse(key: string): Generator<string, never> {
   }
 }
 
-/** Generates whole sentences, about 100 units in total. */
+/** Generates whole sentences, about 100 words and full stops in total. */
 export function* generateShortProse(key: string): Generator<string> {
   let count = 0;
   for (const unit of generateProse(key)) {

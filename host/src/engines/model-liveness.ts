@@ -34,7 +34,7 @@ export class ModelLiveness {
     return (this.#doubts.get(model)?.failures ?? 0) > 0;
   }
 
-  /** Records a failed job of the model and schedules a test. A test that is already scheduled is not moved forward. */
+  /** Records a failed job of the model and schedules a test. A test that is already scheduled keeps its time. */
   doubt(model: string): void {
     if (this.#doubts.has(model)) return;
     const doubt: Doubt = { failures: 0, trying: false, cancelTimer: () => {} };

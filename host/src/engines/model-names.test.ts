@@ -52,7 +52,7 @@ const strangers = [
   "llama3.2:1b",
   "llama3.1:70b",
   "llama3.3:70b",
-  // Llama 3's context of 8,192 tokens is half of the catalogue's for this model.
+  // Not recognized as `small-8b`: Llama 3 has a context of 8,192 tokens, and the catalogue requires 16,384.
   "llama3:8b",
   "Meta-Llama-3-8B-Instruct-Q4_K_M.gguf",
   "llama3.2-vision:11b",

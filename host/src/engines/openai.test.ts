@@ -411,7 +411,8 @@ test("fails the job when the engine stays overloaded", async (t) => {
       over = true;
     });
   while (!over) {
-    // After each overload, new jobs are refused for one second. Retries wait two seconds at most.
+    // After each overload response, the engine refuses new jobs for one second. So a refusal shows that the response
+    // has arrived, and two seconds, the longest pause, then lead to the next retry.
     while (!over && !engine.refuses?.(chatJob("x"))) await waitOneTurn(clock);
     clock.advance(2000);
     await waitOneTurn(clock);

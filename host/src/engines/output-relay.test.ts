@@ -9,7 +9,9 @@ function relay(rest: Partial<GenerationJob> = {}, contextTokens?: number) {
   return { sink, relay: new OutputRelay({ job: chatJob("x", rest), sink, contextTokens }) };
 }
 
-/** Passes on an answer in pieces until it is cut, and returns the output. */
+/**
+ * Relays the pieces of an answer. Returns the relayed text, and the finish reason if the relay itself ended the answer.
+ */
 function said(pieces: string[], rest: Partial<GenerationJob> = {}) {
   const { sink, relay: it } = relay(rest);
   for (const answer of pieces) it.take({ answer });
@@ -61,7 +63,8 @@ test("stops an engine that exceeds its output cap, but accepts long text in few 
   while (it.cut === undefined && events++ < 10_000) it.take({ answer: "eight ch" });
   assert.equal(it.cut, "length");
   assert.equal(sink.deltas.length, 165, "the cap and a little room");
-  // A proxy may send single characters, and an engine may send a hundred tokens in one event.
+  // A proxy may split output into single characters, and an engine may send a hundred tokens in one event. Neither
+  // exceeds the cap.
   const letters = relay({ outputTokensMax: 100 });
   for (let i = 0; i < 400; i++) letters.relay.take({ answer: "x" });
   const chunks = relay({ outputTokensMax: 100 });

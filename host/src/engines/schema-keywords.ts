@@ -23,7 +23,7 @@ export const SCHEMA_KEYWORDS = {
   llamaCpp: [...COMMON, ...INTEGER_RANGES, ...TIMES, "format:uuid", "prefixItems"],
   /** XGrammar, and llguidance or Outlines for keywords that XGrammar lacks. */
   vllm: [...COMMON, ...INTEGER_RANGES, ...TIMES, "pattern", "pattern:part"],
-  /** LM Studio uses llama.cpp for GGUF files and Outlines for MLX. */
+  /** LM Studio uses llama.cpp for GGUF files and Outlines for MLX, so only keywords that both support are listed. */
   lmStudio: COMMON,
   scripted: [
     ...[

@@ -7,8 +7,8 @@ const LENGTH_MAX = 1_000;
 type Schema = Record<string, unknown>;
 
 /**
- * `say`: the content of an object if there is no schema. Returns pieces as short as tokens, which join to the JSON
- * text.
+ * Returns a JSON text in pieces as short as tokens. `say`: the answer inside the object that is returned if the format
+ * has no schema.
  */
 export function makeJsonPieces(format: OutputFormat, say: string): string[] {
   const value = format.type === "json_object" ? { answer: say } : fitting(format.schema);

@@ -6,12 +6,12 @@
  * reduced. All functions are pure.
  */
 
-/** The initial limit, before any gap was measured. */
+/** The initial limit of prompts read at once, before any gap between tokens was measured. */
 const READERS_FIRST = 16;
-/** Gaps below this show that the engine can run more jobs. */
+/** A shorter gap between two tokens of a job shows that the engine can run more jobs. */
 export const NARROW_TOKEN_GAP_MS = 500;
 const GAP_WIDE_MS = 700;
-/** Gaps above this are too wide if at most one prompt was being read. */
+/** While at most one prompt is being read, only a longer gap than this lowers the limit of running jobs. */
 const GAP_TOO_WIDE_MS = 1_000;
 /** Many jobs see the same pause. Within this time, the limits are lowered only once. */
 const LOWERED_ONCE_MS = 700;
@@ -21,12 +21,13 @@ const SLOTS_CALM_MS = 5_000;
 export interface SlotLimits {
   /** The limit of prompts that the engine reads at once. */
   readers: number;
-  /** Whether no gap has been wide yet. */
+  /** True until the first wide gap. Until then `readers` grows faster. */
   isNew: boolean;
   /** The limit of jobs that run at once. */
   slots: number;
-  /** The time of the last gap that was not narrow, or of the last change of `readers`. */
+  /** When `readers` was last raised, or a gap was last not narrow. It rises only `READERS_CALM_MS` after that. */
   readersSince: number;
+  /** When `slots` was last raised, or a gap was last not narrow. It rises only `SLOTS_CALM_MS` after that. */
   slotsSince: number;
   loweredAt: number;
 }
@@ -42,8 +43,9 @@ export const initialSlotLimits = (slotsMax: number, now: number): SlotLimits => 
 
 interface Gap {
   ms: number;
-  /** The highest numbers of running jobs and of prompts being read during the gap. */
+  /** The highest number of jobs that ran at a time during the gap between two tokens. */
   running: number;
+  /** The highest number of prompts that were being read at a time during the gap. */
   reading: number;
   now: number;
 }
@@ -71,7 +73,7 @@ interface Calm {
   now: number;
 }
 
-/** Raises the limits a little if there is demand. Called while no gap is wide. */
+/** Raises the limits a little if there is demand. Called while no gap between a job's tokens is wide. */
 export function raiseLimitsWhileNoGapIsWide(state: SlotLimits, { slotsMax, waits, full, now }: Calm): SlotLimits {
   let next = state;
   if (waits && now - state.readersSince >= READERS_CALM_MS)

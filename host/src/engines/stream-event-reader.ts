@@ -1,9 +1,14 @@
 /**
- * Reads the events of a stream, most of which differ from the previous one only in their text. Then only the text is read: an event with
- * the same beginning and end as one that was parsed, and a JSON string in between, is the same event with another text. All other events
- * are parsed. llama.cpp's server writes the second into every event (`created`); another second makes no difference. This is exact because
- * the text's position was verified: with a text of our own in that position, the event parsed as the same event with our text. So the
- * beginning leads to a value, not into a string, and nothing else can change.
+ * Reads the events of a stream. Most events differ from the previous one only in their text. For these, only the text
+ * is read: an event with the same beginning and end as a parsed one, and a JSON string in between, is the same event
+ * with another text. All other events are parsed.
+ *
+ * The result is the same as that of parsing, because the position of the text was verified: an event with a probe text
+ * in that position was parsed as the same event with the probe text. So the position is that of a whole value, and no
+ * other field depends on it.
+ *
+ * llama.cpp's server writes a timestamp into every event (`created`, in seconds). Events that differ only in text and
+ * timestamp are also read without parsing, if the timestamp has no effect on the parsed event.
  */
 import { parseJson } from "../http-body.ts";
 import { EngineError } from "./engine.ts";
@@ -13,7 +18,7 @@ import type { StreamEvent } from "./profiles/profile.ts";
 const PROBE = "\u0001 a text of our own";
 /** Text without escape sequences. */
 const PLAIN = /^[^"\\\p{Cc}]+$/u;
-/** Finds llama.cpp's Unix second. An unescaped quote before a colon ends a key, so this cannot match within a text. */
+/** Finds llama.cpp's timestamp. An unescaped quote before a colon ends a key, so this cannot match within a text. */
 const SECOND = /(?<="created":)[1-9]\d{9}(?=[,}])/;
 const OTHER_SECOND = "1000000007";
 /**
@@ -26,7 +31,7 @@ interface Pattern {
   /** The event up to its text, including the opening quote. */
   before: string;
   after: string;
-  /** Whether the parts around the text contain no second that may change. */
+  /** Whether the parts around the text contain no timestamp that may change. */
   isTimeless: boolean;
   field: "answer" | "thinking";
   event: StreamEvent;
@@ -87,7 +92,10 @@ export class StreamEventReader {
   }
 }
 
-/** Whether only the second differs from the known event. If so, the known event gets the new second. */
+/**
+ * Whether the parts of the event around its text differ from the known ones only in the Unix timestamp. If so, the
+ * known parts get the new timestamp.
+ */
 function isLater(data: string, known: Pattern): boolean {
   if (known.isTimeless) return false;
   const before = data.slice(0, known.before.length);

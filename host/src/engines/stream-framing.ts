@@ -12,7 +12,10 @@ const LINE_CHARS_MAX = 1024 * 1024;
  * faster.
  */
 class Utf8Pieces {
-  /** A byte order mark at the beginning is dropped, as the standard requires. */
+  /**
+   * Keeps byte order marks. `read` drops one at the beginning of the stream, as the standard requires. The decoder
+   * cannot, because ASCII chunks bypass it, so its first chunk may be a later one.
+   */
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   #begun = false;
   /** Whether the decoder holds the beginning of a character. */

@@ -60,7 +60,10 @@ export const CHAT_FAMILIES = {
   },
 } as const satisfies Record<string, ChatFamily>;
 
-/** The number of tokens of the chat's texts alone. It is the same for both tokenizers. */
+/**
+ * The number of tokens of the test chat's message texts, without those that a template adds. Llama 3's and Qwen 2.5's
+ * tokenizers give the same number.
+ */
 export const TEMPLATE_TEST_TEXT_TOKENS = 19;
 
 export type TemplateVerdict =
@@ -75,8 +78,8 @@ export type TemplateVerdict =
 const CHAT_MS_MAX = 120_000;
 
 /**
- * Runs the test. `unknown`: the engine does not report token counts in time, or the model has no chats or belongs to an
- * unknown family.
+ * Runs the test. `unknown`: the engine does not report token counts in time, or the model is not a chat model of a
+ * known family.
  */
 export async function checkEngineTemplate(engine: Engine, model: string, clock: Clock): Promise<TemplateVerdict> {
   const family = chatFamilyOf(model);

@@ -235,8 +235,8 @@ interface Act {
 }
 
 /**
- * The operations sent so far, so that later steps can repeat them. Both databases get the same IDs, including IDs that
- * are known, ended or unknown.
+ * Draws the next step, and keeps the operations sent so far, so that later steps can repeat or end them. PostgreSQL and
+ * the model get the same IDs: those of open holds, of ended ones, and unknown ones.
  */
 class History {
   readonly #chance: SeededRandom;

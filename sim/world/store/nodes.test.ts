@@ -19,7 +19,7 @@ const newId = newIds(systemClock, systemRandom());
 const WHY = { reason: "failures", evidence: { jobs: 8, failures: 5 }, by: "platform" };
 const { probationAnswers } = NODE_RULES;
 
-/** Returns the fields of a node that both databases must agree on. Times and the machine that wrote them differ. */
+/** Returns the fields of a node that must be equal in both databases. The others, such as times, may differ. */
 function known(node: Node | undefined): unknown {
   if (node === undefined) return undefined;
   const { id, accountId, hostSuspended, standing, models, probation, withheld, quarantine } = node;

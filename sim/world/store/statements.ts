@@ -144,8 +144,8 @@ const ANSWERS: [RegExp, Answer][] = [
   [/select ledger_settle\(/, ({ ledgerModel }, values) => [{ codes: writeArray(ledgerModel.settle(endings(values))) }]],
   [
     /from ledger_settle_late\(/,
-    // ledger_settle_one has a parameter for the request's time that this function lacks, so the withheld share comes
-    // one value earlier here.
+    // ledger_settle_late lacks ledger_settle_one's parameter for the request's time. So the values of the withheld
+    // share begin one position earlier.
     ({ ledgerModel }, values) =>
       [ledgerModel.settleLate(endedOf(values, values.slice(14)))].map((late) => ({ ...late })),
   ],

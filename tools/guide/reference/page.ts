@@ -56,7 +56,7 @@ ${headers(document)}
   });
 }
 
-/** Renders a note on the page of an internal API that builders do not need the API. */
+/** Renders a note for an internal API's page, which points builders to the public API. Empty for the public API. */
 function internalNote({ pageUrl }: ApiDocument): Html | string {
   if (pageUrl === REFERENCE_URL) return "";
   return html`

@@ -2,7 +2,7 @@
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 
-/** Vite's own bundler, found in the same way as in tools/release/compile.ts. */
+/** The bundler that Vite installs. It is not a direct dependency, for the reason in tools/release/compile.ts. */
 const BUNDLER = createRequire(import.meta.resolve("vite")).resolve("rolldown");
 
 export async function bundleSearchScript(): Promise<string> {

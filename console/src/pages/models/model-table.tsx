@@ -1,4 +1,4 @@
-/** The table of models. */
+/** The table on the Models page: each model with its context, prices, speed and online nodes. */
 import { Link } from "@tanstack/react-router";
 import { chosenAccount } from "../../api/chosen-account.ts";
 import type { LiveModel } from "../../api/types.ts";

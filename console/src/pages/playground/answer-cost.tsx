@@ -10,8 +10,9 @@ import { Money } from "../../ui/money.tsx";
 import { CountText } from "../../ui/time.tsx";
 import { type Answer, computeAnswerCost, type Usage } from "./answer.ts";
 
-/** The number of recent requests to search. A request is recorded a moment after it ended. */
+/** The number of recent requests among which the answer's record is searched. */
 const NEWEST = 20;
+/** The maximum number of repeated searches. They are needed because a request is recorded a moment after it ended. */
 const LOOKS_MAX = 8;
 const LOOK_AGAIN_MS = 400;
 

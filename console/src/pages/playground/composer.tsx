@@ -116,7 +116,10 @@ function Reserved(props: Pick<Props, "draft" | "exchanges" | "settings" | "model
   );
 }
 
-/** The amount that one side's model will reserve; undefined if that side is not used. */
+/**
+ * Estimates the hold of the request to one model: the first (`at` 0), or the one it is compared with (`at` 1).
+ * Undefined if no such model is chosen.
+ */
 function useSide(props: Pick<Props, "draft" | "exchanges" | "settings" | "models">, at: number): Side | undefined {
   const { draft, exchanges, settings, models } = props;
   const model = models.find(({ sku_id }) => sku_id === chosenModelsOf(settings)[at]);

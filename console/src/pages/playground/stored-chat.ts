@@ -1,6 +1,7 @@
 /**
- * Stores the conversation in this browser tab across reloads and sign-ins, for one person and one account, with a size
- * limit. Never sent anywhere. Pure.
+ * Converts the conversation to the text that this browser tab stores across reloads and sign-ins, and back. The text
+ * belongs to one person and one account, has a size limit and is never sent anywhere. Pure: the caller reads and writes
+ * the storage.
  */
 import { type Answer, type Exchange, isOver, stopAnswer } from "./answer.ts";
 import { type PlaygroundSettings, readSettings } from "./settings.ts";

@@ -8,7 +8,8 @@ import { CountText } from "../../ui/time.tsx";
 
 export function RequestTotals({ filter, enabled }: { filter: RequestFilter; enabled: boolean }) {
   const { data, error } = useQuery({ ...requestTotalsQuery(filter), enabled });
-  // The list below shows an invalid filter's error. Totals that need a shorter time span are omitted.
+  // Shows nothing after an error: the list below shows the error of an invalid filter, and totals are omitted for a
+  // time span that is too long for them.
   if (data === undefined && error !== null) return null;
   return (
     <dl

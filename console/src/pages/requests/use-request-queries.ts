@@ -19,7 +19,7 @@ import type { KnownFilterValues } from "./filter-completions.ts";
 import { needsKeyNames, queryParametersOf } from "./filter-terms.ts";
 import { type RequestsView, spanOfView } from "./requests-search.ts";
 
-/** Suggests labels of requests in this many last days. */
+/** The filter suggests the labels of requests of the last days, this many. */
 const LABEL_DAYS = 90;
 
 interface Asked {
@@ -66,7 +66,7 @@ export function useRequestQueries(view: RequestsView, now: Date): Asked {
   };
 }
 
-/** Labels for suggestions, most expensive first. */
+/** Returns the account's recent request labels, which the input suggests. Those with the highest spend come first. */
 function useLabels(): string[] {
   const today = useUtcDayStart();
   const from = daysBefore(today, LABEL_DAYS).toISOString();

@@ -49,12 +49,12 @@ export interface ChartProps {
   /** Whether values are counts, so that the axis has marks only at whole numbers. */
   whole?: boolean;
   height?: number;
-  /** False if the values of a row's bars do not add up, such as shares. */
+  /** False if the values of a row's bars must not be summed, for example because they are shares. */
   adds?: boolean;
   before?: PreviousPeriod;
 }
 
-/** The input for drawing a chart. */
+/** The properties of a chart that drawing needs, with the defaults filled in. */
 export interface DrawingInput extends Pick<ChartProps, "series" | "rows" | "format"> {
   kind: ChartKind;
   whole: boolean;

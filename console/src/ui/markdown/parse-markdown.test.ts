@@ -215,8 +215,8 @@ test("parses hostile texts completely, with limited depth and number of nodes", 
 });
 
 /**
- * Hostile texts for which markdown-it scans the rest of the text again and again, with methods that cost V8 almost
- * nothing.
+ * Hostile texts for which markdown-it scans the rest of the text again and again. They may take more steps, because
+ * the scans use built-in methods that take almost no time.
  */
 const LOOKED_AT_AGAIN = [
   ...["links within links", "images within images", "a wide table"],

@@ -7,8 +7,8 @@
 type Starts = (text: string) => number[];
 
 /**
- * More text can still change this many blocks at the end: the last one, and the one before, which the last one's first
- * line may turn out to continue.
+ * The number of blocks at the end that later text can still change: the last block, and the one before it, because the
+ * first line of the last block may prove to continue it.
  */
 const UNSURE = 2;
 

@@ -48,7 +48,7 @@ export const OPERATOR_PAGES: TourStop[] = [
   { path: "/operator/audit", heading: "Audit log", there: "quarantined the node" },
 ];
 
-/** The pages of a builder's account and a host's account, by their IDs. */
+/** The pages of one builder account and one host account, opened by the accounts' IDs. */
 export const ACCOUNT_PAGES: TourStop[] = [
   { path: "/operator/accounts/acc_00000000000000000000000002", heading: "Lantern Notes", there: "Statement" },
   { path: "/operator/accounts/acc_00000000000000000000000003", heading: "Fern Street Compute", there: "Payouts" },

@@ -97,7 +97,8 @@ async function addFolder(files: Map<string, Buffer>, folder: string, as: string)
     });
   });
   for (const name of names) {
-    // Skips files that belong to this database's history, because a restored database has another history.
+    // Skips the recorded history and the journals of this database. They do not apply to a restored database, which
+    // begins a new history.
     if (as === SPOOL_FOLDER && NOT_TAKEN.test(name)) continue;
     const bytes = await readFile(join(folder, name)).catch((error: NodeJS.ErrnoException) => {
       // The file is gone: the gateway removes a spool file once all its settlements are in the ledger.

@@ -67,7 +67,10 @@ async function show(run: AdminRun): Promise<number> {
 }
 
 interface ShownPlane {
-  /** Which database owns the plane. `embedded`: none, because each gateway runs its own plane. */
+  /**
+   * The owner of the plane. `own`: this database's deployment. `other`: another deployment. `unclaimed`: none yet.
+   * `away`: unknown, because the plane is unreachable. `embedded`: each gateway runs its own plane.
+   */
   state: "embedded" | "own" | "other" | "unclaimed" | "away";
   url: string | null;
   deployment: string | null;

@@ -82,7 +82,7 @@ const COLUMNS: Column<Operator>[] = [
 interface Change {
   action: string;
   act: (pool: AdminRun["pool"], email: string) => Promise<void>;
-  /** The text printed after the email address. */
+  /** The result, printed after the email address, such as "is no longer an operator". */
   done: string;
 }
 

@@ -267,8 +267,8 @@ describe("a cluster configured by plane init", { skip: skipWithoutNats }, () => 
     return { heard, publish, plane, areDialled };
   };
   /**
-   * Asserts that the cluster refuses the new server and refuses it again later, and that its node's messages never
-   * arrive. A message that a node on server `b` publishes afterwards arrives.
+   * Asserts that the cluster refuses the new server twice, and that the messages of a node on that server never arrive.
+   * Waits until a later message of a node on server `b` arrives: by then the earlier messages would have arrived too.
    */
   const assertRefused = async (t: TestContext, name: string, change: (conf: string) => string, words: RegExp) => {
     const { heard, publish, plane, areDialled } = await dialIn(t, name, change, words);

@@ -6,7 +6,10 @@ import { type CertificateFiles, readCertificate } from "../../base/certificate.t
 import { DAY_MS } from "../../base/time.ts";
 import type { CheckContext } from "./check-context.ts";
 
-/** Certificates are usually renewed 30 days before they expire, so fewer days left need a warning. */
+/**
+ * Certificates are usually renewed 30 days before they expire. With fewer days left than this, the renewal has probably
+ * failed, so the check gives a warning.
+ */
 const ENDS_SOON_DAYS = 14;
 
 export async function* certificateChecks({ config, clock }: CheckContext): AsyncGenerator<Check> {

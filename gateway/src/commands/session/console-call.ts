@@ -54,7 +54,7 @@ export async function callConsole(call: ConsoleCall): Promise<Response> {
   }
 }
 
-/** The next step for each error code. */
+/** The advice to the user for each error code. */
 const NEXT: Record<string, string> = {
   not_authenticated: "run tollgate login; the session has ended",
   session_read_only: "run tollgate login --write",

@@ -15,14 +15,14 @@ export interface RecordedSetting {
 
 /** A gateway's value of a setting. */
 export interface GatewaySetting {
-  /** Returns the value as it is recorded when the database has none. */
+  /** Returns this gateway's value in the form in which the database stores it. */
   written: () => string;
   is: (recorded: string) => boolean;
   /** Whether the recorded value is this gateway's previous one, set beside the new one (`KEY_PEPPER_OLD`). */
   replaces?: (recorded: string) => boolean;
   /**
-   * True if the gateway has no previous value set, so the replacement is finished. Settings without `replaces` omit
-   * this.
+   * True if no other value of this setting is configured beside the current one, so its replacement is finished.
+   * Settings without `replaces` omit this.
    */
   isAlone?: boolean;
 }

@@ -27,7 +27,8 @@ export interface SharedSettings {
   /** Checks now. Resolves when done; never rejects. */
   look(): Promise<void>;
   /**
-   * From now on, missing settings are also recorded: the gateway certainly belongs to this database. Checks at once.
+   * Called when it is certain that the gateway belongs to this database. Compares the settings at once. From then on,
+   * also records in the database those settings for which it has no value yet.
    */
   belongs(): Promise<void>;
   stop(): void;

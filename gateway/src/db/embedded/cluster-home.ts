@@ -1,8 +1,8 @@
 /**
  * Finds the home of the private PostgreSQL server: the folder with its cluster, socket directory and log. The home is
  * `<data directory>/postgres`. If the gateway runs as root and PostgreSQL's user cannot reach that folder, the home is
- * a folder under the root place, and a note in the data directory contains its path. An existing cluster is always
- * found before a new one is created, because an empty database would look like lost money.
+ * a folder in `rootPlace` that this user can reach, and a note in the data directory contains its path. An existing
+ * cluster is always found before a new one is created, because an empty database would look like lost money.
  */
 import { createHash } from "node:crypto";
 import {
@@ -152,7 +152,8 @@ async function homeOfCluster(directory: string): Promise<ClusterHome | undefined
   const owner = await withPathInError("The database cluster", cluster, () => clusterOwner(cluster));
   if (!owner) return undefined;
   const runAs = await chooseClusterOwner(cluster, owner);
-  // Refuses an unreachable cluster, because its user could reach it before and an empty one must not replace it.
+  // Refuses a cluster that its owner can no longer reach. Creating an empty cluster elsewhere instead would look like
+  // lost money.
   if (runAs && !(await canWrite(cluster, runAs))) {
     throw new PrivatePostgresError(
       `The database cluster ${cluster} cannot be reached by its owner ${runAs.name}: ` +

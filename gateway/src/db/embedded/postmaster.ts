@@ -43,8 +43,8 @@ export async function findPostmaster(cluster: string): Promise<PostmasterState> 
   const file = parsePidFile(text);
   if (file === undefined) return { kind: "stale", text };
   if (await isPostmasterOf(file.pid, cluster)) return { kind: "live", file };
-  // A server may run on another machine or with an unknown command line. If it answers on the socket, it must keep
-  // running.
+  // `isPostmasterOf` does not find a server in another container, or one with an unusual command line. If a server
+  // answers on this cluster's socket, the cluster is in use and the file is not stale.
   if ((await askForCluster(file)) === cluster) {
     throw new PrivatePostgresError(
       `The database cluster ${cluster} is used by a PostgreSQL that this gateway did not start ` +

@@ -68,8 +68,8 @@ export async function chooseRunAs(): Promise<ProcessUser> {
 }
 
 /**
- * Returns the owner of an existing cluster as its user. Root can run any owner's cluster; an ordinary user only its
- * own.
+ * Returns the user as whom PostgreSQL must run an existing cluster: the cluster's owner. Undefined: the current user.
+ * Root can run any owner's cluster; an ordinary user only its own.
  */
 export async function chooseClusterOwner(cluster: string, owner: { uid: number; gid: number }): Promise<ProcessUser> {
   const uid = ownUid();

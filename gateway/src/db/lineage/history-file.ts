@@ -1,7 +1,8 @@
 /**
  * Stores the latest database history that the gateways of one directory have seen, in a file beside their spools. A
  * starting gateway compares it with the database. The file is written atomically. Each worker process writes its own
- * file but reads all of them, because it also re-enters changes from the journals of the other workers.
+ * file but reads all of them. The reason: after a failover, it also replays lost changes from the journals of the other
+ * workers.
  */
 import { mkdir, open, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -16,7 +17,10 @@ const StoredHistory = z.strictObject({
   timeline: z.int(),
   epoch: z.uuid(),
   position: z.int(),
-  /** The last epoch for which the journals of this directory were re-entered. */
+  /**
+   * Each failover begins an epoch. This is the last one for which the commits in this directory's journals were entered
+   * into the database again.
+   */
   entered: z.uuid(),
 });
 export interface StoredHistory extends DatabaseHistory {

@@ -1,8 +1,9 @@
 /**
  * Follows the history of the database, so that a gateway detects a failover and refuses an old copy. Every new
- * connection and heartbeat is compared with the known history (`history-rules.ts`). Only the heartbeat moves to a new timeline.
- * Before other connections are allowed there, it starts an epoch, clears caches and re-enters changes that must not be
- * missing. Everything else that the new timeline lacks is re-entered in the background.
+ * connection and heartbeat is compared with the known history (`history-rules.ts`). Only the heartbeat moves to a new
+ * timeline. Before other connections are allowed there, it records a new epoch in `ledger_history` (a period of the
+ * history, which a failover ends), clears caches and re-enters changes that must not be missing. Everything else that
+ * the new timeline lacks is re-entered in the background.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -23,7 +24,7 @@ export const LINEAGE_MIGRATION = 43;
  * for any number of gateways.
  */
 const MOVE_EVERY = "1 second";
-/** How old the position in the gateway's file may be. */
+/** The least time between two updates of the database's position in the gateway's history file. */
 const REMEMBER_EVERY_MS = 10_000;
 
 /** Thrown when a connection leads to a database that this gateway must not use. */
@@ -48,7 +49,7 @@ export const DatabaseHistoryRow = row({
   epoch: z.string().nullable(),
   position: z.number().nullable(),
   reason: z.enum(HISTORY_EPOCH_REASONS).nullable(),
-  /** The timeline on which the latest epoch was started. */
+  /** The server's timeline when the latest epoch (an entry of `ledger_history`) began. Null: there is no epoch yet. */
   begunFor: z.int().nullable(),
   begunIn: z.string().nullable(),
   isDue: z.boolean().nullable(),
@@ -75,14 +76,17 @@ const Known = row({ position: z.number() });
 /** The gateway's move to the history that follows a failover. */
 export interface TimelineSwitch {
   epoch: string;
-  /** How much history the failover lost: about one position per second. */
+  /** How many positions the failover lost. Gateways advance the position about once per second. */
   positions: number;
 }
 
 interface Follower {
   /** Runs before the database is used again. Clears caches and re-enters changes that must not be missing. */
   first: (client: Client, move: TimelineSwitch) => Promise<void>;
-  /** Re-enters everything else in the background. Called again after a failure or restart, until it resolves. */
+  /**
+   * Re-enters the changes that `first` left out, in the background. Called again after a failure or restart, until it
+   * succeeds.
+   */
   rest: (move: TimelineSwitch) => Promise<void>;
 }
 
@@ -121,8 +125,9 @@ export class Lineage {
   }
 
   /**
-   * Reads the gateway's file and compares it with the database. Throws `WrongHistory` if the database must not be used.
-   * Does nothing before the database has the history tables.
+   * Reads the history that the gateway last saw from its file, and checks that the database continues it. Throws
+   * `WrongHistoryError` if it does not, because the gateway must not use that database. Does nothing before the
+   * database has the history tables.
    */
   async begin(client: Client): Promise<void> {
     if (this.isOn || !(await hasTables(client))) return;
@@ -131,7 +136,8 @@ export class Lineage {
     this.isOn = true;
     const { found, judged } = this.#judged(await look(client), this.#seen);
     await this.#accept(client, found, judged);
-    // An earlier process may have ended before it had re-entered everything.
+    // An earlier process may have ended before it re-entered everything that a failover lost. Then this process
+    // continues that work.
     const seen = this.#seen as StoredHistory;
     if (seen.entered !== seen.epoch) this.#move ??= { epoch: seen.epoch, positions: 0 };
   }
@@ -150,13 +156,16 @@ export class Lineage {
     this.#enterRest(move);
   }
 
-  /** Checks one of several servers before it is chosen. Throws `WrongHistory` if the server must not be used. */
+  /** Checks one of several servers before it is chosen. Throws `WrongHistoryError` if the server must not be used. */
   async suits(client: Client): Promise<void> {
     if (!this.isOn && !(await hasTables(client))) return;
     this.#judged(await look(client), this.#seen ?? (await this.#options.memory.read()));
   }
 
-  /** Checks a connection before it is used, except the heartbeat's. */
+  /**
+   * Checks that a connection leads to the known history of the database, before the connection is used. The heartbeat's
+   * connection is checked by `beat` instead.
+   */
   async check(client: Client): Promise<void> {
     if (!this.isOn) return;
     const before = this.#seen;
@@ -167,7 +176,10 @@ export class Lineage {
     throw new UnreachableError("database", "it failed over, and the heartbeat has not followed yet");
   }
 
-  /** Checks the heartbeat's connection, the only one that may move to a new history. */
+  /**
+   * Checks the heartbeat's connection. After a failover, only this check may accept the database's new history; other
+   * connections are refused until then.
+   */
   async beat(client: Client, looked: DatabaseHistoryRow): Promise<void> {
     const { found, judged } = this.#judged(looked, this.#seen);
     await this.#accept(client, found, judged);

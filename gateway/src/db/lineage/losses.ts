@@ -11,7 +11,7 @@ const FailoverDataLoss = row({
   timeline: z.int(),
   gateway: z.string(),
   foundAt: column.moment,
-  /** How much history was lost: about one position per second. */
+  /** How many positions of the database's history were lost. Gateways advance the position about once per second. */
   positions: z.number(),
   /** How many rows were re-entered, by kind. */
   entered: z.record(z.string(), z.number()),

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 /** The gateway's own SQL directory. */
 export const SQL_SOURCE_DIRECTORY = fileURLToPath(new URL("../../../sql/", import.meta.url));
 
-/** A test's context or a whole file. Removes the directory at its end. */
+/** A test's context or a whole test file. When it ends, it calls `remove`, which deletes the directory. */
 interface Cleaner {
   after(remove: () => Promise<void>): void;
 }

@@ -137,7 +137,7 @@ class OpenPeers implements Peers {
   close(): void {
     this.#flush();
     for (const stop of this.#stop) stop();
-    // From now on nothing is collected, also for nodes that join during the shutdown.
+    // Prevents `#gather` from starting the timer again, for example when a node joins during the shutdown.
     this.#stopGathering = () => {};
     this.#send(PEERS_SUBJECT, { bye: true });
   }
@@ -145,7 +145,8 @@ class OpenPeers implements Peers {
   #alive(): void {
     const oldest = this.#options.clock.monotonic() - GONE_AFTER_MS;
     for (const [id, seenAt] of this.#seenAt) if (seenAt < oldest) this.#left(id);
-    // Sends the whole state regularly, so that a lost message has no lasting effect.
+    // Sends the whole state regularly, so that a lost message has no lasting effect. The whole state includes the
+    // changes in `#worked`, so they need no message of their own.
     this.#worked.clear();
     this.#send(PEERS_SUBJECT, this.#standing());
   }

@@ -68,7 +68,9 @@ export function openTrafficMetrics(page: MetricsPage): TrafficMetrics {
   const unanswered = countsOf(CAUSES);
   const withheld = countsOf(WITHHELD_REASONS);
 
-  /** Readings from counts whose key joins several labels. */
+  /**
+   * Converts counts to metric readings. The key of a count contains the values of several labels, separated by `GAP`.
+   */
   const labelled = (counts: Counts, names: string[]) =>
     function* (): Generator<MetricReading> {
       for (const [words, count] of counts.entries()) {

@@ -14,9 +14,12 @@ import { type BpeTables, NO_MERGE_RANK, pairRank } from "./tables.ts";
  */
 const POSITION_BITS = 12;
 const ORDERED_MAX = 1 << POSITION_BITS;
-/** The least number of symbols for the tree. With fewer, passes are faster. */
+/** With at most this many symbols, repeated passes over all pairs are faster than the tree of pairs (`#tree`). */
 const ORDERED_MIN = 24;
-/** The share of symbols that a pass must merge. With fewer, the tree is used from then on. */
+/**
+ * A pass merges all pairs of one rank. If it merges a smaller share of the symbols than this, the remaining pairs are
+ * merged one at a time with the tree.
+ */
 const WORTHWHILE = 1 / 16;
 
 export class Bpe {
@@ -90,7 +93,8 @@ export class Bpe {
     const made = tables.merged[rank] as number;
     let lowest = NO_MERGE_RANK;
     let read = 0;
-    // Before the first merge nothing moves. Only the last pair is rewritten.
+    // Skips the symbols before the first merge, because they stay in place. Their pairs keep their ranks, except the
+    // last one, whose right symbol is merged; the loop below ranks it again.
     for (let last = NO_MERGE_RANK; ranks[read] !== rank; read++) {
       if (last < lowest) lowest = last;
       last = ranks[read] as number;

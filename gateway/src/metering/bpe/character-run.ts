@@ -37,7 +37,7 @@ export class CharacterRun {
    * The class of characters that continue the run: LETTER, OTHER, NEWLINE (after OTHER), or SPACE for any white space.
    */
   #kind = OTHER_CLASS;
-  /** The whole run. */
+  /** All characters of the run so far. */
   readonly #whole: LongPiece;
   #head: Head = { bytes: 0, tokens: 0 };
   /** The white space after the last newline. Before the first newline it is the whole run. */
@@ -60,8 +60,8 @@ export class CharacterRun {
   }
 
   /**
-   * Starts with `units[from..to)`, which is one undecided piece or white space. Returns the position at which it
-   * stopped.
+   * Begins the run with `units[from..to)`, which is either white space or a piece whose end is not known yet. Returns
+   * the position up to which it took the characters.
    */
   start(units: Uint16Array, from: number, to: number): number {
     this.#kind = kindOf(this.#counter.tables.classes, units, from, to);
@@ -137,7 +137,8 @@ export class CharacterRun {
 function kindOf(classes: Uint8Array, units: Uint16Array, from: number, to: number): number {
   const last = classAt(classes, units, isLowSurrogate(units[to - 1] as number) ? to - 2 : to - 1);
   if (last === LETTER_CLASS || last === OTHER_CLASS) return last;
-  // The run continues with newlines after other characters, or with white space if it began with that.
+  // The last character is white space. If the whole run is, any white space continues it. Otherwise the run ends with
+  // newlines after other characters, and only newlines continue it.
   return spaceEnd(classes, units, from, to) === to ? SPACE_CLASS : NEWLINE_CLASS;
 }
 

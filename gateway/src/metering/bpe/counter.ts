@@ -71,7 +71,10 @@ export class BpeCounter {
     return stream.end();
   }
 
-  /** The least number of tokens of a text of this length. NFC at most halves the bytes. */
+  /**
+   * A lower bound on the tokens of a text with this many UTF-16 units. The text has at least as many bytes. If the
+   * tokenizer normalizes to NFC, half of them may remain.
+   */
   #tokensMin(units: number): number {
     return Math.ceil(units / (this.tables.tokenBytesMax * (this.tables.nfc ? 2 : 1)));
   }

@@ -22,7 +22,7 @@ interface Spacing {
   marginBytes: number;
 }
 const SPACING: Spacing = { windowBytes: 768, marginBytes: 96 };
-/** The least number of bytes that a new checkpoint must save the next count. */
+/** A count sets a new checkpoint only if the next count then has at least this many bytes less to encode. */
 const WORTHWHILE_BYTES = 32;
 const NONE = new Uint8Array(0);
 
@@ -30,7 +30,10 @@ interface Checkpoint {
   at: number;
   tokens: number;
   start: number;
-  /** The byte length of a token that is known to fit after the last one, which saves a check. 0: none is known. */
+  /**
+   * The byte length of the token after the checkpoint, once it is known to stay unchanged beside the checkpoint's last
+   * token. Then `#canFollow` need not check it again. 0: not known.
+   */
   follower: number;
 }
 
@@ -73,7 +76,8 @@ export class LongPiece {
   truncate(length: number): void {
     this.length = length;
     while ((this.#checkpoints.at(-1)?.at ?? 0) > length) this.#checkpoints.pop();
-    // Drops followers that reach beyond the new end, because other bytes may follow there now.
+    // Forgets the token after a checkpoint (`follower`) if it reaches beyond the new end, because other bytes may
+    // follow there now.
     for (let i = this.#checkpoints.length - 1; i >= 0; i--) {
       const checkpoint = this.#checkpoints[i] as Checkpoint;
       if (checkpoint.at + this.#counter.tables.tokenBytesMax <= length) break;
@@ -107,7 +111,10 @@ export class LongPiece {
     }
   }
 
-  /** Encodes the text after the last checkpoint that fits. Drops later checkpoints. */
+  /**
+   * Encodes the text after the last checkpoint whose last token stays unchanged beside that text. Drops later
+   * checkpoints.
+   */
   #encodeRest(): number {
     for (;;) {
       const last = this.#checkpoints.at(-1);

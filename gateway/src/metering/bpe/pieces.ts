@@ -1,5 +1,6 @@
 /**
- * Cuts text into the pieces that are encoded one by one. Both families use one pattern and differ in the digits:
+ * Cuts text into the pieces that are encoded one by one. The vocabularies of Llama 3 and Qwen 2.5 use one pattern, with
+ * different values of `digits`, the maximum number of digits in a piece:
  *
  *   (?i:'s|'t|'re|'ve|'m|'ll|'d) | [^\r\n\p{L}\p{N}]?\p{L}+ | \p{N}{1,digits} |
  *   ␠?[^\s\p{L}\p{N}]+[\r\n]* | \s*[\r\n]+ | \s+(?!\S) | \s+
@@ -109,10 +110,10 @@ function contractionEnd(units: Uint16Array, from: number, to: number): number {
   if (from + 1 >= to) return UNDECIDED;
   const first = units[from + 1] as number;
   switch (first | 0x20) {
-    case 0x73: // 's
-    case 0x74: // 't
-    case 0x6d: // 'm
-    case 0x64: // 'd
+    case 0x73: // s: the contraction 's
+    case 0x74: // t: the contraction 't
+    case 0x6d: // m: the contraction 'm
+    case 0x64: // d: the contraction 'd
       return from + 2;
   }
   // Case folding maps the long s (U+017F) to s.

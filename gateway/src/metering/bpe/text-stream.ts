@@ -12,7 +12,9 @@ import { SHORT_WORD_CHARS_MAX } from "./words.ts";
 
 /** The number of UTF-16 units that are processed per step. */
 export const CODE_UNITS_PER_STEP = 2048;
-/** The longest undecided piece. A longer one is counted as a run. */
+/**
+ * The longest piece that is kept until its end is known. A longer one is counted while it grows, as a `CharacterRun`.
+ */
 const PIECE_UNITS_MAX = 64;
 /** NFC turns one byte into at most three. */
 const NFC_GROWTH_MAX = 3;
@@ -28,7 +30,7 @@ export class TextStream {
   readonly #counter: PieceCounter;
   readonly #undecided: TextTail;
   readonly #bytesPerUnitMax: number;
-  /** The long piece that the undecided characters may continue. Null: there is none. */
+  /** The long piece that the next characters may continue. Null: there is none. */
   #run: CharacterRun | null = null;
   /** The number of tokens of all decided text. Later text does not reduce it. */
   tokensDecided = 0;
@@ -56,7 +58,7 @@ export class TextStream {
     }
   }
 
-  /** Processes `text[from..to)`, which must be at most one step long. */
+  /** Processes `text[from..to)`, which must be at most `CODE_UNITS_PER_STEP` long. */
   pushPart(text: string, from: number, to: number): void {
     this.#undecided.append(text, from, to);
     this.#decide(false);

@@ -31,7 +31,7 @@ describe("normalization of text in a stream", async () => {
         "\u1161",
         "",
       ),
-      // Generates texts that are long enough for the fast copy, with characters that it does not support.
+      // Generates texts that are long enough to be copied at once, some of them with characters that rule this out.
       fc
         .record({
           plain: fc.constantFrom("naïve ", "Zürich", "ſ—", "😀"),

@@ -42,7 +42,7 @@ export class TextTail {
   /** The memory of `units`, as bytes. */
   #bytes = NO_BYTES;
   length = 0;
-  /** The end of the text that no further text can change. */
+  /** The position in `units` before which further text can change nothing. */
   normalEnd = 0;
   /** A high surrogate that waits for its low surrogate. 0: none. */
   #high = 0;

@@ -26,7 +26,10 @@ function isWord(words: ReturnType<typeof buildWords>, text: string, before: stri
     : isLongWord(words, hashUnits(units, from, to), units, from, to);
 }
 
-/** Generates characters that share their low seven bits, so that only the length mask distinguishes the words. */
+/**
+ * Generates characters of which several share their low seven bits, the only bits that a short word stores. The null
+ * character differs from no character only in the stored length.
+ */
 const text = fc.string({
   unit: fc.constantFrom("a", "b", " ", "\0", "\u007f", "\u0080", "\u00e1", "\u0161", "\u2061", "\ud83d"),
   minLength: 1,

@@ -30,7 +30,7 @@ export interface WordTable {
  */
 export const SHORT_WORD_CHARS_MAX = 8;
 const LENGTH_SHIFT = 28;
-/** For each length, the bits of both numbers that belong to a word. */
+/** For each length of a short word, the bits of its two numbers (low and high) that hold its characters. */
 const LOW_MASKS = Int32Array.from(
   { length: SHORT_WORD_CHARS_MAX + 1 },
   (_, length) => (1 << (7 * Math.min(length, 4))) - 1,
@@ -50,7 +50,7 @@ export function isShort(units: Uint16Array, from: number, to: number): boolean {
   return seen < 0x80;
 }
 
-/** Whether a short text (`isShort`) is a word. */
+/** Whether a short text (see `isShort`) is a word of the table, and so a single token. */
 export function isShortWord(
   { shortSlots, shortShift }: WordTable,
   units: Uint16Array,

@@ -124,13 +124,17 @@ export function openIncidentRecords({ pool, newId, isThere }: Options): Incident
   };
 }
 
-/** Evaluates a time slot, unless another gateway has already done so. */
+/**
+ * Derives incidents from all gateways' observations, unless another gateway has already done so in the current time
+ * slot.
+ */
 async function judge(client: pg.PoolClient, newId: NewId, nowMs: number): Promise<void> {
   const { judgedAt } = await lockTurn(client);
   const sinceMs = judgedAt?.getTime() ?? nowMs;
   if (judgedAt !== null && nowMs - sinceMs < OBSERVE_EVERY_MS * 0.8) return;
   await client.query("update status_turn set judged_at = $1", [new Date(nowMs)]);
-  // No time slot was evaluated for a while: no gateway ran, or none could reach the database.
+  // For this long no gateway evaluated a time slot, because none ran or none could reach the database. Records the time
+  // as an incident.
   if (nowMs - sinceMs >= INCIDENT_OPENS_AFTER_MS) {
     const known = await touched(client, sinceMs, nowMs);
     await span(client, newId, { known, seen: { state: "down", cause: "stopped", sinceMs } }, nowMs);
@@ -204,8 +208,8 @@ const trackedOf = ({ state, cause, beganAt, lastAt, openedAt }: Seen): TrackedPr
 async function recordAbsence(client: pg.PoolClient, newId: NewId, { fromMs, toMs, cause }: Absence): Promise<void> {
   const { judgedAt } = await lockTurn(client);
   const known = await touched(client, fromMs, toMs);
-  // Whether the known incident (cause "stopped") covers the same period, in which no gateway evaluated a time slot. If
-  // not, evaluated time slots show that other gateways kept running.
+  // Whether the known incident is this outage: it covers the same time, and its cause "stopped" means that no gateway
+  // evaluated a time slot. Otherwise a time slot evaluated during the outage shows that other gateways kept running.
   const isGap =
     known?.cause === "stopped" &&
     known.beganAt.getTime() - fromMs < INCIDENT_OPENS_AFTER_MS &&

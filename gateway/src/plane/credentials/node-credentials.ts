@@ -31,11 +31,11 @@ export function chooseIssueSecond(nowMs: number, revokedUntilS: number | undefin
 
 interface NodeGrant {
   nodeId: string;
-  /** The node's account. Set only if another key signs for the account. */
+  /** The public key of the node's NATS account. Set only if a separate signing key signs for the account. */
   issuerAccount?: string | undefined;
   /** The address that the node connects to. */
   url: string;
-  /** The result of `issueSecond`, in Unix seconds. */
+  /** The second at which the credentials count as issued (see `chooseIssueSecond`), in Unix seconds. */
   issuedAtS: number;
   nowMs: number;
   ttlMs: number;

@@ -21,7 +21,7 @@ export const isNodeId = (text: string): boolean => NODE_ID.test(text);
 export interface Grant {
   /** The ID of a node, or for a gateway a name that no node ID can equal. */
   name: string;
-  /** The user's account. Set only if another key signs for the account. */
+  /** The public key of the user's NATS account. Set only if a separate signing key signs for the account. */
   issuerAccount?: string | undefined;
   /** The public key of the user. When connecting, the user proves possession of the private key. */
   userKey: string;

@@ -15,7 +15,10 @@ const SILENT_MS = 1_500;
 const LOOK_MS_MAX = 4_000;
 /** The interval of repetitions. Messages can get lost while servers of a cluster exchange their subscriptions. */
 const ASK_EVERY_MS = 300;
-/** How often a gateway looks for the mark. It may arrive late at a standby that was just promoted, or at a replica. */
+/**
+ * How many times a gateway looks for the mark in its database. The mark may arrive late at a standby that was just
+ * promoted, or at a replica.
+ */
 const LOOKS = 4;
 const LOOK_EVERY_MS = 300;
 
@@ -30,8 +33,8 @@ interface InquiryOptions {
 }
 
 /**
- * `same`: another gateway found the mark. `other`: another gateway's database lacks it. `unknown`: no other gateway
- * could check. The last value: no other gateway replied.
+ * `same`: another gateway found the mark in its database. `other`: another gateway did not find the mark, so it uses
+ * another database. `unknown`: no other gateway could check. The last value: no other gateway replied.
  */
 type Finding = "same" | "other" | "unknown" | "nobody";
 

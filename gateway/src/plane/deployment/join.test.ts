@@ -148,7 +148,7 @@ describe("joining a dispatch plane", () => {
   });
 });
 
-/** A database in which the mark is found only at the third look. */
+/** Finds a database mark only at the third query, as a gateway on a standby would. */
 function late({ hasMark }: DeploymentRecord): DeploymentRecord["hasMark"] {
   let looks = 0;
   return async (mark) => {

@@ -20,7 +20,10 @@ export type Deployment = z.infer<typeof Deployment>;
 const Id = row({ id: column.uuid });
 const Count = row({ count: column.count });
 const COLUMNS = `id, created_at as "createdAt", forked_from as "forkedFrom", forked_at as "forkedAt"`;
-/** How long marks are kept. Other gateways look for a mark within seconds. */
+/**
+ * How long marks are kept. A gateway writes a mark into its database, and other gateways look for it within seconds, to
+ * learn whether they use the same database.
+ */
 const MARKS_FOR = "1 hour";
 
 export interface DeploymentRecord {

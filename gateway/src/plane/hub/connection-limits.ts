@@ -1,7 +1,7 @@
 /**
  * Limits the hub's connections, in total and per network, and separately the unauthenticated ones. A new connection
- * that exceeds a limit of unauthenticated ones replaces the oldest: of its own network at the network's limit, so that
- * one network cannot evict others, otherwise of all.
+ * that exceeds a limit of unauthenticated ones replaces the oldest of them. At the limit of its network, that is the
+ * oldest of the same network, so that one network cannot evict others. At the total limit, it is the oldest of all.
  */
 import { isIPv6 } from "node:net";
 import type { HubLimits } from "./limits.ts";

@@ -71,7 +71,7 @@ export class Connection implements ProtocolOperations {
   #ended = false;
   /** The latest subject that the credential allowed, as a cache: a node publishes mostly on one subject. */
   #publishable = "";
-  /** The additional cost of handled operations, in operations. */
+  /** The extra cost of the pings and refusals in the current chunk, in operations of the rate limit. */
   #surcharge = 0;
   #pingsOutstanding = 0;
   /** Cancels the current timer: first for CONNECT, then for the credential's expiry, then for the peer's close. */

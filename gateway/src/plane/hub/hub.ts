@@ -152,7 +152,7 @@ class EmbeddedHub implements Hub, HubForConnections {
   /** Never calls the listener, because the hub ends only with the gateway. */
   onAway(): void {}
   onBack(): void {}
-  /** The hub is part of this process, so it can answer immediately. */
+  /** Calls `told` at once, because the hub is part of this process and therefore answers. */
   whenProven(_nodeId: string, told: (isWell: boolean) => void): void {
     told(true);
   }

@@ -27,7 +27,10 @@ export interface HubLimits {
   pingsOutstandingMax: number;
   /** How long a disconnected peer has to read the reason. */
   lingerMs: number;
-  /** The number of new connections per node and second. `connectsBurstMs`: the burst above it. */
+  /**
+   * The rate of new connections per node. `connectsBurstMs`: a node may make the connections of this many milliseconds
+   * at once.
+   */
   connectsPerSecondMax: number;
   connectsBurstMs: number;
   /**
@@ -38,7 +41,10 @@ export interface HubLimits {
   /** The cost of a ping in operations. High, because idle clients ping rarely. */
   pingOperations: number;
   inboundBytesPerSecondMax: number;
-  /** The burst above those rates, in milliseconds of allowance. */
+  /**
+   * The burst above `operationsPerSecondMax` and `inboundBytesPerSecondMax`: as much as these rates allow in this many
+   * milliseconds.
+   */
   burstMs: number;
 }
 

@@ -39,8 +39,8 @@ export class Outbox {
   }
 
   /**
-   * Adds a message. Returns like `line`. The payload and `rest` are not copied, so the caller must not change them
-   * afterwards.
+   * Adds a message. Returns false when more data is waiting than allowed. The payload and `rest` are not copied, so the
+   * caller must not change them afterwards.
    */
   message(head: string, payload: Uint8Array, rest?: Uint8Array): boolean {
     this.#add(`${head}\r\n`);

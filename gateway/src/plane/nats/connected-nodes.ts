@@ -56,12 +56,12 @@ export class ConnectedNodes {
       return isKnown ? "gone" : "unsure";
     }
     if (connection !== newest) {
-      // The older connection ended: the node has renewed its credentials.
+      // The end of the older connection was reported: the node renewed its credentials, and no server died.
       known.movedAt = undefined;
       return "there";
     }
-    // After the renewal time, the former connection's server must have died without reporting the end. That connection
-    // must not keep the node present forever.
+    // An agent that renews its credentials closes its former connection within this time. Later, the former
+    // connection's server must have died without reporting the end, so the node is gone.
     if (movedAt === undefined || now - movedAt <= RENEWAL_MS_MAX) return "there";
     this.#nodes.delete(nodeId);
     return "gone";

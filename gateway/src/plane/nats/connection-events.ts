@@ -16,7 +16,10 @@ const ClientEvent = z.object({
 });
 const UserClaims = z.object({ name: z.string(), sub: z.string() });
 
-/** Reasons that a server gives for ends of its own: it stops, or its operator moves clients to another server. */
+/**
+ * The reasons that a NATS server gives when it ends a connection itself: it stops, or its operator moves clients to
+ * another server.
+ */
 const SERVERS_OWN_REASONS = new Set(["Server Shutdown", "Kicked"]);
 
 interface NodeEvent {
@@ -25,8 +28,8 @@ interface NodeEvent {
   /** Identifies the connection within the cluster. */
   connection: string;
   /**
-   * The side that ended the connection. If a server only noticed the end or refused the client, the node counts as the
-   * side.
+   * Who ended the connection. "plane": the server stopped, or its operator moved the client to another server. "node":
+   * all other cases, also if the server only noticed that the connection was lost, or refused the client.
    */
   by: "node" | "plane";
 }

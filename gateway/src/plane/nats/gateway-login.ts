@@ -8,7 +8,9 @@ import type { Login } from "./connect.ts";
 import { GATEWAY_SUBJECTS, INBOX_PREFIX, PING_SERVERS_SUBJECT } from "./subjects.ts";
 
 interface GatewayIdentity {
-  /** The account. Set only if another key signs for it. */
+  /**
+   * The public key of the gateway's NATS account. Set only if a separate signing key signs the login for the account.
+   */
   issuerAccount?: string | undefined;
   url: string;
   gatewayId: string;

@@ -106,7 +106,10 @@ class NatsPlane implements Plane {
   readonly #options: NatsPlaneOptions;
   /** The account's public key. */
   readonly #account: string;
-  /** Accepted signing keys. The first one signs. A node has a different key under each. */
+  /**
+   * Accepted signing keys. New credentials are signed with the first one. A node's own key is derived from the signing
+   * key, so it differs for each of them.
+   */
   readonly #signers: [SigningKey, ...SigningKey[]];
   readonly #credentialTtlMs: number;
   readonly #connection: ReconnectingConnection;
@@ -117,7 +120,7 @@ class NatsPlane implements Plane {
   readonly #backoff: ReconnectBackoff;
   readonly #peerLog: RateLimitedLog;
   readonly #goneListeners: ((nodeId: string, by: "node" | "plane") => void)[] = [];
-  /** Nodes of which a connection ended and which may have another, with the side that ended it. */
+  /** Nodes that lost a connection but may still have another one, with the side that ended the lost one. */
   readonly #doubtful = new Map<string, "node" | "plane">();
   readonly #awayListeners: (() => void)[] = [];
   readonly #backListeners: (() => void)[] = [];
@@ -182,7 +185,9 @@ class NatsPlane implements Plane {
     return await connectNats({ ...login, dialTimeoutMs: answerTimeoutMs });
   }
 
-  /** The account, if another key signs for it. Undefined when the account's own key signs. */
+  /**
+   * The NATS account's public key if a separate signing key signs for it. Undefined when the account's own key signs.
+   */
   get #issuerAccount(): string | undefined {
     return this.#signers[0].publicKey === this.#account ? undefined : this.#account;
   }
@@ -387,7 +392,7 @@ class NatsPlane implements Plane {
     this.#doubtful.clear();
     this.#connection.publish(STATE_REQUEST_SUBJECT, new Uint8Array(0));
     this.#options.clock.after(ANSWER_MS_MAX, () => {
-      // When the plane is unreachable, all nodes were reported as gone already.
+      // Does nothing while the plane is unreachable, because all nodes have already been reported as gone.
       if (this.#connection.isAway) return;
       for (const [nodeId, by] of asked) if (!this.#connectedNodes.has(nodeId)) this.#gone(nodeId, by);
     });

@@ -19,7 +19,7 @@ const ASK_EVERY_MS = 500;
 const DEAF_AFTER_MS = 1_000;
 /**
  * After this long without an answer the connection is closed and another server tried. Longer than the servers'
- * `write_deadline`: while a node does not read, an old server may delay a gateway for that long.
+ * `write_deadline`, because before NATS 2.10 a node that does not read can block a gateway for that long.
  */
 const LOST_AFTER_MS = 7_000;
 
@@ -195,7 +195,7 @@ export class ReconnectingConnection implements Dependency {
         // A failure ends the connection, which `closed` reports.
         ask().catch(() => {});
       } else if (this.#silentMs() >= LOST_AFTER_MS) {
-        // Messages in the socket's buffer arrived in time, so they are read before the decision.
+        // Messages in the socket's buffer arrived in time, so they are read before the connection is given up as lost.
         clock.soon(lookAgain);
       }
     });

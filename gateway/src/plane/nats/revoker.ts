@@ -29,7 +29,10 @@ const SKEW_S = 5;
 const WRITES_MAX = 20;
 const CLAIMS_MAX = 5;
 const PAUSE_MS = 10;
-/** After this time, gateways that read the JWT before our claim have written their own. */
+/**
+ * The wait after writing the plane's owner. Other gateways that read the JWT before this write have written theirs by
+ * then, so the owner that is read next is final.
+ */
 const CLAIMED_AFTER_MS = 500;
 /** When the JWT is checked again, because servers of a cluster may be separated for a moment. */
 const LOOK_AGAIN_MS = 5_000;
@@ -52,7 +55,10 @@ export class Revoker {
   readonly #wanted = new Map<string, number>();
   /** All revocations that this gateway made or received, kept for the longest lifetime of a credential. */
   #known: RevokedKeys = {};
-  /** The plane's deployment, once known. If the JWT lacks it, another gateway overwrote it by mistake. */
+  /**
+   * The deployment that owns the plane, once known. If the account's JWT names no deployment, another gateway has
+   * overwritten the JWT by mistake.
+   */
   #deployment: string | undefined;
   #writing: Promise<void> = Promise.resolve();
   /** The next write. It includes all requests that arrive before it begins. */
@@ -159,7 +165,10 @@ export class Revoker {
     await record.write(signJwt(this.#options.operator, owned));
   }
 
-  /** Restores the plane's owner if it was overwritten. Keeps a different owner, because an operator set it. */
+  /**
+   * Restores the plane's owner if the account has none, because another gateway's write removed it. Keeps a different
+   * owner, because an operator set it.
+   */
   #owned(account: AccountClaims): AccountClaims {
     if (this.#deployment === undefined || deploymentOf(account) !== undefined) return account;
     return withDeployment(account, this.#deployment);
@@ -191,8 +200,9 @@ export class Revoker {
 }
 
 /**
- * The second up to which each key is revoked. Late enough for differing clocks, and for credentials dated ahead by an
- * earlier revocation.
+ * Returns for each key the second up to which its credentials are revoked. It is later than the requested second,
+ * because clocks differ. It is also later than an earlier revocation, because credentials issued since then are dated
+ * after that.
  */
 function secondsToRevoke(account: AccountClaims, asked: Map<string, number>): RevokedKeys {
   const seconds = [...asked].map(([key, second]): [string, number] => {

@@ -1,6 +1,6 @@
 /**
- * Tracks which servers of the cluster answer pings. All are pinged together at intervals; a server that leaves several
- * pings unanswered hangs. Its nodes look silent but may be healthy. Pure.
+ * Tracks which servers of the cluster answer pings. All are pinged together at intervals. A server that does not answer
+ * several pings in a row counts as hanging: its nodes look silent but may be healthy. Pure.
  */
 
 /**

@@ -22,7 +22,7 @@ export interface PlaneSetup {
   systemAccount: string;
   account: string;
   serverConfiguration: string;
-  /** For the configuration of a cluster's servers. */
+  /** The operator's JWT and the accounts' JWTs, for the configuration of a cluster's servers. */
   accounts: PlaneAccounts;
   /** The seed that gateways use to sign credentials. */
   accountSeed: string;

@@ -12,7 +12,7 @@ import { type SystemUser, useSystemAccount } from "./system-account.ts";
 interface Signers {
   url: string;
   system: SystemUser;
-  /** The account's public key. */
+  /** The public key of the NATS account. */
   account: string;
   operator: SigningKey;
   clock: Clock;

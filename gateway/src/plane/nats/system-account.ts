@@ -17,7 +17,7 @@ export interface SystemUser {
 
 /** Access to the account's JWT, over a connection without node messages, so that a flood cannot delay it. */
 export interface AccountJwtAccess {
-  /** Returns the version on the servers. */
+  /** Returns the claims of the JWT that the servers have now. */
   read(): Promise<AccountClaims>;
   /** Resolves when a server has accepted the new JWT. That server forwards it to the rest of the cluster. */
   write(jwt: string): Promise<void>;

@@ -28,7 +28,10 @@ interface Caller {
   who: SignedInPerson;
   call: OpenCall;
 }
-/** A route's handler for reading. The export passes the results of its guard and its query directly. */
+/**
+ * The handler of a route that only reads. The export calls it directly, with the caller and the query that the route's
+ * guard would have checked. `never`: each handler has other parameters.
+ */
 type Reads<Answer> = (asked: never) => Promise<Answer>;
 type Page = { data: unknown[]; next_cursor: string | null };
 

@@ -1,4 +1,4 @@
-/** A host's earnings in the console: requests, sums, pages by node and time. */
+/** A host's earnings in the console: the paid requests, their sums, and pages of them filtered by node and time. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";

@@ -1,4 +1,7 @@
-/** A host's tokens and nodes in the console, grouped by status. Tests with connected nodes are in e2e. */
+/**
+ * Tests a host's tokens and nodes in the console. The tests are ordered by HTTP status. Tests with connected nodes are
+ * in e2e.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";

@@ -1,4 +1,4 @@
-/** A builder's API keys through the console, grouped by status. */
+/** Tests a builder's API keys through the console. The tests are ordered by HTTP status. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";

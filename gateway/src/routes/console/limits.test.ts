@@ -1,4 +1,7 @@
-/** Limits of an account and an identity, also under concurrent requests, and lists in pages. */
+/**
+ * The maximum numbers of keys, tokens, accounts and sessions, also under concurrent requests, and the pages of key and
+ * token lists.
+ */
 
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";

@@ -1,4 +1,7 @@
-/** A builder's usage and statement, grouped by HTTP status. The balance is tested in routes.test.ts. */
+/**
+ * Tests the routes of a builder's usage and statement. The tests are ordered by HTTP status. routes.test.ts tests the
+ * balance.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";

@@ -1,4 +1,4 @@
-/** A builder's request history through the console, grouped by status. */
+/** Tests a builder's request history through the console. The tests are ordered by HTTP status. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
@@ -20,7 +20,8 @@ let owner: Person;
 let accountId: Uuid;
 let [blue, green]: [Uuid, Uuid] = ["", ""] as [Uuid, Uuid];
 /**
- * The test's requests, newest first. Every third has another model, every fifth failed, every second has the green key.
+ * The test's requests, newest first. Every third has another model, every fifth failed, every second was made with the
+ * key `green`.
  */
 let past: { id: string; model: string; outcome: string; key: Uuid; at: Date }[] = [];
 let start: number;

@@ -40,7 +40,7 @@ async function withTwoFactor() {
 
 const isOn = async (browser: Browser) => (await browser.send("GET", "/console/api/me")).body.identity?.two_factor;
 
-/** Signs in with the password only, which leaves the code to be asked for. */
+/** Enters the password only. The sign-in then waits for the code. */
 async function begin(email: string): Promise<Browser> {
   const browser = new Browser(platform);
   const answer = await browser.signIn(email);

@@ -58,7 +58,8 @@ function questions(parts: WarmedParts): ((i: number) => Promise<unknown>)[] {
         { scope: "account", subjects: [NOBODY], ...slots },
         { total: [], rows: ["model"], points: ["slot"] },
       ),
-    // Uses the whole platform's figures, because without rows the calculation would not run.
+    // Queries the whole platform, whose figures have rows: without rows, the percentiles would not be computed, and
+    // that code would stay slow for the first visitor.
     () => performance.each({ scope: "platform", ...day }, { total: [], rows: ["model"], points: ["slot"] }),
     () => history.list(NOBODY, { limit: 1 }),
     () => history.keptFrom(),

@@ -151,9 +151,9 @@ function assertRefusal(answer: Answer, code: string, what: string): void {
 function assertHidden({ text }: Answer, who: PersonKind): void {
   if (who === "operator") return;
   for (const owner of ["builder", "host"] as const) {
-    // A host's earnings contain request IDs, which give no access to the requests.
     if (who === owner || (TEAM_MEMBER_KINDS[owner] as readonly PersonKind[]).includes(who)) continue;
     const isHost = who === "host" || (TEAM_MEMBER_KINDS.host as readonly PersonKind[]).includes(who);
+    // A host may see request IDs, because its earnings list them. They give no access to the requests.
     const marks = fixture.marks[owner].filter((mark) => !(isHost && mark.startsWith("req_")));
     for (const mark of marks) assert.ok(!text.includes(mark), `${who} is shown ${mark}`);
   }
@@ -188,7 +188,10 @@ test("every route of an account declares its permission and role_required", () =
   for (const { at, guard, needs } of CONSOLE) assert.ok(needs === undefined || ACCOUNT_GUARDS.includes(guard), at);
 });
 
-/** Outages are public, because sessions cannot be read during one; the status page is public. */
+/**
+ * Routes that need no session. `health` reports outages, during which sessions cannot be read. `status` has the data of
+ * the public status page.
+ */
 const FOR_ANYONE = ["GET /console/api/health", "GET /console/api/status"];
 
 test("only operators can call operator/ routes, and only the listed routes work without a session", () => {
@@ -204,8 +207,8 @@ test("every row of the table in access.ts belongs to an existing operation", () 
 
 describe("requests from another site", () => {
   /**
-   * Headers that browsers send with requests from another site's form or script, a sister site, a sandboxed frame, or
-   * without any of them.
+   * Headers that browsers send with requests from another site's form or script, a sister site, or a sandboxed frame.
+   * The last case has none of these headers.
    */
   const FORGERIES: Record<string, Record<string, string>> = {
     "a form of another site": {

@@ -30,8 +30,12 @@ interface LiveNode {
   outstanding: number;
   engineSlots: number | null;
   draining: boolean;
-  /** A node gets requests if `inGoodStanding` or `acceptsEarly` is true. */
+  /**
+   * Whether the node may receive a prompt before it accepts the job: it is not on probation and has not declined often
+   * recently. A node gets no requests if this and `acceptsEarly` are both false.
+   */
   inGoodStanding: boolean;
+  /** Whether the node accepts a job before it has received the prompt. */
   acceptsEarly: boolean;
 }
 

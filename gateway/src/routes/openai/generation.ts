@@ -57,7 +57,8 @@ function keywordsOf({ response_format: asked }: Generation): KeywordUse[] {
   if (asked?.type !== "json_schema") return [];
   const reading = readSchema(asked.json_schema.schema);
   if (reading.isValid) return reading.uses;
-  // A second message without the position, because the position contains the client's own property names.
+  // Stored with the refused request instead of the message to the client. The position is left out, because it contains
+  // the client's own property names.
   const about = { message: `"${SCHEMA_FIELD}" is not valid` };
   throw invalidRequest(
     SCHEMA_FIELD,

@@ -58,7 +58,7 @@ export function openLargeBodyReader(options: BodyReadingWorkerData & { log: Log;
 function startWorker(data: BodyReadingWorkerData): Worker {
   // Drops the process's own Node.js flags, such as `--input-type`, which would break the worker's script.
   const options = { workerData: data, name: "reading", execArgv: [] };
-  // In the npm package both files are JavaScript.
+  // The worker's file has the same extension as this file: .ts in the repository, .js in the npm package.
   const file = `./reading-worker${extname(import.meta.filename)}`;
   return new Worker(new URL(file, import.meta.url), options);
 }

@@ -1,7 +1,7 @@
 /**
- * A worker thread that parses large bodies, so that the event loop does not block. A request of the public API is
- * validated, its tokens are counted, and it is encoded for its node. A form is only parsed, and limited to the longest
- * texts that any form accepts.
+ * A worker thread that parses large bodies, so that the event loop does not block. For an inference request or a price
+ * quote, it also validates the fields, counts the tokens and encodes the request for its node. A body of any other
+ * route (a "form") is only parsed, and texts far longer than any field allows are truncated.
  */
 import { parentPort, type Transferable, workerData } from "node:worker_threads";
 import { invariant } from "../../base/invariant.ts";

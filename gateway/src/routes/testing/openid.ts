@@ -66,7 +66,10 @@ export async function startOpenIdSignIn(browser: Browser, provider = "test"): Pr
   return String(answer.body.url);
 }
 
-/** Returns to the console from the provider. Returns the path to which the console redirects. */
+/**
+ * Follows the provider's redirect back to the gateway. Returns the path in the console to which the gateway then
+ * redirects.
+ */
 export async function finishOpenIdSignIn(browser: Browser, url: URL): Promise<string> {
   assert.equal(url.origin, PUBLIC_URL);
   // Headers of a browser that navigates from another site.

@@ -22,7 +22,7 @@ interface PastRequest {
   host?: { accountId: Uuid; nodeId: Uuid };
   /** Why the host's share was withheld. */
   withheld?: WithheldReason;
-  /** The node that served the request, but failed and was not paid. */
+  /** The node that accepted the request, but failed and so was not paid. */
   failedAt?: Uuid;
   client?: string;
   label?: string;

@@ -78,7 +78,8 @@ describe("every error code that occurs in the source files is declared by the AP
   }
 
   test("for the routes of the public API", () => {
-    // The source files of the HTTP layer, without guards.ts, whose codes belong to the other APIs.
+    // The source files of the HTTP layer, except guards.ts: only the routes of the other APIs use its guards and their
+    // error codes.
     const ofAllDoors = globSync("http/*.ts", { cwd: src }).filter((file) => !file.endsWith("/guards.ts"));
     const text = textOf("inference/**/*.ts", "limits/**/*.ts", "routes/openai/**/*.ts", ...ofAllDoors);
     const named = (Object.keys(faults) as FaultCode[]).filter((code) => text.includes(`"${code}"`));

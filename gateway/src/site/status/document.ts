@@ -21,7 +21,7 @@ import { modelFacts } from "../../routes/openai/catalogue.ts";
 
 export type Status = AnswerJsonOf<typeof publicRoutes.readStatus>;
 
-/** Rows by day and model. */
+/** Sums of the requests' performance and of the models' availability, with one row for each day and model. */
 export interface DailyRows {
   performance: PerformanceSum[];
   samples: AvailabilitySum[];

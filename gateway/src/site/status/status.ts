@@ -110,7 +110,7 @@ export function openStatusReader({
   return async () => {
     if (waited === undefined && clock.monotonic() - madeAt >= everyMs) begin();
     await waited;
-    // If the query did not finish in time, the database is slow or unreachable.
+    // If the query did not finish in time, the database is slow or unreachable. Returns the last known status then.
     return waited === undefined && last !== undefined ? last : lastKnown();
   };
 }

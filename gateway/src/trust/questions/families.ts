@@ -1,9 +1,9 @@
 /**
  * The families (kinds) of questions. Each question is filled in randomly and phrased in several ways. Its answer is
  * known by construction and requires reading the material, where it is one of many facts or follows from several. To
- * add a family: its answer must be unambiguous, and neither a constant nor a repetition of the prompt may pass. Its
- * rates are the least that honest models of each class should reach at usual temperatures; `canary-evidence.ts` corrects them
- * by the fleet's results.
+ * add a family: the answers to its questions must be unambiguous, and neither a constant nor a repetition of the prompt
+ * may pass. A family also states pass rates: the least share of correct answers that honest models of each class should
+ * give at usual temperatures. `canary-evidence.ts` adjusts these rates to the answers of nodes in good standing.
  */
 import type { ModelClass } from "../../metering/catalogue.ts";
 import type { RandomChoices } from "./random-choices.ts";
@@ -232,7 +232,10 @@ function ranking(d: RandomChoices): Task {
   return { material, question, form: "the name", answer, check: choice(answer, people) };
 }
 
-/** A fact from a note in prose in which plans change. */
+/**
+ * A question about one fact of a short note that mostly reports changes of plans, with the old and the new value of
+ * each.
+ */
 function note(d: RandomChoices): Task {
   const [who, guest, old] = d.some(3, words.PEOPLE) as [string, string, string];
   const [place, oldPlace] = d.some(2, words.PLACES) as [string, string];

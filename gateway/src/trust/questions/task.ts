@@ -16,7 +16,7 @@ type Check =
   | { kind: "number"; value: number; steps: number[] }
   /** Requires one of the right texts, and none of the wrong ones. */
   | { kind: "choice"; right: string[]; wrong: string[] }
-  /** Requires this text in any case, with few characters around it. */
+  /** Requires this text, in upper or lower case, with only a few characters around it. */
   | { kind: "text"; right: string };
 
 /** The most characters around the answer: enough for "Sure, here it is:", too few to list every possible answer. */

@@ -10,8 +10,8 @@
  *
  * A node decides on the length of its answers, so it could choose a length that no other node uses. Every score
  * therefore also belongs to a sample of answers of any length. Scores are judged by the sample of their own length only
- * if most identities give such answers, and otherwise by the sample of any length. An honest answer is as likely as any
- * other to be an outlier in that sample.
+ * if most identities give such answers, and otherwise by the sample of any length. That sample consists of honest
+ * answers too, so an honest answer is no likelier than the others to be an outlier in it.
  */
 import type { SpotCheckMethod } from "../../base/states.ts";
 import { findLengthClasses, type Score } from "./score.ts";
@@ -52,7 +52,7 @@ export type TailProbabilities = readonly number[];
 interface Sample {
   /** The scores in order of time. */
   readings: IdentityScore[];
-  /** The number of scores by identity. */
+  /** The number of scores of each identity (host owner). */
   counts: Map<string, number>;
 }
 
@@ -137,10 +137,10 @@ export class Calibration {
   }
 
   /**
-   * Returns the sample of answers of this length, or undefined if one of the two lengths has too few scores. In that
-   * case neither length is judged separately, because the sample of any length would lack the answers of the other
-   * length. Each identity's number of scores is limited, so a few identities that cheat together cannot form a sample
-   * of their own.
+   * Returns the scores of answers in the same length class (short or long). Undefined if either class has too few
+   * scores: then both are judged by the sample of answers of any length. If only one class were, its honest answers
+   * would be outliers there too often. Each identity's number of scores is limited, so a few identities that cheat
+   * together cannot form a sample of their own.
    */
   #ofOwnLength(bench: ScoreGroup, identity: string): IdentityScore[] | undefined {
     const lengths = findLengthClasses(bench.class);
@@ -194,13 +194,14 @@ const keyOf = ({ model, method, class: kind }: ScoreGroup): string => `${model} 
 /**
  * An upper bound of the probability that an honest score is as bad as `value`.
  *
- * The rank among N honest scores gives p = (1 + those as bad) / (N + 1), which is exact on average over samples, but one
- * sample is used for many judgements, and may by chance have a thin tail. So p is raised to the upper end of its own error:
- * two standard deviations of a rank (2 √(p/N)) and 3/N, the bound for something never seen in N.
+ * The rank among N honest scores gives p = (1 + those as bad) / (N + 1), which is exact on average over samples, but
+ * one sample is used for many judgements, and may by chance have a thin tail. So p is raised to the upper end of its
+ * own error: two standard deviations of a rank (2 √(p/N)) and 3/N, the bound for something never seen in N.
  *
- * Below everything seen, the rank alone would make junk look like the worst honest answer. There the bound falls with the square
- * of the distance, in units of the sample's own lower half: a tail so heavy that its variance is infinite, which no mean of
- * clipped logarithms has.
+ * If `value` is worse than every score of the sample, the rank alone would make junk look like the worst honest answer.
+ * So the bound then also falls, with the square of the distance between `value` and the worst score. The unit is the
+ * distance between the worst score and the median. This is cautious: a tail that falls so slowly has infinite variance,
+ * but a mean of clipped logarithms has a finite one.
  */
 function tailProbability(
   readings: readonly IdentityScore[],

@@ -123,7 +123,7 @@ export async function compareNodeAnswers(
 
 const answerOf = ({ text, completionTokens }: CheckedAnswer) => ({ text, tokens: completionTokens });
 
-/** Has this node answer the request too. */
+/** Has this node answer the checked request too, so that its answer can be compared with the checked one. */
 export async function requestSecondAnswer(
   { gateway, newId, signal }: CheckJobContext,
   node: RosterNode,

@@ -45,7 +45,7 @@ export interface CheckReader {
   list(nodeId: Uuid, page: { before?: Uuid | undefined; limit: number }): Promise<NodeCheck[]>;
   /** Totals by node and model since this time, strongest evidence first. */
   sums(since: Date, nodeId?: Uuid): Promise<NodeCheckSums[]>;
-  /** Totals by model since this time, including the costs of traps. */
+  /** Totals by model since this time. The cost includes that of traps (shuffled answers that test the verifiers). */
   models(since: Date): Promise<ModelCheckSums[]>;
 }
 

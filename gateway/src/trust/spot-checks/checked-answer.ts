@@ -2,7 +2,10 @@
 import type { AnswerToSpotCheck } from "../../inference/gateway.ts";
 import type { CheckedAnswer } from "./check-jobs.ts";
 
-/** The largest text request that is checked, because a drawn request is kept in memory. No context is larger. */
+/**
+ * The largest text request that is checked, because a drawn request is kept in memory. The text of any model's full
+ * context is smaller.
+ */
 const BODY_BYTES_MAX = 1024 * 1024;
 /** The number of texts of an embeddings request that are checked, drawn at random. */
 const TEXTS_MAX = 16;

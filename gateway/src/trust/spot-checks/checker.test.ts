@@ -1,4 +1,6 @@
-/** Checks from the random draw to the quarantine, with a real database and verifiers that the test controls. */
+/**
+ * Tests spot checks from the random draw to the quarantine, with a real database and verifiers that the test controls.
+ */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { pico } from "../../base/money.ts";
@@ -198,7 +200,8 @@ describe("spot checks", () => {
     const [node, verifier] = rig.nodes as [RosterNode, RosterNode];
     const factors = NEUTRAL_FACTORS.map(() => 2);
     let expected = INITIAL_TEST_STATE;
-    // The database writes times with microseconds.
+    // PostgreSQL stores microseconds, but JavaScript dates only milliseconds. The stores must be able to update this
+    // row, although they read its time without the microsecond.
     await db.pool.query(
       `insert into spot_check_test (node_id, model, at, evidence, confirmed, watch)
        values ($1, $2, '1970-01-01 00:00:00.000001Z', $3, 0, 0)`,

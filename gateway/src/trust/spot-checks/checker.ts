@@ -122,7 +122,7 @@ export async function openSpotChecks(options: SpotCheckOptions): Promise<SpotChe
 class Checker implements SpotChecks {
   readonly #options: SpotCheckOptions;
   readonly #calibration: Calibration;
-  /** By node and model, because a good record with one model proves nothing about another. */
+  /** The state of each node's checks, by node and model: a good record with one model proves nothing about another. */
   readonly #watched = new Map<string, Map<string, Watched>>();
   readonly #verifiers: Verifiers;
   readonly #running = new Set<Promise<void>>();
@@ -218,8 +218,8 @@ class Checker implements SpotChecks {
 
   /**
    * While the sample is too small to judge a node, a third node answers too, and the answers of the two verifiers are
-   * compared with each other. So the checked node's answer has no part in the first sample. This keeps cheats out even
-   * if they alone give such answers.
+   * compared with each other. That comparison joins the sample, and the checked node's answer does not. So cheating
+   * nodes cannot shape the sample, even if no other node gives such answers.
    */
   async #learns(run: Run, first: Verification): Promise<boolean> {
     const bench = benchOf(run, first);
@@ -230,7 +230,10 @@ class Checker implements SpotChecks {
     return true;
   }
 
-  /** Stores the comparison of two verifiers' answers, because at first there are no other samples. */
+  /**
+   * Stores the score of two verifiers' answers compared with each other as a sample of honest answers, because at first
+   * there are no other samples.
+   */
   async #addSample(
     { verifier, subject }: Run,
     third: RosterNode,
@@ -469,7 +472,7 @@ interface Run {
   subject: CheckedAnswer;
   verifier: RosterNode;
   third?: RosterNode;
-  /** The third node's own answer, if answers are compared instead of scored. */
+  /** The answer of `third` to the same request, if the check compares answers instead of scoring them. */
   thirdsOwn?: CheckedAnswer;
   jobs: CheckJobContext;
   tokens: number;
@@ -478,7 +481,10 @@ interface Run {
   payments: CheckPayment[];
 }
 
-/** A trap has no factors, because it is no evidence about the node. */
+/**
+ * The outcome of a check. A trap (the answer with shuffled words, which tests the verifier) has no factors, because it
+ * is no evidence about the node that answered.
+ */
 type Decided = Partial<Pick<CheckVerdict, "factors">> & {
   verdict: string;
   badness: number | undefined;

@@ -9,7 +9,10 @@ export const SAMPLING = {
   /** For a node's first answers and for suspected nodes, one answer in this many. */
   oftenOneIn: 5,
   newcomerAnswers: 200,
-  /** In between, one answer in (recorded answers / this), so that a node gains little from a short honest record. */
+  /**
+   * Between these two cases, one answer in (number of recorded answers / this) is checked, so that a node gains little
+   * from a short honest record.
+   */
   oneInPerAnswers: 40,
   /** An active node is checked at least once in this time. */
   everyMs: 3_600_000,

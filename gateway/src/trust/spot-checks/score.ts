@@ -63,15 +63,19 @@ interface Answered {
   outputTokensMax: number;
 }
 
-/** The class within which scores are comparable. Options that the request leaves to the engine form their own class. */
+/**
+ * The class within which scores are comparable. Requests that leave the temperature to the engine form a class of their
+ * own (`open`).
+ */
 export function scoreClassOf(answered: Answered, method: SpotCheckMethod): string {
   const heat = answered.formatted ? "format" : heatOf(answered.sampling);
   if (method === "vectors") return method;
-  // If answers are compared, the class has no length, because the comparison itself judges lengths.
+  // Only the classes of scored answers contain a length. When two answers are compared (the other methods), the
+  // comparison itself judges their lengths.
   return method === "text" || method === "next" ? `${heat}-${lengthOf(answered)}` : heat;
 }
 
-/** The length classes among which the node can choose, independently of the request. */
+/** The length classes between which a node can choose for any request, because it decides how long its answer gets. */
 const CHOSEN_LENGTHS = ["short", "long"] as const;
 
 /**
@@ -83,7 +87,10 @@ export function findLengthClasses(kind: string): { any: string; parts: readonly 
   return { any, parts: CHOSEN_LENGTHS.map((chosen) => `${any}-${chosen}`) };
 }
 
-/** "brief" is an answer that the request's cap made brief. Other brief answers are compared instead of scored. */
+/**
+ * Returns the length class of an answer. `brief`: the request's own cap is below `SCORED_TOKENS_MIN`. If the node
+ * itself ends an answer that early, the answer is compared instead of scored.
+ */
 function lengthOf({ outputTokens, outputTokensMax }: Answered): "brief" | "short" | "long" {
   if (outputTokensMax < SCORED_TOKENS_MIN) return "brief";
   return outputTokens < LONG_TOKENS ? "short" : "long";

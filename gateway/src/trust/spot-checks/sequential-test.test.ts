@@ -181,7 +181,8 @@ describe("the sequential test of a node's check scores", () => {
           if (evidenceStrength(state) >= 100) break;
         }
       }
-      // The bound for two days at one in a hundred: 40 of 2,000, plus three standard deviations.
+      // The probability of a false alarm within T days is at most (T + 1) / 100. For one day and 2,000 nodes that is 40
+      // alarms. Three standard deviations are added.
       assert.ok(failed <= 60, `${failed} of 2000 at ${perDay} checks a day`);
     }
   });

@@ -1,19 +1,25 @@
 /**
- * The sequential test of one node and model: when the evidence against it is enough. Pure; 13 numbers and a few dates of memory.
+ * The sequential test of one node and model: decides when the evidence against the node is enough. Pure: the caller
+ * keeps the state, which is a few numbers.
  *
- * Hypothesis: the node's answers score like those of nodes in good standing. Each check brings for every figure a p-value, which
- * under the hypothesis is at most as small as chance allows: P(p ≤ u) ≤ u. A bet turns it into a factor e(p) = k·p^(k-1), which is
- * 1 on average under the hypothesis (∫ k·p^(k-1) dp = 1) and large when p is small. Bets with small k win most from blatant
- * answers, with k near 1 from a slight shift that lasts.
+ * Hypothesis: the node's answers score like those of nodes in good standing. A score has several figures, such as its
+ * mean (`JUDGED_FIGURES`). Each check gives one p-value per figure: the probability that an honest answer has a figure
+ * this unusual. Under the hypothesis a small p-value is as rare as it says: P(p ≤ u) ≤ u.
  *
- * A node may cheat from any moment on, so evidence is gathered for every possible beginning at once, as Shiryaev and Roberts do:
+ * The evidence grows like a stake that is bet against the hypothesis. A bet multiplies it by e(p) = k·p^(k-1), which is
+ * 1 on average under the hypothesis (∫ k·p^(k-1) dp = 1) and large when p is small. Bets with small k win most from
+ * blatant answers, and bets with k near 1 from a slight shift that lasts.
+ *
+ * A node may cheat from any moment on, so the evidence R is gathered for every possible beginning at once, with the
+ * method of Shiryaev and Roberts:
  *
  *     R ← (R + w) · e(p),      w = days since the last check, at most 1
  *
- * Under the hypothesis the mean of R grows by w and no faster, so after T days it is at most T + 1 (the first check has w = 1), and
- * by Doob's inequality P(R reaches A within T days) ≤ (T + 1) / A. With A = 1 / α that is α for each node and day: the setting.
- * How often a node is checked does not matter. The average of such processes has the same bound, so each figure and each bet runs
- * its own, and their average is compared with A. (Shin, Ramdas, Rinaldo: "E-detectors", 2022, has the general theory.)
+ * Under the hypothesis the mean of R grows by w and no faster, so after T days it is at most T + 1 (the first check has
+ * w = 1), and by Doob's inequality P(R reaches A within T days) ≤ (T + 1) / A. With A = 1 / α, that is a probability of
+ * α for each node and day. `falseAlarms` sets α. How often a node is checked does not matter. The average of such
+ * processes has the same bound, so each figure and each bet has its own R, and their average is compared with A. (Shin,
+ * Ramdas, Rinaldo: "E-detectors", 2022, has the general theory.)
  *
  * Everything that only lowers a factor keeps the bound: verdict.ts lowers those that no second verifier supports.
  */
@@ -25,9 +31,10 @@ const DAY_MS = 86_400_000;
 /** Evidence below this counts as gone. An honest node collects as much in a few days. */
 const QUIET = 10;
 /**
- * A factor this high means a score far below every honest score in the sample. After it the node is checked often for
- * `WATCHED_CHECKS` checks, because otherwise the evidence of one bad answer in ten would fade between two of them. The
- * bound on false alarms does not depend on the frequency of checks.
+ * A factor this high means a score far below every honest score in the sample. After such a score, if it was confirmed,
+ * the node is checked often for `WATCHED_CHECKS` checks. Otherwise, if only one answer in ten is bad, the evidence
+ * would fade before the next bad answer is checked. The bound on false alarms does not depend on the frequency of
+ * checks.
  */
 const BLATANT = 20;
 const WATCHED_CHECKS = 40;
@@ -39,17 +46,20 @@ const EVIDENCE_MAX = 1e30;
 export interface SequentialTestState {
   /** The time of the last check in milliseconds. Null: there was none. */
   at: number | null;
-  /** The evidence R for each figure and bet. */
+  /** The statistic R (see the top of this file) of each judged figure with each of the `BETS`. */
   evidence: readonly number[];
   /**
-   * The last check before the first bad score of the present evidence, at most an hour earlier. Null: there is no
-   * evidence. Earnings are withheld from this time, because a node that turns bad also gives unchecked answers between
-   * two checks.
+   * The time from which earnings are withheld. Null: there is no evidence. This is the time of the last check before
+   * the first confirmed bad score of the current evidence, because a node that turns bad also gives unchecked answers
+   * between two checks. It is at most an hour before that bad score.
    */
   badSince: number | null;
-  /** The number of bad scores since then that two verifiers or a reference node confirmed. */
+  /** The number of bad scores in the present evidence that two verifiers or a reference node confirmed. */
   confirmed: number;
-  /** The number of coming checks for which answers are drawn often, after a blatant score. */
+  /**
+   * How many more checks of this node are drawn at the higher rate. Set after a score far below every honest one
+   * (`BLATANT`).
+   */
   watch: number;
 }
 
@@ -61,7 +71,10 @@ export const INITIAL_TEST_STATE: SequentialTestState = {
   watch: 0,
 };
 
-/** The factors by which a check changes the evidence, one per figure and bet. All ones: the check is no evidence. */
+/**
+ * The factors by which a check multiplies the evidence: one for each figure and bet (see the beginning of this file).
+ * If all are 1, the check is no evidence.
+ */
 export type EvidenceFactors = readonly number[];
 
 export const NEUTRAL_FACTORS: EvidenceFactors = INITIAL_TEST_STATE.evidence.map(() => 1);
@@ -100,7 +113,7 @@ export const evidenceStrength = ({ evidence }: Pick<SequentialTestState, "eviden
 export const isSuspected = (state: SequentialTestState): boolean =>
   state.watch > 0 || (state.confirmed > 0 && evidenceStrength(state) >= QUIET);
 
-/** The strength that at most one in a hundred honest nodes reaches per day. */
+/** The strength of evidence that at most one in a hundred honest nodes reaches per day. */
 const PRESSED = 100;
 export const isStronglySuspected = (state: SequentialTestState): boolean => evidenceStrength(state) >= PRESSED;
 

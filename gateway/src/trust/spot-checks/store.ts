@@ -62,7 +62,7 @@ export interface CheckPayment {
 }
 
 export interface CheckStore {
-  /** The scores since this time that judge new ones, oldest first. */
+  /** The scores since this time, oldest first, that form the samples with which new scores are compared. */
   calibration(since: Date): Promise<(ScoreGroup & IdentityScore & { nodeId: Uuid })[]>;
   /**
    * Stores the check and the verifiers' earnings in one transaction. `noted` is the check's contribution to the node's

@@ -87,10 +87,9 @@ export class CheckerRig {
   asked: string[] = [];
   jobs: { nodeId: string; inputs: readonly string[]; outputTokensMax: number }[] = [];
   readonly odd = new Set<string>();
-  /**
-   * By node, a function that replaces the node's reported likelihood of an answer. `answers` replaces its own answer.
-   */
+  /** By node ID: returns the likelihood that the node reports for an answer. Undefined: the honest one. */
   lies = new Map<string, (answer: string) => number | undefined>();
+  /** By node ID: returns the answer that the node gives when a check asks it to answer the prompt itself. */
   answers = new Map<string, () => string>();
 
   constructor(db: TestDatabase) {

@@ -1,13 +1,15 @@
 /**
- * Decides the result of one check from the verifiers' opinions. Pure.
+ * Decides the result of one check from the verifiers' opinions. Pure. A verifier doubts the answer if its score has a
+ * badness of at least `THIRD_NODE_EVIDENCE_MIN`, and finds it bad from the badness `BAD` on.
  *
- *   one verifier finds nothing unusual   its score counts
+ *   one verifier has no doubt            its score counts
  *   one verifier doubts the answer       a third node scores the same answer; the milder of the two scores counts
- *   bad, and the third has no doubt      the first verifier is alone: nothing counts, and it gets a mark
+ *   bad, and the third has no doubt      nothing counts against the node; the first verifier's record gets an error
  *   doubt, and no third node             counts almost nothing
  *   a reference node doubts the answer   its score counts and overrules every other; no third node is needed
- *   both find it bad                     the third node answers the same request, and the verifier scores that answer too.
- *                                        If it is doubtful as well, the prompt is odd and not the node, so nothing counts
+ *   both find it bad                     the third node answers the same request, and the verifier scores that answer
+ *                                        too. If it is doubtful as well, the prompt is odd and not the node, so
+ *                                        nothing counts
  *   both doubt a suspected node          as if both found it bad. Otherwise a few odd prompts in the sample would make
  *                                        junk look usual, and no single answer would be bad enough
  *
@@ -20,11 +22,14 @@
 import type { SpotCheckVerdict } from "../../base/states.ts";
 import { type EvidenceFactors, largestFactor, NEUTRAL_FACTORS } from "./sequential-test.ts";
 
-/** The badness above which a third node is asked. About one honest answer in eight exceeds it. */
+/**
+ * The badness (the largest evidence factor of a check) from which a third node is asked. About one honest answer in
+ * eight exceeds it.
+ */
 export const THIRD_NODE_EVIDENCE_MIN = 1.8;
 /**
- * The badness of a bad answer, if two verifiers agree. About one honest answer in fifty exceeds it. For a suspected
- * node, `DOUBT` is enough.
+ * The badness from which an answer that two verifiers doubt counts as bad. About one honest answer in fifty exceeds it.
+ * For a suspected node, `THIRD_NODE_EVIDENCE_MIN` is enough.
  */
 const BAD = 4;
 const badFrom = ({ suspected = false }: VerifierOpinions): number => (suspected ? THIRD_NODE_EVIDENCE_MIN : BAD);
@@ -44,7 +49,10 @@ export interface VerifierOpinions {
   first: VerifierOpinion;
   /** The third node's opinion. Undefined: not asked yet. Null: no node is available, or it did not answer. */
   third?: VerifierOpinion | null;
-  /** The first verifier's opinion of the third node's own answer. Null: not available. */
+  /**
+   * The first verifier's opinion of the third node's own answer to the same request. If that answer seems bad too, the
+   * request is unusual, and the checked node is not at fault. Null: not available.
+   */
   control?: VerifierOpinion | null;
   /** Whether there is evidence against the node already. */
   suspected?: boolean;
@@ -89,7 +97,7 @@ export function decide(opinions: VerifierOpinions): CheckVerdict {
   return { verdict: "bad", factors: found, verifierErred: false };
 }
 
-/** For each bet, the milder of the two verifiers' factors. A reference node's opinion is final. */
+/** Returns, for each factor, the smaller of the two verifiers' values. A reference node's opinion is final. */
 function agreed({
   first,
   third,
@@ -108,8 +116,8 @@ const min = (a: EvidenceFactors, b: EvidenceFactors): EvidenceFactors =>
 /** One check in this many is a trap: the verifier gets a shuffled answer. */
 export const VERIFIER_TRAP_ONE_IN = 20;
 /**
- * The number of a verifier's latest traps and disputed checks that are kept. With more errors than the maximum it is
- * not used any more.
+ * How many of a verifier's latest results (traps and disputed checks) are kept. With `VERIFIER_ERRORS_MAX` errors among
+ * them, the verifier gets no more checks, unless it is a reference node.
  */
 export const VERIFIER_RESULTS_KEPT = 20;
 export const VERIFIER_ERRORS_MAX = 3;

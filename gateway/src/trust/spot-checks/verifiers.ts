@@ -5,8 +5,8 @@ import type { RosterNode } from "../../dispatch/roster-node.ts";
 import { VERIFIER_ERRORS_MAX, VERIFIER_RESULTS_KEPT } from "./verdict.ts";
 
 /**
- * The least number of hosts for always using a better scoring method. With fewer, only a part of the checks uses it, so
- * that no host verifies all of them.
+ * If at least this many hosts offer a better scoring method, all checks use it. With fewer hosts, only a part of the
+ * checks does, so that no host verifies all of them.
  */
 const VERIFYING_HOSTS_MIN = 3;
 
@@ -29,9 +29,9 @@ export class Verifiers {
   }
 
   /**
-   * Picks a free node in good standing that has no owner in common with these nodes. Draws a host (not a node) among
-   * those with the best scoring method. No host verifies nearly everything, because a node's friend would approve all
-   * of its answers.
+   * Picks a free node in good standing that has no owner in common with these nodes. Draws a host, and then one of its
+   * nodes, among the hosts with the best scoring method. If these hosts are few, some draws include other hosts.
+   * Otherwise one host could verify nearly everything, and approve all answers of a friend's node.
    */
   pick(model: string, others: readonly RosterNode[], { referencesFirst = false } = {}): RosterNode | undefined {
     const { roster, references } = this.#options;

@@ -31,7 +31,7 @@ const NodeId = z.string().regex(/^node_[0-9A-Za-z]{1,64}$/);
 const Text = z.string();
 const Count = z.number().nonnegative();
 const Speed = z.number().nullable();
-/** Microdollars with six decimals: `"123.450000"`. */
+/** An amount in microdollars as a decimal number. Gateways send six decimals: `"123.450000"`. */
 const Micro = z.string().regex(/^-?\d+(\.\d+)?$/);
 
 const Quarantine = heard<Schema<"Quarantine">>()({ reason: Text, at: z.number().nullish() });

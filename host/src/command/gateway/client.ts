@@ -50,7 +50,10 @@ export interface GatewayClient {
   credentials(id: string): Promise<PlaneCredentials>;
 }
 
-/** Nodes are listed in pages. The models that a node may elect fit into one answer. */
+/**
+ * Nodes are listed in pages, so the answer has a cursor. The catalogue (the models that nodes can serve) fits into one
+ * answer.
+ */
 const NodePage = z.object({ data: z.array(answers.Node), next_cursor: z.string().nullish() });
 const Catalogue = z.object({ data: z.array(answers.CatalogueModel) });
 

@@ -89,11 +89,14 @@ export async function generate(generation: Generation): Promise<{ finish: Finish
 }
 
 interface PromptReading extends Pick<Generation, "sequence" | "reading" | "signal" | "clock"> {
-  /** The total number of tokens to read: the prompt, and tokens that follow it. */
+  /** The number of tokens that are 100% of the progress: the prompt, and the given answer if an answer is scored. */
   tokens: number;
 }
 
-/** Reads the prompt except for its last step. Returns the tokens of that step. */
+/**
+ * Reads the prompt in steps of limited length, except for the last step. Returns the tokens of that step, which the
+ * caller evaluates.
+ */
 export async function readPrompt(
   prompt: Token[],
   { sequence, reading, tokens, signal, clock }: PromptReading,

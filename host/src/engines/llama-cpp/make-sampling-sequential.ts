@@ -6,7 +6,10 @@ import type { LlamaContext } from "node-llama-cpp";
 
 type Sample = (...args: unknown[]) => Promise<unknown>;
 
-/** Replaces internals of the library, whose version is pinned. Throws if they differ from what is expected. */
+/**
+ * Makes the context sample for one sequence at a time. This replaces internals of the library, so the version of the
+ * library is pinned. Throws if the internals differ from what is expected.
+ */
 export function makeSamplingSequential(context: LlamaContext): void {
   const { _ctx: inner } = context as unknown as { _ctx?: { sampleToken?: Sample } };
   if (typeof inner?.sampleToken !== "function") {

@@ -14,7 +14,7 @@ const ModelList = z.object({
     z.object({
       id: z.string(),
       owned_by: z.string().optional(),
-      /** Only a router reports this field. */
+      /** Only a llama-server that runs as a router (several models behind one server) reports this field. */
       status: z.object({ value: z.string() }).optional(),
     }),
   ),

@@ -22,7 +22,8 @@ export interface EngineReport {
   /** The number of concurrent requests, if reported. */
   slots: number | undefined;
   /**
-   * The number of running requests while other requests wait inside the engine. The engine cannot run more than this.
+   * If requests were waiting inside the engine: the number of requests that it was running, which is an estimate of the
+   * most that it can run.
    */
   crowdedAt?: number | undefined;
 }

@@ -74,7 +74,7 @@ const COLUMNS: Column<PlatformNode>[] = [
     cell: ({ name, account_name, quarantine, state, models }) => (
       <>
         <span className="block truncate font-medium">{name}</span>
-        {/* The reason of a quarantine is shown in full; the models are in the node's details. */}
+        {/* A quarantined node shows the full reason instead of its models, which are also in the node's details. */}
         {state === "quarantined" && quarantine !== null ? (
           <span className="block text-xs wrap-anywhere text-ink-soft">{quarantineText(quarantine).title}</span>
         ) : (

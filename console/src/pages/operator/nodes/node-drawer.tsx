@@ -131,7 +131,7 @@ function Details({ node, onHost }: { node: PlatformNodeDetail } & Pick<Props, "o
   );
 }
 
-/** Lets an operator clear a node that was withheld because another node of its host was quarantined. */
+/** The button that lets a node work again after it was withheld because another node of its host was quarantined. */
 function Clear({ node: { id, name } }: { node: PlatformNodeDetail }) {
   const clear = useAllowNodeToServe(id);
   // Shows the notice when the promise resolves, because the button disappears once the node is cleared.

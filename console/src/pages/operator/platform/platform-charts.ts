@@ -39,7 +39,7 @@ export function listChartFigures({ total }: Pick<PlatformPerformance, "total">):
   ];
 }
 
-/** A slot without a value becomes a gap. */
+/** Converts a figure's time series to chart rows. A time slot without a value becomes a gap in the chart. */
 export function toFigureRows(
   { series, slot_s }: Pick<PlatformPerformance, "series" | "slot_s">,
   figure: Figure,

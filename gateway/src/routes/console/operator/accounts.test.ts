@@ -1,4 +1,7 @@
-/** Operators' actions on accounts, grouped by HTTP status. Each action must also be in the audit log. */
+/**
+ * Tests operators' actions on accounts. The tests are ordered by HTTP status. Each action must also be in the audit
+ * log.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";

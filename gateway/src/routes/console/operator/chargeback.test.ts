@@ -232,7 +232,8 @@ describe("the calculation of a payout batch", () => {
     const first = await create({ minimum_micro: "28000000" });
     assert.deepEqual(sumsOf(first), { hosts: 1, paid: usd(28), heldBack: usd(35), setOff: NOTHING });
 
-    // $7 more of older earnings, and $30 of debt. The $28 in the open batch stay promised.
+    // Adds $7 of earnings older than `HOLD_DAYS` for the host, and a debt of $30 for its owner. The $28 in the open
+    // batch are not used for the debt.
     await spend(stranger.builder, host, 1, new Date(Date.now() - (HOLD_DAYS + 1) * DAY_MS));
     const sale = await buy(person);
     await spend(builder, stranger.host, 3);
@@ -369,7 +370,8 @@ describe("concurrent payout batches", () => {
     ]);
     await Promise.all(work);
     await create();
-    // In whatever order they ran, no person with a debt still has a host balance that could be paid out.
+    // In whatever order the disputes, requests and payouts ran, no person with a debt still has a host balance that
+    // could be paid out.
     const { rows } = await platform.pool.query(
       `select b.id from ledger_account b join account_owner o on o.account_id = b.id
          join account_owner p on p.identity_id = o.identity_id join ledger_account h on h.id = p.account_id and h.kind = 'host'

@@ -1,4 +1,4 @@
-/** Operators' routes for all hosts' nodes, grouped by HTTP status. */
+/** Tests operators' routes for all hosts' nodes. The tests are ordered by HTTP status. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";

@@ -1,4 +1,4 @@
-/** The operators' overview, the ledger check and the audit log, grouped by HTTP status. */
+/** Tests the operators' overview, the ledger check and the audit log. The tests are ordered by HTTP status. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../../base/ids.ts";

@@ -1,4 +1,7 @@
-/** Payout batches in the console (create, export, pay), grouped by HTTP status. The ledger must balance afterwards. */
+/**
+ * Tests payout batches in the console (create, export, pay). The tests are ordered by HTTP status. The ledger must
+ * balance afterwards.
+ */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../../base/ids.ts";

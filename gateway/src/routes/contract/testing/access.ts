@@ -80,7 +80,7 @@ const ROWS: Record<string, Row> = {
         .map((who) => [who, "role_required"]),
     ),
   },
-  // The test's address is not a channel, so no email is sent.
+  // The gateway in the test sends no emails, so the email channel of the example does not exist.
   testNotification: { status: 404 },
   // The test account has no saved card.
   removeMethod: { status: 409 },

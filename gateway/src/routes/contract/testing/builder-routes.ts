@@ -246,7 +246,7 @@ export async function callPerformanceRoutes({ platform }: Fixture, { ask }: Cove
   for (const query of ["range=2h", "by=day", "key=none"]) await ask(browser, 400, "getPerformance", { query });
 }
 
-/** Each sum has the field for `by` and the field for `split`, and no other of these fields. */
+/** A sum has the grouping fields that the query names in `by` and `split`, and no other grouping field. */
 export async function callUsageRoutes({ people, make }: Fixture, { ask }: Coverage): Promise<void> {
   const { browser } = people.builder;
   await make("request");

@@ -119,7 +119,7 @@ interface InsightBody {
   nodes: { node: string; total: object }[];
 }
 
-/** Each sum has the field for `by` and the field for `split`. */
+/** A sum has the grouping fields that the query names in `by` and `split`, and no other grouping field. */
 export async function callEarningsRoutes({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
   const { browser, accountIds } = people.host;
   const node = await make("node");
