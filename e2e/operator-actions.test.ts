@@ -272,7 +272,7 @@ describe("operator actions on a platform", () => {
     assert.match(output, /The ledger balances\./);
   });
 
-  test("an operator quarantines and releases a node, and its host resumes it", async () => {
+  test("a node that an operator quarantines and releases is paused until its host resumes it", async () => {
     const { data } = await owner.get<{ data: { id: string; state: string }[] }>("nodes");
     const node = data[0]?.id as string;
     assert.equal(data[0]?.state, "online");

@@ -138,7 +138,7 @@ function suite(plane: "hub" | "nats"): void {
     }
   });
 
-  test("a request that both nodes finish without any token is billed for its prompt, and the host is paid", async () => {
+  test("a request that two nodes in turn finish without any token is billed for its prompt, and the second host is paid", async () => {
     const before = await failures();
     for (const stream of [false, true]) {
       const end = await ending({ text: "" }, { stream });

@@ -586,7 +586,7 @@ describe("dispatcher", () => {
       assert.equal(first.heard.filter(({ kind }) => kind === "job").length, 1, "the same node is not asked again");
     });
 
-    test("is not confirmed if the second node fails before output; if it fails after output, the request fails", async () => {
+    test("stays unconfirmed if the node that was asked next fails before output; the request fails if that node fails after output", async () => {
       const ways: [string, (node: FakeNode, job: string, seq: number) => void, string][] = [
         ["fails", (node, job, seq) => node.say({ kind: "failed", job, seq, cause: "engine", message: "" }), "failed"],
         ["breaks the protocol", (node, job) => node.say({ kind: "accepted", job }), "broken"],

@@ -153,6 +153,6 @@ test("refused calls of a database outage are kept up to a limit, and the number 
   await calls.flush();
   assert.deepEqual(
     lines.map(({ msg, calls }) => [msg, calls]),
-    [["too many refused calls; some are not counted", 100]],
+    [["too many refused API calls to count each one; the counts of refused calls are too low", 100]],
   );
 });

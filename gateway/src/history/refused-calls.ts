@@ -125,7 +125,7 @@ export function openRefusedCalls({ pool, clock, log, isThere = () => true }: Opt
       uncounted += missed;
       throw error;
     }
-    if (missed > 0) log.warn({ calls: missed }, "too many refused calls; some are not counted");
+    if (missed > 0) log.warn({ calls: missed }, "too many refused API calls to count each one; the counts of refused calls are too low");
   };
   /**
    * Writes one batch at a time, so that rows are locked in one order and memory holds a single batch besides the

@@ -180,7 +180,7 @@ describe("the reserve of withheld host shares", () => {
     assert.equal(await balance(other.host), 0n);
   });
 
-  test("takes back a node's shares since a given time once, and then counts them as withheld instead of held back", async () => {
+  test("takes back a node's shares since a given time only once; they then count as withheld, and no longer as held back", async () => {
     const served = await parties();
     await serve(served);
     const { rows } = await db.pool.query("select clock_timestamp() + interval '1 millisecond' as at");

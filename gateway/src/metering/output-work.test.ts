@@ -32,7 +32,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
     };
 
     for (const [what, make] of Object.entries(RUNS)) {
-      it(`is under 250 encoded bytes per character of a long text if the total is read after every character: ${what}`, () => {
+      it(`encodes fewer than 250 bytes per character of a long text if the total is read after every character: ${what}`, () => {
         const stream = new TextStream(pieces);
         const text = make(12_000);
         const bytes = spent(() => {

@@ -51,7 +51,7 @@ describe("evidence from canary answers", () => {
     }
   });
 
-  test("is sufficient after 15 answers in half of the runs, and after 60 in 99 %, if one answer in five is right", () => {
+  test("is enough for a quarantine after 15 answers in half of the runs, and after 60 in 99 %, if one answer in five is right", () => {
     const d = randomChoices(seededRandom(12));
     const asks = Array.from({ length: 500 }, () => asksUntilEnough(() => d.percent(20), 0.88, 1000) ?? 1000).sort(
       (a, b) => a - b,

@@ -47,7 +47,7 @@ export const retire: Command = {
     }
     printResult(context, json, { node: node.id, name: node.name, state: node.state }, () => [
       `${node.id} (${sanitiseForTerminal(node.name)}) is ${node.state}: requests in flight finish, and the node gets no new ones`,
-      "next: stop tollgate-host up on its machine when the requests in flight are done",
+      "next: when the requests in flight are done, stop tollgate-host up on the node's machine",
     ]);
     return 0;
   },

@@ -117,7 +117,7 @@ async function requireElection({ scope, user }: Place, { logins, machine }: Comm
   if (scope === "user") {
     if ((await logins.read())?.serving !== undefined) return;
     throw new CommandError("no models are elected (chosen) on this machine", {
-      next: "tollgate-host login, then register, then elect",
+      next: "run tollgate-host login, then tollgate-host register, then tollgate-host elect",
     });
   }
   const entry = await machine.run("getent", ["passwd", user ?? ""]);

@@ -108,7 +108,7 @@ test('returns the same as full parsing if an event differs in more than its text
   ]);
 });
 
-test("recognizes the text even if other parts of the event contain the same characters", () => {
+test("finds the answer's text even if other fields of the event contain the same characters", () => {
   const same = (delta: object, more: object) => [1, 2, 3].map(() => chunk(delta, more));
   assertSame(generic.dialect, [
     // The text also appears before its own field: as another field's value, as a key, and across two strings.

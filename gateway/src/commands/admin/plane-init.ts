@@ -77,7 +77,7 @@ async function writeFiles(place: string, files: PlaneFile[]): Promise<void> {
   const inOrder = files.toReversed();
   const inTheWay = inOrder.map(({ name }) => join(place, name)).find((file) => existsSync(file));
   if (inTheWay !== undefined)
-    throw new CommandError(`${inTheWay} exists already, and a plane's keys are never overwritten`, {
+    throw new CommandError(`${inTheWay} exists already, and the keys of a dispatch plane are never overwritten`, {
       next: "give --dir another directory",
     });
   await mkdir(place, { recursive: true, mode: 0o755 });

@@ -90,7 +90,7 @@ export class Revoker {
         return owner;
       }
       if (writes === CLAIMS_MAX)
-        throw new Error(`the NATS servers did not save the plane's owner after ${writes} attempts`);
+        throw new Error(`could not store in NATS which deployment owns this dispatch plane (${writes} attempts)`);
       await this.#options.withSystem((record) =>
         this.#writeOwner(record, deployment, (before) => before === undefined),
       );
@@ -103,7 +103,7 @@ export class Revoker {
     this.#deployment = deployment;
     for (let writes = 0; deploymentOf(await this.#options.lookup()) !== deployment; writes++) {
       if (writes === CLAIMS_MAX)
-        throw new Error(`the NATS servers did not save the plane's owner after ${writes} attempts`);
+        throw new Error(`could not store in NATS which deployment owns this dispatch plane (${writes} attempts)`);
       await this.#options.withSystem((record) =>
         this.#writeOwner(record, deployment, (before) => before !== deployment),
       );

@@ -124,7 +124,7 @@ const ENDINGS: Partial<Record<RequestOutcome, Ending>> = {
   },
   upstream_stall: { says: "The node sent nothing for two seconds, or the job reached its time limit.", by: "quiet" },
   client_closed: { says: "The client cancelled the request. The node is not blamed.", by: "client" },
-  no_capacity: { says: "No node accepted the request in time. The node is not blamed.", by: "platform" },
+  no_capacity: { says: "No node accepted the request in time. This does not count against the node.", by: "platform" },
   plane_lost: {
     says: "The platform lost its connection to the node. The node is not blamed.",
     by: "platform",

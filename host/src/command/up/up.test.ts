@@ -132,7 +132,7 @@ test("tollgate-host up --gateway stops before it registers a node if no engine i
 
 const LOADING = { cause: "loading" as const, url: "http://127.0.0.1:8080", what: "it is loading", next: "wait" };
 
-test("tollgate-host up waits for an engine that is loading until it is stopped", async (t) => {
+test("tollgate-host up waits for a loading engine without a time limit, until the command is stopped", async (t) => {
   const login = { serving: { engine: "auto" as const, models: ["tiny-3b"] } };
   const { run, supervisor, terminal } = await upHarness(t, { absences: [LOADING], login });
   const ended = run(up);
