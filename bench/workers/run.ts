@@ -73,7 +73,7 @@ const [clientCount, nodeCount, concurrent, streams, paceMs, seconds, accounts, h
   values.accounts,
   values.hosts,
 ].map(Number) as [number, number, number, number, number, number, number, number];
-/** How many nodes each node process runs; every node belongs to another host. */
+/** How many nodes each node process runs. Each node belongs to a different host. */
 const NODES_EACH = Math.ceil(hosts / nodeCount);
 
 const CHAT: Scenario = {

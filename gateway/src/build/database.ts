@@ -1,4 +1,4 @@
-/** Opens and migrates the database, private or configured. */
+/** Opens and migrates the configured database, or the private PostgreSQL that this gateway starts itself. */
 
 import type pg from "pg";
 import { z } from "zod";

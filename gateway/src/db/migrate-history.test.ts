@@ -10,7 +10,7 @@ import { migrate } from "./migrate.ts";
 import { makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
-test("migrating from schema 0042 keeps accounts; then the first gateway records the database history's first epoch", async (t) => {
+test("migrating from schema 0042 keeps accounts; the first gateway that starts then records an epoch, the ID of the database's history", async (t) => {
   const { pool, close } = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, "0042") });
   t.after(close);
   await pool.query("insert into account (id, kind, name) values (gen_random_uuid(), 'builder', 'an account')");

@@ -7,7 +7,7 @@ export const NOTIFICATION_KIND_TEXTS: Record<NotificationKind, { name: string; a
   budget_reached: { name: "Budget reached", about: "A key's daily or monthly budget refuses a request." },
   top_up_failed: { name: "Top-up turned off", about: "An automatic purchase fails, and automatic top-up turns off." },
   key_expiring: { name: "Key expires", about: "An API key expires within 7 days." },
-  node_quarantined: { name: "Node quarantined", about: "A node gets no more requests." },
+  node_quarantined: { name: "Node quarantined", about: "A node is in quarantine and gets no requests." },
   payout_sent: { name: "Payout sent", about: "The platform sends you a payout." },
   test: { name: "Test", about: "" },
 };

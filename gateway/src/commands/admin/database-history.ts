@@ -47,7 +47,7 @@ async function losses({ pool, json, print, terminal }: AdminRun): Promise<number
   }
   print(found.length === 0 ? "No failover lost data." : formatTable(COLUMNS, found, terminal));
   for (const { gateway, notEntered } of found) {
-    if (notEntered.length > 0) print(`\nMissing, according to the journal of ${gateway}:`);
+    if (notEntered.length > 0) print(`\nIn the journal of ${gateway}, but missing in the database:`);
     for (const { kind, id, reason } of notEntered) print(`    ${kind} ${id}: ${reason}`);
   }
   return 0;

@@ -28,7 +28,7 @@ export const spoolCommands: Record<string, AdminCommand> = {
     help: "enter the settlements from a directory's spool files into the ledger, except those that it already has",
     args: DIR,
     more: [
-      "Safe to repeat, and while gateways run. The command keeps the files. Gateways later remove the files of gateways that no longer exist.",
+      "You can repeat this command, also while gateways run. It keeps the spool files. Gateways later remove the spool files of gateways that no longer exist.",
     ],
     example: "/srv/old/spool",
     run: enter,

@@ -30,7 +30,7 @@ test("shows earnings exactly", () => {
   assert.deepEqual([row?.values, row?.texts], [{ Earned: 0.003877615 }, { Earned: "$0.003877615" }]);
 });
 
-test("shows percentages with as many digits as they need", () => {
+test("shows more digits for small percentages, and never 0 % for a share above zero", () => {
   assert.deepEqual([null, 0, 0.0002, 0.0067, 0.42, 1].map(percentText), [
     "–",
     "0 %",

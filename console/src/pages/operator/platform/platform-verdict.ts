@@ -75,7 +75,7 @@ function missing(models: string[], { state, models: of }: Pick<Triage, "state" |
       title: "Down: no node is connected",
       meaning: "Every request gets 503 and costs nothing.",
       cause: "No node was added yet, all agents stopped, or they cannot reach the dispatch plane.",
-      next: "Look at the page “All nodes”. If the dispatch plane is up, check its address and certificate.",
+      next: "Look at the page “All nodes”. If the dispatch plane is up, check the address and certificate that nodes use to reach it.",
       runbook: `${RUNBOOK}#tollgatenonodes`,
     };
   }
