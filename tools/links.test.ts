@@ -17,6 +17,21 @@ test("every relative Markdown link leads to an existing file and heading", () =>
   assert.deepEqual(findBrokenLinks(root, FILES), []);
 });
 
+test("every link of the programs to the guide leads to an existing page and heading", () => {
+  const sources = globSync("{console,host,terminal}/src/**/*.{ts,tsx}", { cwd: root });
+  const links = sources.flatMap((file) =>
+    [...readFileSync(join(root, file), "utf8").matchAll(/"\/docs\/guide\/([\w/-]+)(?:#([\w-]+))?"/g)].map(
+      ([link, page, heading]) => ({ file, link, page: `docs/${page}.md`, heading }),
+    ),
+  );
+  assert.ok(links.length > 2, "they were found");
+  const broken = links.filter(({ page, heading }) => {
+    if (!FILES.includes(page)) return true;
+    return heading !== undefined && !readLinks(readFileSync(join(root, page), "utf8")).anchors.has(heading);
+  });
+  assert.deepEqual(broken, []);
+});
+
 /** Placeholders for names that readers choose themselves. */
 const PLACEHOLDERS = [
   "docs/builders/quickstart.md: try.mts",

@@ -10,6 +10,7 @@ const TABLE: Record<string, Record<string, string>> = {
     "docs/start.md": "Start",
     "docs/concepts.md": "Concepts",
     "docs/console.md": "The console",
+    "docs/notifications.md": "Notifications",
   },
   Builders: {
     "docs/builders/quickstart.md": "Quick start",

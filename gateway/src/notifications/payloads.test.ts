@@ -1,5 +1,8 @@
 /** Tests bodies and signatures of webhooks as they are documented for receivers. */
 import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
 import { signatureOf, slackBody, webhookBody } from "./payloads.ts";
@@ -16,6 +19,23 @@ test("a signature is t=SECONDS,v1=HMAC-SHA256 over the seconds, a dot and the bo
   const signature = signatureOf('{"id":"ntf_1"}', { secret: "whsec_test", unixSeconds: 1_790_000_000 });
   // The expected value was computed with Python's hmac module.
   assert.equal(signature, "t=1790000000,v1=78c24d0a72a22e34992df804c699477b88adcff177d518257266f071d64d6608");
+});
+
+test("the code in the guide accepts a signature, and refuses another body, another secret and an old signature", async (t) => {
+  const guide = readFileSync(new URL("../../../docs/notifications.md", import.meta.url), "utf8");
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-guide-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, "verify.ts"), /```ts\n([\s\S]*?)```/.exec(guide)?.[1] ?? "");
+  const { isFromTollgate } = await import(join(folder, "verify.ts"));
+  const unixSeconds = Math.floor(Date.now() / 1000);
+  const body = webhookBody(told);
+  const signature = signatureOf(body, { secret: "whsec_test", unixSeconds });
+  assert.equal(isFromTollgate(body, signature, "whsec_test"), true);
+  assert.equal(isFromTollgate(`${body} `, signature, "whsec_test"), false);
+  assert.equal(isFromTollgate(body, signature, "whsec_other"), false);
+  assert.equal(isFromTollgate(body, "", "whsec_test"), false);
+  const old = signatureOf(body, { secret: "whsec_test", unixSeconds: unixSeconds - 3600 });
+  assert.equal(isFromTollgate(body, old, "whsec_test"), false);
 });
 
 test("a webhook's body contains the facts, a text and a link", () => {

@@ -73,7 +73,8 @@ export interface PayoutBatches {
    * undefined if there is nothing to pay.
    */
   create(parts: { note: string; by: string; minimum: Pico }): Promise<PayoutBatch | undefined>;
-  list(page: { before?: Uuid | undefined; limit: number }): Promise<PayoutBatch[]>;
+  /** Newest first. `open`: only batches that are not marked as paid. */
+  list(page: { before?: Uuid | undefined; limit: number; open?: boolean }): Promise<PayoutBatch[]>;
   find(id: Uuid): Promise<PayoutBatch | undefined>;
   /** The batch's lines, ordered by host name. */
   lines(id: Uuid, query: LinesQuery): Promise<PayoutLine[]>;
@@ -111,12 +112,13 @@ export function openPayoutBatches({ pool, newId, holdDays }: PayoutsOptions): Pa
       await pool.query("select payout_create($1, $2, $3, $4, $5)", [id, note, by, minimum, holdDays]);
       return await find(id);
     },
-    list: ({ before, limit }) =>
+    list: ({ before, limit, open = false }) =>
       queryRows(
         pool,
         PayoutBatch,
-        `${BATCH} where $1::uuid is null or b.id < $1 group by b.id order by b.id desc limit $2`,
-        [before ?? null, limit],
+        `${BATCH} where ($1::uuid is null or b.id < $1) and (not $3 or b.paid_at is null)
+          group by b.id order by b.id desc limit $2`,
+        [before ?? null, limit, open],
       ),
     lines: (id, { after, limit, paying = false }) =>
       queryRows(

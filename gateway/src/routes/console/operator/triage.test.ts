@@ -72,6 +72,13 @@ test("the list of pending decisions contains quarantines with evidence, open pay
     host: { accountId: hostId, nodeId: owed.id },
   });
   await operator.browser.send("POST", "/console/api/operator/payouts", { body: { note: "November" } });
+  await platform.pool.query(
+    `insert into payout_batch (id, note, created_by, created_at, paid_at, paid_by)
+     select gen_random_uuid(), 'newer, paid', 'op', now() + interval '1 day', now(), 'op' from generate_series(1, 25)`,
+  );
+  await platform.pool.query(
+    "update payout_batch set id = ('ffffffff' || substr(id::text, 9))::uuid where note = 'newer, paid'",
+  );
   const checkout = platform.newId();
   await platform.pool.query(
     `insert into payment_checkout (id, account_id, pack, amount, live, provider_session, provider_payment, state)

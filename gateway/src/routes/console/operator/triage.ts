@@ -32,7 +32,7 @@ export function triageHandlers(
       const [{ state, causes, capacity, served }, quarantined, batches, disputed] = await Promise.all([
         verdicts.read(now),
         directory.nodes.search({ standing: "quarantined", limit: SHOWN_MAX }),
-        payouts.list({ limit: SHOWN_MAX }),
+        payouts.list({ limit: SHOWN_MAX, open: true }),
         disputes(SHOWN_MAX),
       ]);
       return {
@@ -61,15 +61,13 @@ export function triageHandlers(
                   ],
             )
             .sort((a, b) => a.quarantine.at - b.quarantine.at),
-          payouts: batches
-            .filter(({ paidAt }) => paidAt === null)
-            .map(({ id, note, createdAt, hosts, total }) => ({
-              id: publicId("pay", id),
-              note,
-              created_at: toUnixSeconds(createdAt),
-              hosts,
-              total_micro: formatExactMicrodollars(total),
-            })),
+          payouts: batches.map(({ id, note, createdAt, hosts, total }) => ({
+            id: publicId("pay", id),
+            note,
+            created_at: toUnixSeconds(createdAt),
+            hosts,
+            total_micro: formatExactMicrodollars(total),
+          })),
           disputes: disputed.map(({ id, accountId, accountName, amount, at }) => ({
             id,
             account: publicId("acc", accountId),
