@@ -210,7 +210,7 @@ function everyCommand(where: string): void {
     const limits = ["--requests-per-minute", "5", "--in-flight", "2"];
     assert.match(
       await good("key", "limits", made.id, ...limits),
-      /^Limits set on every gateway: 5\* requests\/min, 2000000 tokens\/min, 2\* at once\.$/,
+      /^Set the key's limits on every gateway: 5\* requests\/min, 2000000 tokens\/min, 2\* at once\.$/,
     );
     const own = { requestsPerMinute: 5, tokensPerMinute: null, inFlight: 2 };
     const holds = { ...defaultLimits, requestsPerMinute: 5, inFlight: 2 };
@@ -311,7 +311,7 @@ function everyCommand(where: string): void {
     assert.deepEqual(await found("--state", "quarantined"), [node]);
     assert.match(await good("node", "quarantine", node, "--reason", "again"), /quarantined .* smells of smoke$/);
     assert.match(await good("node", "release", node), /paused/);
-    assert.match((await run("node", "release", node)).out, /^this is not possible while the node is paused$/);
+    assert.match((await run("node", "release", node)).out, /^this action is not possible while the node is paused$/);
     await good("node", "quarantine", node, "--reason", "smells of smoke");
     assert.equal((await said<Shown>("node", "release", node)).standing, "paused");
   });
@@ -325,7 +325,7 @@ function everyCommand(where: string): void {
     type Batch = { id: string; total_micro: string; hosts: number; paidAt: string | null };
     assert.match(
       (await run("payout", "create", "--minimum-usd", "1000")).out,
-      /^no host is owed this minimum, not counting held-back earnings and open payouts$/,
+      /^no host is owed the payout's minimum or more beyond held-back earnings and open payouts$/,
     );
     const [batch] = await said<Batch[]>("payout", "create", "--note", "November", "--minimum-usd", "0.000001");
     assert.equal(batch?.hosts, 1);
@@ -385,7 +385,7 @@ function everyCommand(where: string): void {
     if (where === "live") return;
     const rest = await said<{ shares: number }>(...(release as [string]), "--node", node);
     assert.equal(rest.shares, open.length - 1);
-    assert.equal(await good("withheld", "list"), "No shares are withheld.");
+    assert.equal(await good("withheld", "list"), "No host shares are withheld.");
   });
 
   test(`${where} platform: tollgate admin checks sums spot checks by node and model`, async () => {
@@ -549,11 +549,14 @@ describe("admin commands on a live platform", () => {
       assert.match(await good("secrets", "rotate", "pepper"), /^Replaced\. Next: restart the gateway/);
       const { code, out } = await run("secrets");
       assert.deepEqual([code, /^API keys +(\d+) of \1 not used since/m.test(out)], [3, true], out);
-      assert.match(out, /^Pepper +[0-9a-f]{16}, in place of [0-9a-f]{16}$[\s\S]*The old secret is still needed\.$/m);
+      assert.match(
+        out,
+        /^Pepper +[0-9a-f]{16}, in place of [0-9a-f]{16}$[\s\S]*The old secret is still needed: do not remove it\.$/m,
+      );
       const again = await run("secrets", "rotate", "pepper");
       assert.deepEqual(again, {
         code: 1,
-        out: "the pepper is already being replaced. Finish that first: tollgate admin secrets forget",
+        out: "the pepper is already being replaced. Finish that replacement first: tollgate admin secrets forget",
       });
       const early = await run("secrets", "forget", "pepper");
       assert.deepEqual(
@@ -562,7 +565,10 @@ describe("admin commands on a live platform", () => {
         early.out,
       );
       assert.match(await good("secrets", "forget", "pepper", "--force"), /^Removed the old secret\./);
-      assert.deepEqual(await run("secrets", "forget", "plane"), { code: 1, out: "there is no old plane" });
+      assert.deepEqual(await run("secrets", "forget", "plane"), {
+        code: 1,
+        out: 'no old secret is stored for "plane"',
+      });
       assert.deepEqual(Object.keys(await said<object>("secrets", "rotate", "receipts")), ["rotated", "next"]);
       const to = join(dataDir, "taken");
       const taken = await said<{ deployment: string; files: { name: string }[] }>("backup", "--to", to);

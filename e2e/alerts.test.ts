@@ -82,7 +82,7 @@ describe("alerts during failures", { skip: skipWithoutPrometheus }, () => {
     await postgres.query("alter role tollgate connection limit 3");
     await postgres.query("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'tollgate'");
     await fire("TollgateRunningOut");
-    assert.match(await gateway.log(), /the database refuses more connections: raise the limit of the role/);
+    assert.match(await gateway.log(), /the database refuses more connections: raise the connection limit of the role/);
     await postgres.query("alter role tollgate connection limit -1");
     await nothingFires();
     assert.equal((await chat({ tokens: 5 })).status, 200);

@@ -156,7 +156,7 @@ describe("backup and restore", { skip }, () => {
     };
     const hot = await take(join(place, "hot"));
     assert.equal(hot.code, 0, hot.said);
-    assert.match(hot.said, /Not in this backup; save these too:\n {2}the database: pg_dump/);
+    assert.match(hot.said, /This backup does not contain the following; save these too:\n {2}the database: pg_dump/);
     const again = await take(join(place, "hot"));
     assert.deepEqual([again.code, /exists already/.test(again.said)], [1, true], again.said);
     const inUse = await drill(["--database", urlOf("live")], { KEY_PEPPER: TEST_KEY_PEPPER });
@@ -194,8 +194,8 @@ describe("backup and restore", { skip }, () => {
     assert.equal(proof.code, 0, proof.out);
     const { results } = JSON.parse(proof.out) as Report;
     const said = Object.fromEntries(results.map(({ check, words }) => [check, words]));
-    assert.match(said["the spools"] ?? "", /^settlements entered: 1; already in the ledger: 0/);
-    assert.match(said.receipts ?? "", /^signed with the key .* and verified$/);
+    assert.match(said["the spools"] ?? "", /^settlements entered into the ledger: 1; already there: 0/);
+    assert.match(said.receipts ?? "", /^a receipt signed with the key .* was verified$/);
     assert.match(said["the key"] ?? "", /^works/);
 
     await cp(folder, join(place, "bent"), { recursive: true });

@@ -191,7 +191,7 @@ describe("the commands of tollgate-host", () => {
     assert.match(await good("retire", "--yes"), /is retired/);
     const again = await run(["retire", "--yes", "--node", id]);
     assert.equal(again.code, 1);
-    assert.match(again.err, /This is not possible while the node is retired \(node_state_conflict\)/);
+    assert.match(again.err, /This action is not possible while the node is retired \(node_state_conflict\)/);
     assert.match((await run(["pause"])).err, /this machine is not a node yet/);
   });
 

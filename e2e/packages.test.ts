@@ -140,7 +140,7 @@ suite("npm packages", () => {
     assert.match(await fails("tollgate", [...own, "--no-node"]), noPostgres);
     const up = ["up", "--gateway", "http://127.0.0.1:1", "--name", "a", "--engine", "demo"];
     const said = await fails("tollgate-host", up, { TOLLGATE_HOST_TOKEN: "tht_live_none" });
-    assert.match(said, /need llama\.cpp, which is not installed\. Next: npm install node-llama-cpp@/);
+    assert.match(said, /need llama\.cpp, which is not installed\. Next: run npm install node-llama-cpp@/);
   });
 
   test("a chat through both packages is answered and billed, and the console is served", async (t) => {

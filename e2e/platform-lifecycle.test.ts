@@ -254,7 +254,7 @@ describe("a failing start prints one line and exits with 1, or with 2 for invali
   };
 
   const takenLine = (port: string, setting: string): string =>
-    `error: Port ${port} on 127.0.0.1 is already in use. Next: choose another with ${setting}, or stop the program that uses it`;
+    `error: Port ${port} on 127.0.0.1 is already in use. Next: choose another with ${setting}, or stop the program that uses the port`;
 
   test("reports the API's port if it is in use, and leaves no process running", async () => {
     const { server, port } = await taken();

@@ -118,7 +118,7 @@ describe("two gateways that share their nodes", { skip }, () => {
     assert.ok(BigInt(lost.charge_pico) > 0n, "what reached the client is billed");
     await stage.shared.nats?.server.start();
     await bothServe();
-    const said = stage.logged.filter(({ msg }) => /dispatch plane is unreachable/.test(String(msg)));
+    const said = stage.logged.filter(({ msg }) => /dispatch plane \(NATS\) is unreachable/.test(String(msg)));
     assert.equal(said.length, stage.gateways.length, "each gateway says so once");
   });
 

@@ -53,7 +53,8 @@ describe("upgrades under load", { skip }, () => {
   async function migrate(root: string): Promise<string[]> {
     const { code, said } = await command(root, "migrate");
     assert.equal(code, 0, said);
-    return /Not applied until every gateway runs this version: (.*)\.$/m.exec(said)?.[1]?.split(", ") ?? [];
+    const found = /(?:Not applied|These migrations wait) until every gateway runs this version: (.*)\.$/m.exec(said);
+    return found?.[1]?.split(", ") ?? [];
   }
   const ledgerBalances = async (root: string): Promise<void> => {
     const { code, said } = await command(root, "admin", "ledger", "check");

@@ -152,7 +152,7 @@ export const faults = {
   nothing_owed: {
     status: 409,
     retry: "never",
-    text: "No host is owed this minimum, not counting held-back earnings and open payouts.",
+    text: "No host is owed the payout's minimum or more, not counting held-back earnings and open payouts.",
   },
   payout_exceeds_balance: {
     status: 409,

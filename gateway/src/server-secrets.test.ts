@@ -32,7 +32,7 @@ test("a stored secret is replaced by a new one and kept beside it until it is re
   const during = await read();
   assert.notEqual(during.pepper, before.pepper);
   assert.equal(during.pepperOld, before.pepper);
-  await assert.rejects(replaceStoredSecret(dataDir, "pepper"), /already being replaced. Finish that first/);
+  await assert.rejects(replaceStoredSecret(dataDir, "pepper"), /already being replaced. Finish that replacement first/);
 
   await replaceStoredSecret(dataDir, "plane");
   const planeless = await read();

@@ -83,7 +83,9 @@ export async function replaceStoredSecret(dataDir: string, which: StoredSecretNa
   if (
     (which === "pepper" ? stored.key_pepper_old : which === "plane" ? stored.plane_seed_old : undefined) !== undefined
   ) {
-    throw new Error(`the ${which} is already being replaced. Finish that first: tollgate admin secrets forget`);
+    throw new Error(
+      `the ${which} is already being replaced. Finish that replacement first: tollgate admin secrets forget`,
+    );
   }
   const { plane_seed: planeSeed, ...others } = stored;
   const replaced: Record<StoredSecretName, () => SecretsFile> = {

@@ -207,7 +207,8 @@ export function decodeFrame(bytes: Uint8Array): Frame {
       const reader = new Reader(buf, 2);
       const job = reader.jobId();
       const index = reader.u16();
-      if (index === 0 || index >= JOB_PIECES_MAX) throw new FrameError(`the piece number ${index} is out of range`);
+      if (index === 0 || index >= JOB_PIECES_MAX)
+        throw new FrameError(`piece number ${index} of a job is out of range`);
       return { kind: "piece", job, index, piece: reader.rest() };
     }
     case KIND.cancel:
@@ -242,7 +243,7 @@ function decodeDeltas(reader: Reader, timed: true): TimedDelta[];
 function decodeDeltas(reader: Reader, timed: boolean): Delta[] {
   const count = reader.u16();
   if (count === 0 || count > DELTAS_PER_FRAME_MAX)
-    throw new FrameError(`${count} deltas in one frame, which must have 1 to ${DELTAS_PER_FRAME_MAX}`);
+    throw new FrameError(`the frame has ${count} deltas; it must have 1 to ${DELTAS_PER_FRAME_MAX}`);
   const deltas: (Delta | TimedDelta)[] = [];
   let textBytes = 0;
   for (let i = 0; i < count; i++) {
@@ -256,7 +257,7 @@ function decodeDeltas(reader: Reader, timed: boolean): Delta[] {
     const length = reader.u32();
     textBytes += length;
     if (textBytes > DELTAS_FRAME_TEXT_BYTES_MAX)
-      throw new FrameError(`deltas of ${textBytes} bytes exceed the limit of ${DELTAS_FRAME_TEXT_BYTES_MAX}`);
+      throw new FrameError(`the deltas have ${textBytes} bytes of text; the limit is ${DELTAS_FRAME_TEXT_BYTES_MAX}`);
     const words = text(reader.bytes(length));
     deltas.push(timed ? { job, seq, channel, text: words, firstMs, lastMs } : { job, seq, channel, text: words });
   }
@@ -273,12 +274,12 @@ function decodeVectors(reader: Reader): Frame {
   const raw = reader.rest();
   const count = raw.length / 4 / width;
   if (!Number.isInteger(count) || count === 0 || count > VECTORS_PER_FRAME_MAX)
-    throw new FrameError(`${raw.length} bytes are not whole vectors of width ${width}`);
+    throw new FrameError(`${raw.length} bytes are not a valid number of embedding vectors of width ${width}`);
   const values = new Float32Array(count * width);
   const view = new DataView(raw.buffer, raw.byteOffset, raw.byteLength);
   for (let i = 0; i < values.length; i++) {
     const value = view.getFloat32(4 * i, true);
-    if (!Number.isFinite(value)) throw new FrameError("a vector holds a value that is not finite");
+    if (!Number.isFinite(value)) throw new FrameError("an embedding vector has a value that is not a finite number");
     values[i] = value;
   }
   return { kind: "vectors", job, seq, first, width, values };
@@ -320,7 +321,7 @@ class Reader {
     return this.bytes(this.#buf.length - this.#at);
   }
   end(): void {
-    if (this.#at !== this.#buf.length) throw new FrameError("bytes after the end of the frame");
+    if (this.#at !== this.#buf.length) throw new FrameError("the frame has extra bytes after its last field");
   }
 }
 

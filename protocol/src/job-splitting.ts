@@ -42,7 +42,9 @@ export class JobJoiner {
 
   add(next: Extract<Frame, { kind: "piece" }>): void {
     if (next.index !== this.#pieces.length)
-      throw new FrameError(`piece ${next.index} of job ${next.job} arrived instead of piece ${this.#pieces.length}`);
+      throw new FrameError(
+        `piece ${next.index} of the body of job ${next.job} arrived instead of piece ${this.#pieces.length}`,
+      );
     this.#push(next.piece);
   }
 
@@ -62,7 +64,7 @@ export class JobJoiner {
   #push(piece: Uint8Array): void {
     this.#bytes += piece.length;
     if (this.#pieces.length >= this.header.pieces || this.#bytes > this.header.body_bytes)
-      throw new FrameError(`job ${this.header.job} has more bytes than it declared`);
+      throw new FrameError(`job ${this.header.job} has more bytes or pieces than its header declares`);
     // The piece is copied, because the transport may reuse its buffer.
     this.#pieces.push(Uint8Array.from(piece));
   }

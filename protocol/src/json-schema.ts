@@ -294,7 +294,7 @@ class Reader {
         throw new Problem(
           root,
           "",
-          `must have at most ${SCHEMA_PARTS_MAX} parts after its references, alternatives and repetitions are expanded`,
+          `must have at most ${SCHEMA_PARTS_MAX} schema parts after expanding references, alternatives and repetitions`,
         );
       if (!seen.has(part)) {
         seen.add(part);
@@ -318,7 +318,7 @@ class Reader {
       // A part that references itself for the same value, not for a property or an item of it, would be a grammar rule
       // that expands to itself without end.
       if (again !== undefined && again >= sameSince)
-        throw new Problem(part, "$ref", "must not contain endless references to itself");
+        throw new Problem(part, "$ref", "must not refer back to itself for the same value, because that never ends");
       way.delete(part);
     };
     visit(root, 0);

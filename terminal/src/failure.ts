@@ -71,7 +71,7 @@ const fileOf = ({ path }: SystemError): string => path ?? "the file";
 const SYSTEM: Record<string, Words> = {
   ECONNREFUSED: (error) => ({
     message: `nothing listens at ${placeOf(error)} (ECONNREFUSED)`,
-    next: "check the address, and that the server runs",
+    next: "check the address, and that the server at this address runs",
   }),
   ENOTFOUND: (error) => ({
     message: `the host name ${error.hostname ?? ""} cannot be resolved (ENOTFOUND)`,
@@ -91,15 +91,15 @@ const SYSTEM: Record<string, Words> = {
   }),
   EADDRINUSE: (error) => ({
     message: `port ${error.port ?? "?"} is already in use (EADDRINUSE)`,
-    next: "stop the program that uses it, or choose another port",
+    next: "stop the program that uses this port, or choose another port",
   }),
   EACCES: (error) => ({
     message: `no permission for ${fileOf(error)} (EACCES)`,
-    next: "run the command as the file's owner, or change the permissions",
+    next: "run the command as the owner of this file, or change the file's permissions",
   }),
   EPERM: (error) => ({
     message: `no permission for ${fileOf(error)} (EPERM)`,
-    next: "run the command as the file's owner, or change the permissions",
+    next: "run the command as the owner of this file, or change the file's permissions",
   }),
   EROFS: (error) => ({
     message: `${fileOf(error)} is read-only (EROFS)`,
@@ -108,7 +108,7 @@ const SYSTEM: Record<string, Words> = {
   ENOENT: (error) => ({ message: `${fileOf(error)} does not exist (ENOENT)`, next: "check the path" }),
   EEXIST: (error) => ({
     message: `${fileOf(error)} exists already (EEXIST)`,
-    next: "choose another path, or remove it",
+    next: "choose another path, or remove the existing file or folder",
   }),
   ENOTDIR: (error) => ({
     message: `a part of this path is a file: ${fileOf(error)} (ENOTDIR)`,

@@ -42,7 +42,7 @@ const EarningSum = z
 
 const EarningSumList = makeListSchema(EarningSum, { by: z.enum(EARNINGS_GROUPINGS), from: Time, to: Time }).refine(
   ({ by, data }) => data.every((row) => row[by] !== undefined),
-  "every row must have the field whose name is the value of `by`",
+  "every row must have the field that `by` names",
 );
 
 export const earningAnswerSchemas = { EarningSum, EarningSumList };

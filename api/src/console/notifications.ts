@@ -50,7 +50,7 @@ const READ_MAX = 100;
 const ReadFields = z.object({
   ids: z
     .array(IdField("ntf", "must be IDs of notifications (ntf_…)"), "must be a list of IDs of notifications")
-    .max(READ_MAX, `must contain at most ${READ_MAX} IDs`)
+    .max(READ_MAX, `must contain at most ${READ_MAX} notification IDs`)
     .optional(),
 });
 

@@ -27,7 +27,7 @@ const BeginFields = z.object({
   access: Access.default("read"),
 });
 const TokenFields = z.object({
-  token: z.string("must be a string").regex(/^tgs_[0-9A-Za-z_-]{43}$/, "must be a token that a script login returned"),
+  token: z.string("must be a string").regex(/^tgs_[0-9A-Za-z_-]{43}$/, "must be the token of a script login (tgs_…)"),
 });
 const AnswerFields = z.object({ confirm: z.boolean("must be true or false") });
 

@@ -17,7 +17,7 @@ export const InvitationFields = z.object({
 export const RoleFields = z.object({
   role: z.enum(
     ["member", "billing", "viewer"],
-    "must be member, billing or viewer. To add an owner, invite them as one: an owner has to accept",
+    "must be member, billing or viewer. To add an owner, invite the person with the role owner; they become an owner when they accept",
   ),
 });
 export const InvitationTokenFields = z.object(EmailVerificationFields.shape);

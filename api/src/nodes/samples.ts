@@ -102,7 +102,7 @@ export const sampleSpotCheck = {
   method: "text",
   score: -0.41,
   verdict: "ok",
-  explanation: "The answer is one that this model would give.",
+  explanation: "The answer is consistent with this model.",
 };
 
 export const sampleEarnings = {

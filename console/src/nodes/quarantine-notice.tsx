@@ -37,7 +37,7 @@ export function QuarantineNotice({ name, quarantine, forHost = false, action }: 
         <p className="mt-3">
           {remedy} Then ask an operator to release the node. A released node is paused until you resume it.{" "}
           {quarantine.reason === "spot_check"
-            ? "The node's earnings are withheld from its last spot check before the first bad score."
+            ? "The node's earnings since the last spot check before its first bad score are withheld."
             : "You keep the node's earnings."}
         </p>
       )}

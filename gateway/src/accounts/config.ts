@@ -64,12 +64,12 @@ export const accountSettings = declareSettings({
     SESSION_SECRET_OLD: text({
       ...long,
       ...{ matches: /^derived$|^.{32}/s, rule: 'have 32 characters or more, or be the word "derived"' },
-      help: "The previous secret, still accepted while you replace `SESSION_SECRET`; use `derived` if `SESSION_SECRET` was not set before.",
+      help: "The previous `SESSION_SECRET`, still accepted while you replace it; set it to `derived` if `SESSION_SECRET` was not set before.",
       see: "[Secrets](secrets.md)",
     }),
     SESSION_SECRET_NEXT: text({
       ...long,
-      help: "The next secret, while `SESSION_SECRET` is being replaced.",
+      help: "The secret that will replace `SESSION_SECRET`; gateways already accept it.",
       see: "[Secrets](secrets.md)",
     }),
     OIDC_PROVIDERS: parsedSetting(OidcProviders, {

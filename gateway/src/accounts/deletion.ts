@@ -183,13 +183,16 @@ function blockersOf({ balance, inFlight, openPayouts, openPayments, quarantined 
       : []),
     ...blocked(
       openPayments > 0,
-      `A payment for this account is not finished. A checkout page that was opened can be paid for ${CHECKOUT_HOURS} hours.`,
+      `A payment for this account is not finished. Wait until it is, or until ${CHECKOUT_HOURS} hours after its checkout page was opened.`,
     ),
     ...blocked(
       openPayouts > 0,
       "A payout to this account is being sent. Wait until the operator has marked it as paid.",
     ),
-    ...blocked(quarantined > 0, "A node of this account is in quarantine. An operator has to decide about it first."),
+    ...blocked(
+      quarantined > 0,
+      "A node of this account is in quarantine. The account can be deleted once an operator has ended the quarantine.",
+    ),
   ];
 }
 

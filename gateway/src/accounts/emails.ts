@@ -99,7 +99,7 @@ export function openAccountEmailSender({ mail, log, origin }: EmailsOptions): Ac
           label === null
             ? "The account now has no payout method, so the operators cannot pay it."
             : `Payouts that are not paid yet go to: ${label}. To see or change it, open ${origin}/console/host/payouts`,
-          "If you did not expect this, change it back and write to the operator of the platform.",
+          "If you did not expect this change, set the payout method again and write to the operator of the platform.",
         ),
       }),
     accountDeleted: (to, { accountId, by, at }) =>

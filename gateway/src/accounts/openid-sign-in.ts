@@ -70,7 +70,7 @@ export function createOpenIdSignIn({ ask, attempts, providers, log }: OpenIdOpti
         const answer = await ask(caller, { path: `/callback/${encodeURIComponent(providerId)}`, query });
         const word = answer.location?.searchParams.get("error") ?? undefined;
         if (word === undefined) return { outcome: signInResult(answer).status, cookies: answer.cookies };
-        const reason = WORD.test(word) ? word : "the provider returned an unreadable error";
+        const reason = WORD.test(word) ? word : "the sign-in provider returned an unreadable error";
         return { ...refused(providerId, OUTCOMES[word] ?? "failed", reason), cookies: answer.cookies };
       } catch (error) {
         const outcome = toldOutcome(error);

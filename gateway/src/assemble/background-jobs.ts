@@ -89,7 +89,9 @@ export async function startBackgroundJobs(
   onClose(() => books.close());
   onClose(
     clock.every(PARTITIONS_EVERY_MS, () => {
-      history.makePartitions().catch((error) => log.error({ err: error }, "could not create history partitions"));
+      history
+        .makePartitions()
+        .catch((error) => log.error({ err: error }, "could not create partitions of the request history"));
     }),
   );
   keepRecordsPruned(context, store, { ...parts, ...notifying });
@@ -122,7 +124,7 @@ function keepRecordsPruned(
   onClose(
     clock.every(RECORDS_SWEEP_EVERY_MS, () => {
       prune().catch((error) =>
-        log.error({ err: error }, "could not delete old node records, spot checks, refused calls and notifications"),
+        log.error({ err: error }, "could not delete old node records, spot checks, refused calls or notifications"),
       );
     }),
   );

@@ -101,7 +101,10 @@ export async function followDatabaseHistory(
   const declare = async (move: TimelineSwitch, { entered, notEntered }: LostCommitsReentryResult): Promise<void> => {
     const count = Object.values(entered).reduce((sum, one) => sum + one, 0);
     if (move.positions === 0 && count === 0 && notEntered.length === 0) {
-      log.info({ epoch: move.epoch }, "the failover lost nothing: the database has all commits in the journals");
+      log.info(
+        { epoch: move.epoch },
+        "the failover lost no data: the database has every commit in this gateway's journals",
+      );
       return;
     }
     await recordLoss(store.pool, { gatewayId, move, entered, notEntered });

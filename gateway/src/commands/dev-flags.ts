@@ -19,7 +19,7 @@ export interface DevFlags {
 
 export const DEV_FLAGS: Record<string, Flag> = {
   port: { value: "N", help: "the gateway's port (default: PORT, or 8080; 0 for any free one)" },
-  data: { value: "DIR", help: "where everything is stored (default: ./data)" },
+  data: { value: "DIR", help: "directory for all data of the platform (default: ./data)" },
   engine: {
     value: "NAME",
     help: "the engine of the local nodes (default: auto, a local Ollama, llama-server, LM Studio or vLLM if one answers, else the demo model)",

@@ -195,7 +195,7 @@ export function explainNodeWithoutRequests(
     const release = `npx tollgate admin node release ${node} --data ${dataDir}`;
     return `${name} is in quarantine (${quarantine?.reason ?? "no reason"}). Release it (${release}), then start again and resume it: ${page}`;
   }
-  if (hostSuspended) return `${name} gets no requests: the local host's account is suspended.`;
+  if (hostSuspended) return `${name} gets no requests: the account of its host is suspended.`;
   if (withheld !== null) return `${name} gets no requests: another local node is in quarantine. See ${page}`;
   return undefined;
 }

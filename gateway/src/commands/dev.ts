@@ -62,7 +62,7 @@ async function run(given: CommandInput, { terminal, env }: BaseCommandContext): 
   // is in quarantine.
   const config: Config = { ...parsed, nodeRules: { probationAnswers, hostSanction: probationAnswers > 0 } };
   if (flags.payments === "demo" && config.payments !== undefined) {
-    throw new CommandError("--payments demo: STRIPE_SECRET_KEY is set, so credits are sold through Stripe", {
+    throw new CommandError("--payments demo cannot be used while STRIPE_SECRET_KEY is set", {
       next: "unset STRIPE_SECRET_KEY, or leave out --payments demo",
     });
   }
@@ -257,7 +257,7 @@ function makeDataDir(dataDir: string): void {
       code === "EACCES"
         ? "this user has no write permission"
         : code === "ENOTDIR" || code === "EEXIST"
-          ? "a file with this name exists"
+          ? "a part of this path is a file"
           : "see the code";
     throw new CommandError(`the data directory ${dataDir} cannot be created: ${reason} (${code})`, {
       next: "choose another data directory with --data DIR",

@@ -8,7 +8,7 @@ import { isStartupOptionsRefusal } from "../db/startup-options-refused.ts";
 
 /** Keyed by the name of the error's class, because importing the classes would load the gateway for every command. */
 const NEXT: Record<string, string> = {
-  MigrationError: "tollgate migrate --plan shows what this version needs",
+  MigrationError: "tollgate migrate --plan shows the migrations that this version of Tollgate needs",
   PrivatePostgresError:
     "set DATABASE_URL if the database is elsewhere; otherwise check the data directory (--data DIR), and postgres.log in it",
   DataDirectoryInUse: "stop the other process, or use another directory (--data DIR)",
@@ -23,7 +23,10 @@ export const explainFailure: ExplainError = (error) => {
     return { message: error.message, next: "docs/operators/settings.md lists every setting" };
   if (error instanceof ListenError) {
     const remedy = `${error.remedy.charAt(0).toLowerCase()}${error.remedy.slice(1)}`;
-    return { message: error.what, next: error.isPortTaken ? `${remedy}, or stop the program that uses it` : remedy };
+    return {
+      message: error.what,
+      next: error.isPortTaken ? `${remedy}, or stop the program that uses the port` : remedy,
+    };
   }
   const { what, remedy } = error as { what?: string; remedy?: string };
   if (what !== undefined) return { message: what, next: remedy };
@@ -59,7 +62,7 @@ export async function assertReachable(pool: pg.Pool, from: string): Promise<void
   } catch (cause) {
     const { code, message } = cause as Error & { code?: string };
     const reason = explainSystemError(cause)?.message ?? (code === undefined ? message : `${message} (${code})`);
-    const next = REMEDIES[code ?? ""] ?? `check ${from}, and that PostgreSQL runs there`;
+    const next = REMEDIES[code ?? ""] ?? `check the address in ${from}, and that PostgreSQL runs at it`;
     throw new CommandError(`cannot connect to the database: ${reason}`, { next, cause });
   }
 }

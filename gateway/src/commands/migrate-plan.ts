@@ -16,7 +16,11 @@ export function formatMigrationPlan({ schema, known, migrations, functions, conn
       migrations.slice(0, before),
       functions,
     ),
-    ...section("tollgate migrate --finish, when no older gateway is connected:", migrations.slice(before), []),
+    ...section(
+      "tollgate migrate --finish will do this when no older gateway is connected:",
+      migrations.slice(before),
+      [],
+    ),
     "",
     `Connected: ${connected.length === 0 ? "nobody" : formatPrograms(connected)}.`,
   );

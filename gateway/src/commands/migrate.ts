@@ -21,7 +21,7 @@ export const migrateCommand: Command = {
   help: "migrate the database at DATABASE_URL to this version, then exit",
   flags: {
     plan: { help: "show what would be done, and change nothing (exit code 3 if there is something to do)" },
-    finish: { help: "also remove what only older gateways need; fails while an older gateway is connected" },
+    finish: { help: "also remove schema parts that only older gateways need; fails while one of them is connected" },
     ...JSON_FLAG,
   },
   more: [
@@ -58,5 +58,5 @@ function shownRun({ migrations, functions, left }: MigrationResult): string {
   const applied = [...migrations, ...functions.map((name) => `${name}()`)];
   const done = applied.length === 0 ? "The database is up to date." : `Applied ${applied.join(", ")}.`;
   if (left.length === 0) return done;
-  return `${done}\nNot applied until every gateway runs this version: ${left.join(", ")}.\nNext: tollgate migrate --finish`;
+  return `${done}\nThese migrations wait until every gateway runs this version: ${left.join(", ")}.\nNext: tollgate migrate --finish`;
 }

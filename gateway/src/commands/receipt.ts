@@ -45,7 +45,7 @@ async function readJson(place: string): Promise<unknown> {
     return JSON.parse(await readFile(place, "utf8"));
   } catch (cause) {
     throw new CommandError(`${place} cannot be read as JSON: ${reasonOf(cause)}`, {
-      next: "check the path or URL, and that it holds JSON",
+      next: "check the path or URL, and that the receipt there is JSON",
       cause,
     });
   }

@@ -50,7 +50,7 @@ async function run(_given: CommandInput, { env }: BaseCommandContext): Promise<n
     return await runPrimary({ config, log, stopped: stop.asked, onLost: stop.now, onReplace });
   }
   process.on("SIGHUP", () =>
-    log.warn("SIGHUP has no effect: with WORKERS=1 there is no other process to serve meanwhile"),
+    log.warn("SIGHUP has no effect: with WORKERS=1 no other process could serve requests during a restart"),
   );
   return await serveAlone(config, log, stop);
 }

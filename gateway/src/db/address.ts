@@ -110,7 +110,7 @@ function sslOf(parameters: Map<string, string>): DatabaseAddress["ssl"] {
   if ((cert === undefined) !== (key === undefined)) throw new DatabaseUrlError("must set sslcert and sslkey together");
   if (mode === "verify-ca" && (rootcert === undefined || rootcert === "system"))
     throw new DatabaseUrlError(
-      "must set sslrootcert (file of the certificate authority) with sslmode=verify-ca; sslmode=verify-full without sslrootcert trusts public authorities",
+      "must set sslrootcert to the file of a certificate authority when sslmode is verify-ca. To trust public authorities instead, use sslmode=verify-full without sslrootcert",
     );
   if (mode === undefined && [rootcert, cert].some((file) => file !== undefined))
     throw new DatabaseUrlError("must set sslmode if it sets sslrootcert or sslcert");

@@ -260,7 +260,7 @@ export class Batcher<Op, Result> {
       }
       return undefined;
     } catch (error) {
-      return error ?? new Error("a database batch failed, but no error was reported");
+      return error ?? new Error("a batch of database operations was rejected without an error");
     } finally {
       this.figures.tripS.add((clock.monotonic() - began) / 1000);
     }

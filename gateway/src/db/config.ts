@@ -35,7 +35,7 @@ eight more while other sessions lock accounts. A browser opens up to six request
   settings: {
     DATA_DIR: text({
       default: "./data",
-      help: "Directory of generated secrets, of the spool and, without `DATABASE_URL`, of the private PostgreSQL.",
+      help: "Directory with the generated secrets, the spool (settlements that wait for the database) and, without `DATABASE_URL`, the gateway's private PostgreSQL.",
     }),
     DATABASE_URL: parsedSetting(DatabaseUrl, {
       rule: "begin with postgres:// or postgresql://, as libpq reads it",
@@ -45,11 +45,11 @@ eight more while other sessions lock accounts. A browser opens up to six request
     }),
     DATABASE_DURABILITY: choice(["checked", "assumed"], {
       default: "checked",
-      help: "Whether the gateway refuses a database with `fsync`, `full_page_writes` or `synchronous_commit` off, which loses confirmed charges in a crash. `assumed` is for storage that makes this safe, and for tests.",
+      help: "`checked` refuses a database with `fsync`, `full_page_writes` or `synchronous_commit` off, because a crash could lose confirmed charges; `assumed` skips this check, for storage that makes these settings safe and for tests.",
     }),
     DATABASE_POOL_MAX: number({
       ...{ default: 10, unit: "connections", min: 2, max: 100 },
-      help: "Maximum number of database connections of this gateway, not counting the ledger's connections.",
+      help: "Maximum number of pooled database connections of this gateway, besides its own connections for the ledger, notifications and health checks.",
     }),
     DATABASE_POOL_MIN: number({
       ...{ default: 6, unit: "connections", min: 0, max: 100 },
@@ -67,7 +67,9 @@ eight more while other sessions lock accounts. A browser opens up to six request
   },
   mistakes: ({ MIGRATE, DATABASE_URL }) =>
     MIGRATE === "check" && DATABASE_URL === undefined
-      ? ["MIGRATE must be auto without DATABASE_URL: only the gateway migrates its private database"]
+      ? [
+          "MIGRATE must be auto without DATABASE_URL: the gateway then has a private database, which only the gateway can migrate",
+        ]
       : [],
   config: (e): DatabaseConfig => ({
     dataDir: resolve(e.DATA_DIR),

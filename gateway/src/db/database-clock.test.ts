@@ -34,7 +34,7 @@ describe("the gateway's clock", () => {
     assert.equal(time.clock.now(), hand.now() + 7);
     const { offsetMs, uncertaintyMs, trouble } = time.state();
     assert.deepEqual([offsetMs, uncertaintyMs], [null, Number.POSITIVE_INFINITY]);
-    assert.equal(trouble, "the database's clock has not been read yet");
+    assert.equal(trouble, "this gateway has not read the database's clock yet");
   });
 
   test("follows the database's clock after the first reading, whatever the machine's clock does", () => {

@@ -77,7 +77,7 @@ export function clockTrouble(
 ): string | undefined {
   const uncertainty = uncertaintyOf(fix, at);
   if (uncertainty <= msMax) return undefined;
-  if (fix === undefined) return "the database's clock has not been read yet";
+  if (fix === undefined) return "this gateway has not read the database's clock yet";
   const bound = `CLOCK_UNCERTAINTY_MAX_S is ${msMax / 1000}`;
   if (fix.jumpMs > 0) return `the database's clock jumped by ${seconds(fix.jumpMs)}; ${bound}`;
   return `the database's clock is known only to within ${seconds(uncertainty)}; ${bound}`;

@@ -148,7 +148,7 @@ export class DatabaseGuard {
     const { code, message } = error as { code?: string; message?: string };
     if (code !== TOO_MANY) return;
     this.tooMany += 1;
-    const cure = "raise the limit of the role, database or server, or lower DATABASE_POOL_MAX";
+    const cure = "raise the connection limit of the role, database or server, or lower DATABASE_POOL_MAX";
     this.#sparing.error("", { reason: message }, `the database refuses more connections: ${cure}`);
   }
 

@@ -93,7 +93,7 @@ async function migrateOnce(
     const names = (migrations: Migration[]): string[] => migrations.map(({ name }) => name);
     const applied = { migrations: names(now), functions, left: names(left) };
     if (now.length + functions.length > 0) log.info(applied, "database migrated");
-    else if (left.length > 0) log.info(applied, "migrations deferred until no older gateway is connected");
+    else if (left.length > 0) log.info(applied, "the other migrations wait until no older gateway is connected");
     return applied;
   } finally {
     // Closes the connection instead of returning it to the pool. This frees the lock and drops the settings of the
@@ -130,8 +130,8 @@ async function choose(
     const older = newest === undefined ? [] : programs.filter(({ schema }) => schema < newest.version);
     if (older.length === 0) return { now: pending.slice(0, count), left: pending.slice(count) };
     refusal = new MigrationError(
-      `Migration ${newest?.name} removes objects that older gateways need, and some are connected: ${formatPrograms(older)}. ` +
-        "Stop them first; nothing was changed.",
+      `Migration ${newest?.name} removes objects that older gateways need, and older gateways are connected: ` +
+        `${formatPrograms(older)}. Stop these gateways first; nothing was changed.`,
     );
   }
   throw refusal;

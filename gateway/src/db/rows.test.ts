@@ -43,7 +43,7 @@ test("an error for a row that does not match the schema names the query and the 
   const wrong = `select '${ID}'::uuid as id,\n  'c' as kind, 5 as amount`;
   await assert.rejects(queryRows(database.pool, Item, `${FITS} union all ${wrong}`), (error: Error) => {
     assert.ok(error instanceof RowMismatch);
-    assert.match(error.message, /row 1 does not match/);
+    assert.match(error.message, /row 1 of the result does not match/);
     assert.match(error.message, /kind: /);
     assert.match(error.message, /, 'c' as kind, 5 as amount$/, "the query, in one line");
     return true;

@@ -107,9 +107,10 @@ function check<Row>(schema: RowSchema<Row>, query: QueryText, index: number, val
   const { error } = schema.safeParse(value);
   if (error === undefined) return;
   const fields = error.issues.map(({ path, message }) => `${path.join(".") || "the row"}: ${message}`);
-  throw new RowMismatch(`row ${index} does not match its schema (${fields.join("; ")}). The query: ${nameOf(query)}`, {
-    cause: error,
-  });
+  throw new RowMismatch(
+    `row ${index} of the result does not match the schema (${fields.join("; ")}). The query: ${nameOf(query)}`,
+    { cause: error },
+  );
 }
 
 const nameOf = (query: QueryText): string =>

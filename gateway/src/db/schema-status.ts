@@ -56,7 +56,8 @@ function judge(migrations: Migration[], applied: MigrationRow[]): SchemaStatus {
   for (const [at, record] of applied.entries()) {
     if (record.version !== at + 1) {
       throw new MigrationError(
-        `The database has migration ${record.name} but not ${padVersion(at + 1)}. Restore a backup.`,
+        `The database has migration ${record.name}, but the earlier migration ${padVersion(at + 1)} is missing. ` +
+          "Restore a backup.",
       );
     }
     const migration = migrations[at];

@@ -19,8 +19,8 @@ interface Rule {
 }
 
 const MOMENT = "waits for running statements on the table and blocks new ones; quick once it starts";
-const REWRITE = "may rewrite the whole table, which cannot be read or written meanwhile";
-const READ = "scans the whole table, which cannot be read or written meanwhile";
+const REWRITE = "may rewrite the whole table; no one can read or write the table meanwhile";
+const READ = "scans the whole table; no one can read or write the table meanwhile";
 
 /** For each statement, the first matching rule applies. */
 const RULES: Rule[] = [

@@ -96,7 +96,7 @@ describe('migrations marked "phase: after"', () => {
       assert.deepEqual((await run(t, files, "if alone")).left, ["0003_drop.sql"]);
       await assert.rejects(
         run(t, files, "insist"),
-        /0003_drop\.sql removes objects that older gateways need, and some are connected: 0\.1\.0.*, 1 connection\./,
+        /0003_drop\.sql removes objects that older gateways need, and older gateways are connected: 0\.1\.0.*, 1 connection\./,
       );
       await database.pool.query("select old, new from item");
       await end();

@@ -180,7 +180,11 @@ export class AttemptFrames {
       return true;
     }
     const { node, job, seq: due } = attempt;
-    this.#log.warn(node.id, { node: node.id, job, seq, due }, "node output has a sequence gap");
+    this.#log.warn(
+      node.id,
+      { node: node.id, job, seq, due },
+      "an output frame of the node has the wrong sequence number",
+    );
     this.#options.blame.orCut(attempt, "broken");
     return false;
   }

@@ -9,7 +9,7 @@ interface DispatchConfig {
 
 export const dispatchSettings = declareSettings({
   title: "Dispatch",
-  note: "A request that reaches `JOB_MAX_S` is billed for its output so far, and its node is not blamed.",
+  note: "A request that reaches `JOB_MAX_S` is billed for its output so far, and does not count against its node.",
   settings: {
     DISPATCH_DEADLINE_MS: number({
       ...{ default: 10_000, unit: "ms", min: 100, max: 600_000 },

@@ -89,7 +89,7 @@ export class FrameRates {
     if (allowance.left[kind] >= 0) return true;
     allowance.left[kind] = 0;
     allowance.ignoredUntil = now + CUT_AGAIN_MS;
-    this.#log.warn(nodeId, { node: nodeId, what: kind }, "node exceeded its frame rate; disconnecting it");
+    this.#log.warn(nodeId, { node: nodeId, what: kind }, "node sent frames faster than allowed; disconnecting it");
     this.#options.plane.cut(nodeId).catch((error) => {
       this.#log.error(nodeId, { node: nodeId, err: error }, "could not disconnect a node");
     });

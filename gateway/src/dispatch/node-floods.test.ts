@@ -18,7 +18,7 @@ const order: DispatchRequest = {
   body: { messages: [{ role: "user", content: "hi" }] },
 };
 const FOREIGN = "16dfk3zq9v8n2x4m7t1c5w0rbe-01";
-const CUT_OFF = "node exceeded its frame rate; disconnecting it";
+const CUT_OFF = "node sent frames faster than allowed; disconnecting it";
 const JUNK = Buffer.from("junk");
 
 describe("limits on the messages that nodes may send", () => {
@@ -66,7 +66,7 @@ describe("limits on the messages that nodes may send", () => {
     for (let i = 0; i < 10_000; i++) plane.publish(nodeStateSubject("bad"), JUNK);
     await waitOneTurn();
     assert.deepEqual(plane.cuts, ["bad"]);
-    assert.equal(written("node sent a malformed state"), 1);
+    assert.equal(written("node sent a malformed state frame"), 1);
     assert.equal(written(CUT_OFF), 1);
     assert.ok(roster.find("good") !== undefined);
   });
@@ -226,7 +226,7 @@ describe("limits on the messages that nodes may send", () => {
       else node.say({ kind: "failed", job, seq: 0, cause: "engine", message: "" });
       assert.notEqual((await running).end, "finished");
     }
-    assert.equal(written("node output has a sequence gap"), 1);
+    assert.equal(written("an output frame of the node has the wrong sequence number"), 1);
     assert.equal(written("node failed a job"), 1);
   });
 

@@ -167,7 +167,7 @@ export class NodeStates {
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
       // Logs the message without its cause, which could quote the node's frame.
-      this.#options.log.warn(id, { node: id, why: error.message }, "node sent a malformed state");
+      this.#options.log.warn(id, { node: id, why: error.message }, "node sent a malformed state frame");
       this.#options.rates.count(id, "malformed");
       return;
     }

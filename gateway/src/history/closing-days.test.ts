@@ -283,7 +283,7 @@ describe("closed days", () => {
       await closing.run();
       assert.deepEqual(await differing(), []);
       await db.pool.query(text, [1, builders[0]]);
-      assert.deepEqual(await differing(), [`the sums in ${table} equal the hourly rollups that they add up`]);
+      assert.deepEqual(await differing(), [`each total in ${table} equals the sum of its hourly rollups`]);
       await db.pool.query(text, [-1, builders[0]]);
       assert.deepEqual(await differing(), []);
     });
@@ -293,7 +293,7 @@ describe("closed days", () => {
   for (const [table, name, text] of [
     [
       "label_day",
-      "the rollups by label are the sums of their requests",
+      "the daily rollups by request label are the sums of their requests",
       "update label_day set charge_pico = charge_pico + $1::int where account_id = $2",
     ],
     [
@@ -341,7 +341,7 @@ describe("closed days", () => {
     await take({ what: "serve", ago: 3, minutes: 1, builder: 0, model: 0 });
     await closing.run();
     await db.pool.query("delete from usage_day where account_id = $1", [builders[0]]);
-    assert.deepEqual(await differing(), ["the sums in usage_day equal the hourly rollups that they add up"]);
+    assert.deepEqual(await differing(), ["each total in usage_day equals the sum of its hourly rollups"]);
     await take({ what: "serve", ago: 3, minutes: 2, builder: 0, model: 0 });
     await closing.run();
     assert.deepEqual(await differing(), []);
@@ -356,7 +356,7 @@ describe("closed days", () => {
     await db.pool.query("delete from label_day where account_id = $1", [builders[0]]);
     await db.pool.query("delete from performance where subject = $1 and grain = 'hour'", [builders[0]]);
     assert.deepEqual((await differing()).slice(0, 2), [
-      "the rollups by label are the sums of their requests",
+      "the daily rollups by request label are the sums of their requests",
       "the performance rollups are the sums of their requests",
     ]);
   });

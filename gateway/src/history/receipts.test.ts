@@ -122,6 +122,6 @@ describe("usage receipts", () => {
     assert.notEqual(rotated.of(record()).key_id, before.key_id);
     assert.deepEqual(verifyReceipt(before, keys), { valid: true });
     const foreign = keys.filter(({ id }) => id !== before.key_id);
-    assert.match(JSON.stringify(verifyReceipt(before, foreign)), /not among the published/);
+    assert.match(JSON.stringify(verifyReceipt(before, foreign)), /not among the platform's published/);
   });
 });

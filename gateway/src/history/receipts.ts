@@ -121,12 +121,13 @@ export function verifyReceipt(receipt: unknown, keys: ReceiptKey[]): Verdict {
   if (facts.version !== 1) return no(`its version ${String(facts.version)} is not supported`);
   if (typeof signature !== "string") return no("it has no signature");
   const key = keys.find(({ id }) => id === facts.key_id);
-  if (key === undefined) return no(`the key ${String(facts.key_id)} is not among the published keys`);
+  if (key === undefined)
+    return no(`the signing key ${String(facts.key_id)} is not among the platform's published keys`);
   const raw = Buffer.from(key.public_key, "base64url");
   if (raw.length !== 32) return no(`the published key ${key.id} is malformed`);
   const publicKey = createPublicKey({ key: Buffer.concat([PUBLIC_DER, raw]), format: "der", type: "spki" });
   const good = verify(null, canonical(facts), publicKey, Buffer.from(signature, "base64url"));
-  return good ? { valid: true } : no("the signature does not match the content");
+  return good ? { valid: true } : no("the signature does not match the receipt's content");
 }
 
 const no = (why: string): Verdict => ({ valid: false, why });

@@ -125,7 +125,11 @@ export function openRefusedCalls({ pool, clock, log, isThere = () => true }: Opt
       uncounted += missed;
       throw error;
     }
-    if (missed > 0) log.warn({ calls: missed }, "too many refused API calls to count each one; the counts of refused calls are too low");
+    if (missed > 0)
+      log.warn(
+        { calls: missed },
+        "too many refused API calls to count each one; the counts of refused calls are too low",
+      );
   };
   /**
    * Writes one batch at a time, so that rows are locked in one order and memory holds a single batch besides the
@@ -140,7 +144,10 @@ export function openRefusedCalls({ pool, clock, log, isThere = () => true }: Opt
   };
   const tryToFlush = (): Promise<void> =>
     flush().catch((error) =>
-      log[isDatabaseUnreachable(error) ? "debug" : "warn"]({ err: error }, "could not count refused calls"),
+      log[isDatabaseUnreachable(error) ? "debug" : "warn"](
+        { err: error },
+        "could not save the counts of refused API calls; retrying",
+      ),
     );
   const flushUnlessBusy = (): void => {
     if (writing === undefined) void tryToFlush();

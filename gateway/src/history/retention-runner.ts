@@ -44,11 +44,11 @@ export function startRetention({ retention, pool, clock, log }: RetainingOptions
     const done = await retention.retain({ signal, onBackend });
     if (done !== undefined) {
       const { refusals, closed, waiting } = done;
-      if (refusals > 0n) log.info({ records: Number(refusals) }, "old records of rate-limited requests deleted");
+      if (refusals > 0n) log.info({ records: Number(refusals) }, "deleted old records of rate-limited requests");
       for (const { month, rows, export: file } of closed) {
         log.info(
           { month, records: Number(rows), export: file },
-          "the month's request records deleted; the ledger keeps their sums",
+          "deleted the month's request records; the ledger keeps their sums",
         );
       }
       for (const { month, why } of waiting) log.warn({ month, why }, "old request records cannot be deleted yet");

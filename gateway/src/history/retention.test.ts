@@ -447,7 +447,8 @@ describe("closed months", () => {
     );
     assert.ok(
       written.some(
-        (text) => text.includes(order.id) && text.includes("neither the hold nor a record of its request exists"),
+        (text) =>
+          text.includes(order.id) && text.includes("the database has neither the request's hold nor its record"),
       ),
     );
     assert.deepEqual(await differing(), []);

@@ -62,7 +62,8 @@ Without \`PUBLIC_URL\`, \`/\` and the examples in \`/docs\` show the address tha
 \`CORS_ORIGINS\` applies to \`/v1\` only, which needs a key and never uses cookies. Other
 sites can never call the console or the node API.
 A request that does not fit in \`BODY_BUDGET_MB\` gets 503 \`no_capacity\` and can be retried. One account gets at most a quarter of
-this memory, but at least ${BODY_MB_MAX} MiB. The memory is released when the request ends.`,
+this budget, but at least ${BODY_MB_MAX} MiB.
+The gateway frees the memory of a body as soon as it no longer needs the body.`,
   settings: {
     HOST: text({ default: "127.0.0.1", help: "IP address that the API and the console listen on." }),
     PORT: port({ default: 8080, help: "Port of the API and the console." }),
@@ -90,10 +91,12 @@ this memory, but at least ${BODY_MB_MAX} MiB. The memory is released when the re
     ),
     BODY_BUDGET_MB: number({
       ...{ default: 256, unit: "MiB", min: BODY_MB_MAX, max: 65_536 },
-      help: "Memory for all request bodies over 64 KiB together.",
+      help: "Maximum total memory for request bodies larger than 64 KiB.",
     }),
   },
-  retired: { BODY_BUDGET_ACCOUNT_MB: `one account gets a quarter of BODY_BUDGET_MB, but at least ${BODY_MB_MAX} MiB` },
+  retired: {
+    BODY_BUDGET_ACCOUNT_MB: `the request bodies of one account get a quarter of BODY_BUDGET_MB, but at least ${BODY_MB_MAX} MiB`,
+  },
   mistakes: (variables) => {
     const mistakes = findUnpairedVariable(variables, "TLS_CERT", "TLS_KEY");
     // Cookies and links use the public URL. An https URL works only if something serves TLS.

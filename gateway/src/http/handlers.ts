@@ -63,7 +63,7 @@ export function addRoutesBypassingFastify(app: FastifyInstance, door: HttpOption
   const direct = new Map<string, Handler>();
   const [byFastify] = app.server.listeners("request") as [RequestListener];
   app.server.off("request", byFastify);
-  const unanswered = (error: unknown): void => door.log.error({ err: error }, "could not send a response");
+  const unanswered = (error: unknown): void => door.log.error({ err: error }, "could not send a request's response");
   app.server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     const { url: route = "" } = request;
     const handle = request.method === "POST" ? direct.get(route) : undefined;

@@ -20,7 +20,7 @@ export function requireSchemaKeywords(
   const { keyword, place } = unkept;
   throw invalidRequest(
     SCHEMA_FIELD,
-    `"${SCHEMA_FIELD}" uses the keyword "${keyword}" at ${place} in a way that no connected node for "${model}" supports. Remove or simplify it.`,
+    `"${SCHEMA_FIELD}" uses the keyword "${keyword}" at ${place} in a way that no connected node for "${model}" supports. Remove the keyword, or use it in a simpler way.`,
     undefined,
     { message: `"${SCHEMA_FIELD}" uses a keyword in a way that no connected node for "${model}" supports.` },
   );

@@ -21,12 +21,12 @@ export const keySettings = declareSettings({
     }),
     KEY_PEPPER_OLD: text({
       ...long,
-      help: "The previous pepper, while `KEY_PEPPER` is being replaced.",
+      help: "The previous pepper, still accepted while you replace `KEY_PEPPER`.",
       see: "[Secrets](secrets.md)",
     }),
     KEY_PEPPER_NEXT: text({
       ...long,
-      help: "The next pepper, while `KEY_PEPPER` is being replaced.",
+      help: "The pepper that will replace `KEY_PEPPER`; gateways already accept it.",
       see: "[Secrets](secrets.md)",
     }),
   },

@@ -84,7 +84,7 @@ const slots = (keptFrom: string): string => `(
  */
 export const rollupChecks = (keptFrom: string, performance: string): RollupCheck[] => [
   {
-    name: "the rollups by label are the sums of their requests",
+    name: "the daily rollups by request label are the sums of their requests",
     counts: "select count(*) from label_day",
     differs: `select format('%s, account %s, label %s: rollup %s, requests %s', coalesce(d.day, r.day), coalesce(d.account_id, r.account_id),
                             coalesce(d.label, r.label), d.sums, r.sums)
@@ -138,7 +138,7 @@ const AMOUNTS = "requests, prompt_tokens, completion_tokens, charge_pico";
 const ADDED = AMOUNTS.replaceAll(/\w+/g, "sum($&)");
 
 const ofUsage = (table: string, keys: string, day: string): RollupCheck => ({
-  name: `the sums in ${table} equal the hourly rollups that they add up`,
+  name: `each total in ${table} equals the sum of its hourly rollups`,
   counts: `select count(*) from ${table}`,
   differs: `select format('%s, %s: %s, hours %s', coalesce(s.day, h.day), coalesce(s.keys, h.keys), s.sums, h.sums)
               from (select ${day} as day, (${keys})::text as keys, (${AMOUNTS})::text as sums from ${table}) s

@@ -82,7 +82,7 @@ const CHECKS: RollupCheck[] = [
                where a.balance <> coalesce(e.total, 0)`,
   },
   {
-    name: "every held amount is the sum of the open holds",
+    name: "every account's held amount is the sum of its open holds",
     counts: "select count(*) from hold",
     differs: `select format('account %s: held %s, holds %s', a.id, a.held, coalesce(h.total, 0))
                 from ledger_account a
@@ -90,7 +90,7 @@ const CHECKS: RollupCheck[] = [
                where a.held <> coalesce(h.total, 0)`,
   },
   {
-    name: "no account is overspent",
+    name: "no account's holds exceed its balance, unless it is overdrawn",
     counts: "select count(*) from ledger_account where kind = 'builder'",
     differs: `select format('account %s: balance %s, held %s', id, balance, held)
                 from ledger_account where kind = 'builder' and not overdrawn and balance < held`,
@@ -108,7 +108,7 @@ const CHECKS: RollupCheck[] = [
                   or r.short_pico < 0 or d.billed > r.hold_pico`,
   },
   {
-    name: "every paid checkout was credited once, with its price",
+    name: "every paid checkout was credited exactly once, at its price",
     counts: "select count(*) from payment_checkout where state = 'paid'",
     differs: `select format('checkout %s (%s): price %s, credited %s', c.id, c.state, c.amount, coalesce(m.total, 0))
                 from payment_checkout c
@@ -126,7 +126,7 @@ const CHECKS: RollupCheck[] = [
                   or t.kind <> case when m.amount > 0 then 'purchase' else m.kind end`,
   },
   {
-    name: "every set-off moved money from a host's balance to a debt and is recorded in its payout",
+    name: "every set-off in a payout matches a ledger transfer from the host's account to the indebted builder account",
     counts: "select count(*) from payout_setoff",
     differs: `select format('set-off %s: %s from %s to %s, entered %s from %s to %s', coalesce(s.id, t.id), s.amount,
                             s.host_account_id, s.builder_account_id, t.amount, t.account_id, t.other_account_id)

@@ -15,7 +15,7 @@ interface LedgerConfig {
 
 export const ledgerSettings = declareSettings({
   title: "Holds and settlements",
-  note: `Gateways renew a lease four times within \`HOLD_LEASE_S\`. Leases do not expire while no gateway reaches the database. If a single gateway
+  note: `The gateway of a request renews the lease of its hold four times within \`HOLD_LEASE_S\`. Leases do not expire while no gateway reaches the database. If a single gateway
 is cut off from the database for longer than \`HOLD_LEASE_S\`, its requests are settled late. Shorter leases than the default are for tests.
 Several gateways can share one \`SPOOL_DIR\`. A gateway that cannot write to \`SPOOL_DIR\` does not start.`,
   settings: {
@@ -30,7 +30,7 @@ Several gateways can share one \`SPOOL_DIR\`. A gateway that cannot write to \`S
     }),
     REPLAY_WINDOW: number({
       ...{ default: 15, unit: "minutes", min: 1, max: 1_440 },
-      help: "How long a gateway keeps a journal of its commits, to replay them after a failover that lost them.",
+      help: "How long a gateway keeps a journal of its database commits, to replay those that a database failover lost.",
       see: "[A failover that lost data](runbook.md#tollgatehistorylost)",
     }),
   },

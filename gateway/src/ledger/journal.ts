@@ -86,7 +86,11 @@ export function openJournal(options: JournalOptions): Journal {
       if (isOwn) bytes += size;
       const isTooMuch = isOwn && bytes > BYTES_MAX;
       if (isTooMuch)
-        sparing.warn("", { journal: name, bytes }, "the journal is full: it covers less than REPLAY_WINDOW");
+        sparing.warn(
+          "",
+          { journal: name, bytes },
+          "the journal of recent commits reached its size limit: the oldest entries are deleted before REPLAY_WINDOW ends",
+        );
       const writtenAt = finished.get(path);
       const ageMs = writtenAt === undefined ? newestMs - mtimeMs : clock.monotonic() - writtenAt;
       if (path === file?.path || !(isTooMuch || ageMs > windowMs)) continue;
@@ -111,7 +115,11 @@ export function openJournal(options: JournalOptions): Journal {
       to.writtenAt = clock.monotonic();
     } catch (error) {
       // Only logged: the entries are already committed and are needed only if a failover loses them.
-      sparing.error("", { err: error, journal: name, entries: entries.length }, "could not write the journal");
+      sparing.error(
+        "",
+        { err: error, journal: name, entries: entries.length },
+        "could not write recent commits to the journal on disk",
+      );
       const broken = file;
       file = undefined;
       await broken?.handle.close().catch((failure) => log.debug({ err: failure }, "could not close a journal file"));

@@ -38,7 +38,7 @@ export function openHoldLeases(options: LeaseOptions): HoldLeases {
   const renewals = oneAtATime("renewing holds", log, () => ledger.renew([...alive, ...ledger.unsettled()]));
   const sweeps = oneAtATime("sweeping expired holds", log, async () => {
     const expired = await ledger.expire();
-    if (expired > 0) log.warn({ expired }, "released expired holds of a gateway that stopped renewing them");
+    if (expired > 0) log.warn({ expired }, "released expired holds, because their gateway stopped renewing them");
   });
   const stopping = [
     clock.every(holdLeaseMs / RENEWALS_PER_LEASE, renewals.run),

@@ -378,7 +378,8 @@ describe("the ledger", () => {
     const { rows } = await db.pool.query("select overdrawn from ledger_account where id = $1", [builder]);
     assert.equal(rows[0].overdrawn, true);
     // This set-off was made by hand and belongs to no payout, so the ledger check must report it.
-    const name = "every set-off moved money from a host's balance to a debt and is recorded in its payout";
+    const name =
+      "every set-off in a payout matches a ledger transfer from the host's account to the indebted builder account";
     const differences = async () =>
       (await checkLedger(db.pool)).find((check) => check.name === name)?.differences.length;
     assert.equal(await differences(), 1);
@@ -455,7 +456,7 @@ describe("the ledger", () => {
       "all accounts together sum to zero",
     ]);
     assert.deepEqual(await tampered("update ledger_account set held = held - 1 where id = $1", [builder]), [
-      "every held amount is the sum of the open holds",
+      "every account's held amount is the sum of its open holds",
     ]);
     await tamper("update request set host_pico = host_pico - 1 where id = $1", [settled.id], "request");
     assert.deepEqual((await differing()).toSorted(), [

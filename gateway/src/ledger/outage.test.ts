@@ -287,7 +287,7 @@ describe("settling during database failures", () => {
     await ledger.secure(createTestSettlement(hold, host));
     assert.deepEqual(await onDisk(directory), [hold.id]);
     await passing("it is tried again", clock, () => ledger.tallies.retried > 3);
-    const told = lines.filter(({ msg }) => msg === "settling failed unexpectedly; retrying");
+    const told = lines.filter(({ msg }) => msg === "settling a request failed unexpectedly; retrying");
     assert.deepEqual(
       told.map(({ level, request }) => [level, request]),
       [[50, publicId("req", hold.id)]],
@@ -313,7 +313,7 @@ describe("settling during database failures", () => {
       .map((line) => JSON.parse(line));
     assert.equal(notes[0].request, publicId("req", bad.id));
     assert.match(notes[0].reason, /violates check constraint/);
-    assert.match(notes[1].reason, /neither the hold nor a record of its request exists/);
+    assert.match(notes[1].reason, /the database has neither the request's hold nor its record/);
     assert.equal(ledger.tallies.givenUp, 2);
     assert.equal(lines.filter(({ request }) => request === notes[0].request).length, 1);
     assert.deepEqual(ledger.unsettled(), []);

@@ -31,7 +31,7 @@ export async function recordPrices(pool: pg.Pool, prices: PriceRow[]): Promise<v
     );
     if (recorded.in !== priceIn || recorded.out !== priceOut) {
       throw new PriceChanged(
-        `The catalogue changes the price of ${model} without a new price_version; requests were charged at version ${version}`,
+        `The catalogue changes the price of ${model} without a new price_version. Increase price_version: the database has another price for version ${version}`,
       );
     }
   }

@@ -202,7 +202,7 @@ describe("re-entry after a failover", () => {
       {
         kind: "request",
         id: publicId("req", poor.hold.id),
-        reason: "charged in part only: the account has too little credit after the failover",
+        reason: "only part of the charge was taken: after the failover, the account has too little credit",
       },
     ]);
     await assertBalanced();

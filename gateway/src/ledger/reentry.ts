@@ -91,7 +91,7 @@ async function enterPart(
     else if (outcome !== "repeated") entered.push(id);
   }
   for (const { id } of await queryRows(pool, Missing, SHORT, [entered])) {
-    note(id, "charged in part only: the account has too little credit after the failover");
+    note(id, "only part of the charge was taken: after the failover, the account has too little credit");
   }
   count(into, "requests", entered.length);
 }

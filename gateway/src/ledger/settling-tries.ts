@@ -40,7 +40,7 @@ export interface SettlingTriesOptions {
   sparing: RateLimitedLog;
 }
 
-const unknownHold = (): Error => new Error("neither the hold nor a record of its request exists");
+const unknownHold = (): Error => new Error("the database has neither the request's hold nor its record");
 
 export class SettlingTries {
   readonly tallies: SettlingTallies = {
@@ -97,7 +97,8 @@ export class SettlingTries {
     this.tallies.retried += 1;
     const { log, sparing } = this.#options;
     const request = publicId("req", id);
-    if (isBug(error)) sparing.error(request, { request, err: error }, "settling failed unexpectedly; retrying");
+    if (isBug(error))
+      sparing.error(request, { request, err: error }, "settling a request failed unexpectedly; retrying");
     else log.debug({ request, err: error }, "retrying a settlement");
   }
 
@@ -110,7 +111,10 @@ export class SettlingTries {
     const { log, spool } = this.#options;
     const request = publicId("req", settlement.id);
     this.tallies.givenUp += 1;
-    log.error({ request, err: error }, "settlement given up; the hold expires with its lease");
+    log.error(
+      { request, err: error },
+      "gave up a settlement that the ledger cannot accept; the request's hold expires with its lease",
+    );
     if (spool === undefined) return false;
     try {
       await spool.giveUp(settlement, error instanceof Error ? error.message : String(error));
@@ -134,7 +138,7 @@ export class SettlingTries {
     if (short <= 0n) return;
     this.tallies.short = pico(this.tallies.short + short);
     const micro = { chargeMicro: formatExactMicrodollars(charge), shortMicro: formatExactMicrodollars(short) };
-    log.error({ request, ...micro }, "late settlement found too little credit; the rest is not charged");
+    log.error({ request, ...micro }, "the credit did not cover a late settlement; the rest is not charged");
   }
 
   #count(outcome: SettleOutcome): void {

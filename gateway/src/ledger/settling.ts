@@ -68,7 +68,11 @@ export function openSettler(options: SettlerOptions): Settler {
     if (isSafe || answer === undefined) return;
     tallies.unsafe += 1;
     const request = publicId("req", settlement.id);
-    sparing.error(request, { request }, "request answered, but its settlement is only in memory");
+    sparing.error(
+      request,
+      { request },
+      "request answered, but its settlement is only in memory: a crash would lose it",
+    );
     answer();
   });
   const end = (work: PendingSettlement, isKept: boolean): void => {

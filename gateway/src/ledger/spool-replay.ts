@@ -87,7 +87,10 @@ export function openSpoolReplay(options: ReplayOptions): Replay {
       if (results.some(({ status }) => status === "rejected")) return false;
     }
     if (entered > 0)
-      log.info({ settlements: entered, file: name }, "settled requests that another gateway had spooled");
+      log.info(
+        { settlements: entered, file: name },
+        "settled requests whose settlements waited in another gateway's spool",
+      );
     return true;
   };
 

@@ -20,7 +20,7 @@ export const limitSettings = declareSettings({
     }),
     LIMITS_WHEN_AWAY: choice(["refuse", "local"], {
       default: "refuse",
-      help: "While `VALKEY_URL` is unreachable, `refuse` answers 503 and `local` lets each gateway count alone with its share of every limit.",
+      help: "While `VALKEY_URL` is unreachable, `refuse` answers 503, and `local` lets each gateway count only its own requests, against its share of every limit.",
       see: "[When the limits server is away](failures.md#when-the-limits-server-is-away)",
     }),
   },

@@ -120,7 +120,7 @@ export class LimitsUnavailable extends Error {
   readonly maybeDone: boolean;
 
   constructor(cause: unknown, { maybeDone }: { maybeDone: boolean }) {
-    super("could not check the limits", { cause });
+    super("could not check the rate limits", { cause });
     this.maybeDone = maybeDone;
   }
 }

@@ -86,7 +86,7 @@ export class ValkeyLink implements Dependency {
       scripts: VALKEY_SCRIPTS,
     });
     this.#redis.on("error", (error: Error) => this.#failed("disconnected", error));
-    this.#redis.on("close", () => this.#failed("disconnected", new Error("the connection was closed")));
+    this.#redis.on("close", () => this.#failed("disconnected", new Error("the connection to Valkey was closed")));
     this.#redis.on("connect", () => this.#heard());
     this.#redis.on("ready", () => {
       if (this.#outage !== undefined && !this.#outage.refusesProbes) this.#probe(this.#outage);
@@ -119,7 +119,7 @@ export class ValkeyLink implements Dependency {
 
   /** Sends a command that no request waits for. Its failure is not added to the outage's number of refused commands. */
   tell<T>(send: Question<T>): Promise<T> {
-    if (this.isAway) return unasked(`the server is unreachable (${this.#outage?.cause})`);
+    if (this.isAway) return unasked(`the limits server is unreachable (${this.#outage?.cause})`);
     return this.#question(send);
   }
 

@@ -121,7 +121,7 @@ export class SlotReturns {
     if (this.#lost.departures === 0) return;
     this.#log.warn(
       this.#lost,
-      "could not report ended requests to the limits server; their tokens are not counted, and their slots stay taken until the leases end",
+      "could not report ended requests to the limits server (Valkey): their tokens are not counted, and their slots stay in use until the leases end",
     );
     this.#lost = { departures: 0, tokens: 0 };
   }

@@ -178,10 +178,12 @@ function activeModel(entry: CatalogueEntry, priceVersion: number, name: string):
   const { build, context_limit: contextLimit, price_in_micro_1m: priceIn, price_out_micro_1m: priceOut } = entry;
   const needsOut = entry.kind === "generation";
   if (build === null || contextLimit === null || priceIn === null || (needsOut && priceOut === null)) {
-    throw new CatalogueError(`The catalogue ${name}: the active model ${entry.id} needs a build, a context and prices`);
+    throw new CatalogueError(
+      `The catalogue ${name} must give build, context_limit and prices for the active model ${entry.id}`,
+    );
   }
   if (entry.kind === "embedding" && build.vector_width === undefined) {
-    throw new CatalogueError(`The catalogue ${name}: the embedding model ${entry.id} needs build.vector_width`);
+    throw new CatalogueError(`The catalogue ${name} must give build.vector_width for the embedding model ${entry.id}`);
   }
   if (entry.canaries?.some((canary) => "near" in canary !== (entry.kind === "embedding"))) {
     throw new CatalogueError(

@@ -39,7 +39,7 @@ export async function openMetering(options: MeteringOptions): Promise<Metering> 
     workersMax,
     waitingMax: WAITING_MAX,
     waitingUnitsMax: WAITING_UNITS_MAX,
-    onCrash: (error) => log.error({ err: error }, "token counting worker crashed"),
+    onCrash: (error) => log.error({ err: error }, "a worker thread that counts tokens crashed"),
   });
   const meters = new Map<string, Meter>();
   for (const [name, found] of tables) meters.set(name, openMeter(name, found, pool));

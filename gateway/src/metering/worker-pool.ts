@@ -148,7 +148,7 @@ export class WorkerPool<Result> {
     if (job === undefined || job === null) return;
     job.crashes++;
     if (job.crashes < CRASHES_MAX) this.#wait(job);
-    else job.reject(new Error("the worker thread with this job crashed twice", { cause }));
+    else job.reject(new Error("the job failed: the worker thread that ran it crashed twice", { cause }));
     this.#assign();
   }
 }

@@ -37,7 +37,7 @@ export function openDeliverer({ deliveries, post, mail, clock, log, origin, vers
     through: MailSender,
     { id, fact, email, locale, timeZone, ...taken }: ClaimedDelivery,
   ): Promise<Outcome> => {
-    if (email === null) return { problem: "the person no longer has an account", isFinal: true };
+    if (email === null) return { problem: "the recipient no longer has a user account", isFinal: true };
     const { accountId, accountName } = taken;
     const style = createLocalizedFormat({ locale, timeZone });
     await through.send({

@@ -59,7 +59,7 @@ const WORDS: WordsOf = {
   budget_reached: ({ key_name, period, date, budget_micro }, { account, dollars }) => ({
     title: `The ${PERIODS[period]} budget of “${key_name}” is reached`,
     text: `Requests with the API key “${key_name}” of ${account} are refused: the key's ${PERIODS[period]} budget of ${dollars(budget_micro)} does not cover them. It resets when the ${period} ${date} ends (UTC).`,
-    advice: "To raise the budget, open:",
+    advice: "To raise the key's budget, open:",
     page: "keys",
   }),
   top_up_failed: ({ amount_micro, failure }, { account, dollars }) => ({

@@ -72,7 +72,7 @@ export function createWebhookPoster({ allows, allowsHttp, clock, lookUp = lookup
       };
       request.on("error", end);
       // Handles any other end, such as a protocol upgrade. Has no effect after a response or an error.
-      request.on("close", () => end(new Error("the connection was closed")));
+      request.on("close", () => end(new Error("the connection was closed before the response was complete")));
       request.on("response", (answer) => {
         let bytes = 0;
         answer.on("error", end);

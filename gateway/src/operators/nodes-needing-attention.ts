@@ -121,12 +121,12 @@ function shown(found: z.infer<typeof Found>, { rules, version }: { rules: NodeRu
     },
     withheld !== null && {
       code: "withheld",
-      text: "The node gets no requests until an operator clears it: another node of its host is in quarantine.",
+      text: "Another node of its host is in quarantine. An operator must review and clear this node before it gets requests.",
       since: null,
     },
     isOld && {
       code: "old_agent",
-      text: `The node runs agent version ${agent}; this platform has version ${version}.`,
+      text: `The node's agent has version ${agent}, which is older than the platform's version ${version}.`,
       since: null,
     },
     standing === "ready" &&

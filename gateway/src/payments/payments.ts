@@ -146,7 +146,10 @@ export function openPayments(options: PaymentsOptions): Payments {
     async receive(body, signature) {
       const event = provider.readEvent(body, signature);
       if (event.live !== provider.live) {
-        log.error({ event: event.id, live: event.live }, "payment event of the wrong mode (live or test) refused");
+        log.error(
+          { event: event.id, live: event.live },
+          "refused a payment event: its mode (live or test) is not the gateway's",
+        );
         const [theirs, ours] = event.live ? ["live", "test"] : ["test", "live"];
         throw invalidRequest("livemode", `This is a ${theirs} mode event; this gateway uses ${ours} mode.`);
       }
@@ -212,7 +215,7 @@ function report(log: Log, { id, type, news }: ProviderEvent, { outcome, checkout
   if (outcome === "mismatch") {
     log.error({ ...what, told: plain(news) }, "payment does not match its checkout; nothing was credited");
   } else if (outcome === "unknown") {
-    log.error({ ...what, told: plain(news) }, "payment event for an unknown checkout");
+    log.error({ ...what, told: plain(news) }, "received a payment event whose checkout is not in the database");
   } else if (moves.length > 0) {
     log.info(what, "payment booked");
   } else {

@@ -71,7 +71,9 @@ export function stripeSavedMethods({
       try {
         const intent = await within(asking);
         if (intent.livemode !== live)
-          throw new ProviderUnavailable("the response is for the wrong mode (live or test)", { intent: intent.id });
+          throw new ProviderUnavailable("the mode (live or test) of Stripe's response is not the gateway's", {
+            intent: intent.id,
+          });
         return readIntentResult(intent) ?? unreadable(intent.id);
       } catch (error) {
         return refusedCharge(error, order);
@@ -138,5 +140,5 @@ function nameOf(method: Stripe.PaymentMethod): Pick<SavedMethod, "brand" | "last
 const idOf = (named: string | { id: string }): string => (typeof named === "string" ? named : named.id);
 
 function unreadable(intent: string): never {
-  throw new ProviderUnavailable("the response does not match the request", { intent });
+  throw new ProviderUnavailable("the payment provider's response does not match the request", { intent });
 }

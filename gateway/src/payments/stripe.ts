@@ -120,7 +120,7 @@ async function within<T>(clock: Clock, deadlineMs: number, work: Promise<T>): Pr
   let stop = (): void => undefined;
   const late = new Promise<never>((_resolve, reject) => {
     stop = clock.after(deadlineMs, () =>
-      reject(new ProviderUnavailable("no response in time", { deadline_ms: deadlineMs })),
+      reject(new ProviderUnavailable("the payment provider did not respond in time", { deadline_ms: deadlineMs })),
     );
   });
   try {

@@ -165,7 +165,7 @@ export function openTopUps(options: TopUpsOptions): TopUps {
       const { outcome, moves } = await processChargeAnswer({ pool, onFailed }, { ...news, reference });
       log.info(
         { checkout: reference, seen: news.seen, outcome, moves: moves.length },
-        "the payment provider responded to an automatic purchase",
+        "processed the result of an automatic purchase",
       );
     } catch (cause) {
       if (!(cause instanceof ProviderUnavailable)) throw cause;

@@ -16,7 +16,7 @@ export function absentPlane(): Plane {
     answers: () => true,
     reaches: () => true,
     whenProven: (_nodeId, told) => told(true),
-    mint: () => Promise.reject(new Error("there is no dispatch plane")),
+    mint: () => Promise.reject(new Error("this gateway has no dispatch plane (message server for nodes)")),
     async revoke() {},
     async cut() {},
     async close() {},

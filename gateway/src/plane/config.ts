@@ -51,13 +51,15 @@ function natsMistakes(variables: Variables): string[] {
   if (NATS_URL === undefined) {
     return PLANE_SIGNING_SEED === undefined
       ? []
-      : ["NATS_URL must be set when PLANE_SIGNING_SEED is set: signing keys are for NATS servers"];
+      : ["NATS_URL must be set when PLANE_SIGNING_SEED is set: the embedded dispatch plane has no signing keys"];
   }
   const isSigned = PLANE_SIGNING_SEED !== undefined && PLANE_ACCOUNT !== undefined;
   const missing = BESIDE_NATS_URL.filter(
     (name) => variables[name] === undefined && !(name === "PLANE_SEED" && isSigned),
   );
-  const mistakes = missing.map((name) => `${name} must be set when NATS_URL is set (tollgate admin plane init)`);
+  const mistakes = missing.map(
+    (name) => `${name} must be set when NATS_URL is set (tollgate admin plane init creates it)`,
+  );
   if (PLANE_SEED !== undefined && PLANE_ACCOUNT !== undefined) {
     mistakes.push("PLANE_SEED and PLANE_ACCOUNT must not both be set: PLANE_ACCOUNT replaces PLANE_SEED");
   }
@@ -76,10 +78,10 @@ export const planeSettings = declareSettings({
       default: true,
       help: "`off` runs a gateway without nodes, which serves only the console and the ledger.",
     }),
-    PLANE_HOST: text({ without: "`HOST`", help: "Address on which nodes connect to the embedded plane." }),
-    PLANE_PORT: port({ default: 4222, help: "Port on which nodes connect to the embedded plane." }),
+    PLANE_HOST: text({ without: "`HOST`", help: "Address on which nodes connect to the embedded dispatch plane." }),
+    PLANE_PORT: port({ default: 4222, help: "Port on which nodes connect to the embedded dispatch plane." }),
     PLANE_TLS_CERT: text({
-      help: "PEM file with the certificate of the embedded plane, which then uses TLS only.",
+      help: "PEM file with the certificate of the embedded dispatch plane, which then uses TLS only.",
       see: "[TLS](high-availability.md#tls)",
     }),
     PLANE_TLS_KEY: text({ help: "PEM file with the key of `PLANE_TLS_CERT`." }),
@@ -100,7 +102,7 @@ export const planeSettings = declareSettings({
     }),
     PLANE_SEED_OLD: text({
       ...seed("A", "account"),
-      help: "The previous seed, while `PLANE_SEED` of the embedded plane is being replaced; credentials signed with it stay valid until they expire.",
+      help: "The previous seed, while `PLANE_SEED` of the embedded dispatch plane is being replaced; credentials signed with it stay valid until they expire.",
       see: "[Secrets](secrets.md)",
     }),
     PLANE_SIGNING_SEED: text({
@@ -118,7 +120,7 @@ export const planeSettings = declareSettings({
     NATS_URL: text({
       matches: ADDRESSES,
       rule: "be nats://HOST:PORT or tls://HOST:PORT, several separated by commas",
-      without: "the embedded plane",
+      without: "the embedded dispatch plane",
       help: "NATS servers that several gateways share.",
       see: "[NATS](nats.md)",
     }),

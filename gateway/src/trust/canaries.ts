@@ -75,7 +75,7 @@ export function parseSecretCanaries(
 
 function misfits(id: string, canaries: Canary[], model: ActiveModel | undefined): string[] {
   if (model === undefined) return [`${id} is not an active model in the catalogue`];
-  if (model.canaries === null) return [`${id} gets no canaries: its list in the catalogue is empty`];
+  if (model.canaries === null) return [`${id} gets no canaries, because its canary list in the catalogue is empty`];
   const form = model.kind === "embedding" ? "near and far" : "prompt, expect and max_tokens";
   return canaries.flatMap((canary, i) =>
     "near" in canary === (model.kind === "embedding") ? [] : [`${id}[${i}] must have the fields ${form}`],

@@ -20,8 +20,8 @@ describe("canaries", () => {
     assert.deepEqual(questionFromCanary(meaning).texts, ["a cat", "a kitten", "taxes", "a cat"]);
     const [cat, kitten, taxes] = [v(1, 0.1), v(0.9, 0.2), v(0, 1)];
     assert.equal(judge(cat, kitten, taxes, cat), undefined);
-    assert.equal(judge(cat, taxes, kitten, cat), "unrelated texts are closer than related ones");
-    assert.equal(judge(cat, cat, cat, cat), "unrelated texts are closer than related ones");
+    assert.equal(judge(cat, taxes, kitten, cat), "vectors of unrelated texts are closer than those of related ones");
+    assert.equal(judge(cat, cat, cat, cat), "vectors of unrelated texts are closer than those of related ones");
     assert.equal(judge(cat, kitten, taxes, kitten), "different vectors for the same text");
     assert.equal(judge(cat, kitten, v(Number.NaN, 1), cat), "vectors contain values that are not numbers");
     assert.equal(judge(cat, kitten, v(0, 0), cat), "vectors contain values that are not numbers");

@@ -80,7 +80,7 @@ export function judgeCanary(canary: Canary, { text, vectors }: CanaryAnswer): st
   if (!vectors.every((vector) => vector.every(Number.isFinite) && norm(vector) > 0))
     return "vectors contain values that are not numbers";
   if (cosine(a, again) < SAME_MIN) return "different vectors for the same text";
-  if (cosine(a, b) <= cosine(a, far)) return "unrelated texts are closer than related ones";
+  if (cosine(a, b) <= cosine(a, far)) return "vectors of unrelated texts are closer than those of related ones";
   return undefined;
 }
 

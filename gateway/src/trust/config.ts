@@ -36,7 +36,7 @@ export const trustSettings = declareSettings({
     }),
     REFERENCE_HOSTS: parsedSetting(HostAccounts, {
       rule: ACCOUNTS_RULE,
-      help: "Host accounts of your own nodes, which verify other nodes' answers and outrank other verifiers.",
+      help: "Host accounts of your own nodes, which verify other nodes' answers and overrule other verifiers.",
     }),
     SPOT_CHECK_FALSE_ALARM_DAYS: number({
       unit: "days",

@@ -53,7 +53,7 @@ export function keepNodeTally({ dispatcher, roster, activeModel, write, clock, l
         for (const [nodeId, one] of seen) add(nodeId, one);
         log[isDatabaseUnreachable(error) ? "debug" : "error"](
           { err: error },
-          "could not save the nodes' counts of answers",
+          "could not save the counts of answers and failures of nodes; retrying",
         );
         return;
       }

@@ -137,7 +137,7 @@ export function watchNodes(options: TrustOptions): Trust {
       suspect(nodeId, verdict);
     } else {
       confirm(nodeId, modelId, verdict).catch((error) =>
-        log.error({ err: error, node: nodeId }, "could not probe a node that had failed"),
+        log.error({ err: error, node: nodeId }, "could not send a health probe to a node whose requests failed"),
       );
     }
   };
@@ -173,7 +173,7 @@ export function watchNodes(options: TrustOptions): Trust {
     options
       .lastDay(id)
       .then(({ answers, failures, silences }) => records.carry(id, { answers, failures: failures + silences }))
-      .catch((error) => log.error({ err: error, node: id }, "could not read a node's record"));
+      .catch((error) => log.error({ err: error, node: id }, "could not read a node's answers of the last day"));
   });
   dispatcher.onExcused((nodeId, sinceMs) => records.forgive(nodeId, sinceMs));
   dispatcher.onMeasured((measured) => {

@@ -15,7 +15,7 @@ interface WorkersConfig {
 
 export const workerSettings = declareSettings({
   title: "Processes",
-  note: `The workers share \`DATABASE_POOL_MAX\` (at least 4 each), \`DATABASE_POOL_MIN\` and \`BODY_BUDGET_MB\`. \`tollgate dev\` uses one process.`,
+  note: `Each worker gets an equal part of \`DATABASE_POOL_MAX\` (at least 4 connections), \`DATABASE_POOL_MIN\` and \`BODY_BUDGET_MB\`. \`tollgate dev\` always runs one process.`,
   settings: {
     WORKERS: parsedSetting(
       Workers,

@@ -14,7 +14,7 @@ const ANSWER_MS_MAX = 800;
 const STARTING: Readiness = {
   status: "not ready",
   dependencies: { gateway: "away" },
-  reasons: { gateway: "no worker answers yet" },
+  reasons: { gateway: "no worker process answers yet" },
 };
 
 interface Options {

@@ -108,7 +108,7 @@ export function openSupervisor({ count, drain, clock, log, fork }: Options): Sup
     if (isStopping || !hasServed) return;
     const pauseMs = Math.min(PAUSE_MS_MAX, PAUSE_MS * 2 ** (deathsLately - 1));
     const fields = { worker: worker.number, pid: worker.process.pid, ...how, pauseMs };
-    log.error(fields, "a worker ended unexpectedly; starting another one after a pause");
+    log.error(fields, "a worker process ended unexpectedly; starting another one after a pause");
     const cancel = clock.after(pauseMs, () => {
       pauses.delete(cancel);
       keep(launch(worker.hasUpkeep));
@@ -119,7 +119,10 @@ export function openSupervisor({ count, drain, clock, log, fork }: Options): Sup
     worker.state = "stopping";
     worker.process.stop(times);
     const cancel = clock.after(times.delayMs + times.graceMs + (times.spoolMs ?? 0) + LATE_MS, () => {
-      log.error({ worker: worker.number, pid: worker.process.pid }, "a worker did not stop in time: killing it");
+      log.error(
+        { worker: worker.number, pid: worker.process.pid },
+        "a worker process did not stop in time: killing it",
+      );
       worker.process.kill();
     });
     await worker.process.ended;
@@ -138,7 +141,9 @@ export function openSupervisor({ count, drain, clock, log, fork }: Options): Sup
       // Skips a worker that has died and was replaced already.
       if (isStopping || worker.state === "stopping" || !living.has(worker)) continue;
       if (await replace(worker)) continue;
-      log.error("a worker's replacement did not start: the other workers are not replaced");
+      log.error(
+        "the replacement of a worker process did not start: this worker and the remaining ones are not replaced",
+      );
       return false;
     }
     return !isStopping;
@@ -186,7 +191,7 @@ async function watchAnswers(worker: Worker, { clock, log }: Pick<Options, "clock
   const stop = clock.every(LOOK_EVERY_MS, () => {
     if (worker.state === "starting") return;
     if (missed >= MISSED_MAX) {
-      log.error({ worker: number, pid: process.pid }, "a worker stopped answering: killing it");
+      log.error({ worker: number, pid: process.pid }, "a worker process stopped answering: killing it");
       process.kill();
       return;
     }

@@ -57,7 +57,7 @@ export class JobIntake {
   constructor(options: JobIntakeOptions) {
     this.#options = options;
     this.#partial = new PartialJobs(options.clock, (header) => {
-      this.#fail(header, "parts of the request did not arrive");
+      this.#fail(header, "some parts of the request did not reach the node in time");
       options.changed();
     });
   }
@@ -141,7 +141,7 @@ export class JobIntake {
     if (!models.includes(header.model)) return "model not served";
     // Compared with `slotsMax`, because the gateway may have sent the job before the node announced fewer slots.
     if (this.busy >= slotsMax) return "no free slot";
-    return this.#heldBytes + header.body_bytes > HELD_BYTES_MAX ? "memory limit for waiting jobs reached" : undefined;
+    return this.#heldBytes + header.body_bytes > HELD_BYTES_MAX ? "memory limit for job bodies reached" : undefined;
   }
 
   get #heldBytes(): number {
@@ -168,7 +168,10 @@ export class JobIntake {
       step();
     } catch (error) {
       this.#partial.forget(header.job);
-      this.#options.log.warn({ job: header.job, ...describeWithoutMessage(error) }, "job cannot be read");
+      this.#options.log.warn(
+        { job: header.job, ...describeWithoutMessage(error) },
+        "could not read a job that the gateway sent",
+      );
       decline.call(this, header, "unreadable");
       this.#options.changed();
     }
@@ -183,7 +186,7 @@ export class JobIntake {
     const unscored = job.endpoint !== "embedding" && job.score !== undefined && !this.#options.scores(job.model);
     if (unkept || unscored || this.#options.engine.refuses?.(job)) {
       const why = unkept ? "the engine does not support output formats" : "the engine refused the output format";
-      const reason = unscored ? "the engine cannot score answers" : why;
+      const reason = unscored ? "the engine cannot return the token probabilities of a given answer" : why;
       if (accepted === undefined) this.#refuse(header, reason);
       else this.#fail(header, reason);
       this.#options.changed();
@@ -206,7 +209,7 @@ export class JobIntake {
     changed();
     runJob({ engine, job, writer, record, signal, log })
       .catch((error: unknown) => {
-        log.error(describeWithoutMessage(error), "could not report the end of a job");
+        log.error(describeWithoutMessage(error), "could not report the end of a job to the gateway");
         return "failed" as const;
       })
       .then((outcome) => {

@@ -95,7 +95,10 @@ export class JobWriter {
     if (this.#over) return;
     const width = this.#vectors[0]?.length ?? values.length;
     if (values.length !== width || width === 0 || width > VECTOR_WIDTH_MAX)
-      throw new EngineError("engine", `the engine returned a vector of ${values.length} values`);
+      throw new EngineError(
+        "engine",
+        `the engine's vectors must have equal lengths of 1 to ${VECTOR_WIDTH_MAX}, but one has ${values.length} values`,
+      );
     if (!values.every(Number.isFinite))
       throw new EngineError("engine", "the engine returned a vector with values that are not finite");
     this.#vectors.push(values);

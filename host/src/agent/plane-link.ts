@@ -166,7 +166,7 @@ export class PlaneLink {
     await this.#fetchCredentials().catch((error: unknown) => {
       this.#options.log.warn(
         { err: error },
-        "could not ask for the dispatch plane's address; retrying with the known one",
+        "could not get the dispatch plane's address from the gateway; trying the last known address",
       );
     });
   }
@@ -230,7 +230,7 @@ export class PlaneLink {
       next = await this.#open();
     } catch (error) {
       this.#forgetIfRefused(error);
-      this.#options.log.warn({ err: error }, "could not reconnect; retrying");
+      this.#options.log.warn({ err: error }, "could not open a new connection to the dispatch plane; retrying");
       this.#wakeIn(RENEWAL_RETRY_MS, () => this.#renew());
       return;
     }

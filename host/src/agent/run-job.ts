@@ -72,7 +72,8 @@ const isScoring = (job: EngineJob): job is ScoringJob => job.endpoint !== "embed
 async function score({ engine, writer, record, signal }: JobRun, job: ScoringJob): Promise<void> {
   const logprobs = await engine.score?.(job, { progress: progressOf(writer, record) }, signal);
   if (signal.aborted) return;
-  if (logprobs === undefined) throw new EngineError("engine", "the engine cannot score answers");
+  if (logprobs === undefined)
+    throw new EngineError("engine", "the engine cannot return the token probabilities of a given answer");
   writer.scored(logprobs);
   writer.done("stop");
 }

@@ -92,7 +92,7 @@ async function fileEngine(file: string, flags: EngineSettings, { clock }: Choice
   const model = flags.modelAs ?? findCatalogueId(file);
   if (model === undefined)
     throw new UsageError([
-      `--as is missing: the file name ${basename(file)} does not match any model of the catalogue`,
+      `--as is missing: name the model, because the file name ${basename(file)} matches no model of the catalogue`,
     ]);
   const { llamaCppEngine } = await loadLlamaCpp(() => import("../engines/llama-cpp/llama-cpp.ts"));
   return llamaCppEngine({ name: basename(file), file, models: [model], slots: flags.slots, clock }).catch(
@@ -116,7 +116,7 @@ async function namedEngine(flags: EngineSettings, choice: Choice): Promise<Engin
   const models = new Map([...mapCatalogueModels(found.models), ...flags.map]);
   if (models.size === 0) {
     const listed = found.models.slice(0, LISTED_MAX).join(", ");
-    throw new UsageError([`--map is missing: none of the engine's models is in the catalogue (it has: ${listed})`]);
+    throw new UsageError([`--map is missing: the catalogue has none of the engine's models (${listed})`]);
   }
   return httpEngine(found, models, flags, choice);
 }

@@ -20,7 +20,7 @@ export const explainHostError: ExplainError = (error) => {
 export const convertToCommandFailure = (error: unknown, usual?: string): CommandFailure =>
   explainFailure(error, PROGRAM_NAME, explainHostError, usual);
 
-const INSTALL = `npm install ${LLAMA_CPP_PACKAGE} where tollgate-host is installed, or serve with another engine (--engine)`;
+const INSTALL = `run npm install ${LLAMA_CPP_PACKAGE} beside tollgate-host, or use another engine (--engine)`;
 const UNREACHABLE = "check the address and the network; tollgate-host login --gateway URL stores another address";
 const OUT_OF_ORDER = "try again in a moment; if it repeats, ask the platform's operator";
 
@@ -28,13 +28,16 @@ const OUT_OF_ORDER = "try again in a moment; if it repeats, ask the platform's o
 const REMEDIES: Record<string, string | undefined> = {
   invalid_host_token: "create a new host token in the console, then tollgate-host login",
   node_not_found: "tollgate-host register",
-  node_quarantined: "tollgate-host status shows the evidence; an operator of the platform can release the node",
+  node_quarantined:
+    "tollgate-host status shows why the node is quarantined; an operator of the platform can release it",
   node_state_conflict: "tollgate-host status shows the node's state",
-  node_name_taken: "tollgate-host status --all lists the names that are taken",
+  node_name_taken: "choose another name; tollgate-host status --all lists the names of your nodes",
   too_many_nodes: "tollgate-host status --all lists your nodes; tollgate-host retire --node ID retires one",
   no_elected_builds: "tollgate-host elect (choose models)",
-  not_implemented: "this platform has no dispatch plane: ask its operator",
+  not_implemented: "ask the platform's operator to set up a dispatch plane",
   dispatch_admin_error: "the platform could not issue credentials: try again, or ask its operator",
-  upstream_failed: "look at the engine's own log; tollgate-host doctor tests it without the gateway",
-  upstream_stall: "the engine sent nothing for two seconds: tollgate-host doctor tests it without the gateway",
+  upstream_failed:
+    "look at the engine's own log, or run tollgate-host doctor, which tests the engine without the gateway",
+  upstream_stall:
+    "the engine sent nothing for two seconds: run tollgate-host doctor, which tests the engine without the gateway",
 };

@@ -67,7 +67,7 @@ export const ENGINE_FLAGS: Record<string, Flag> = {
 export const UP_FLAGS: Record<string, Flag> = {
   gateway: { value: "URL", help: "use another gateway, such as http://127.0.0.1:8080, without the stored login" },
   token: { value: "TOKEN", help: "host token (or the environment variable TOLLGATE_HOST_TOKEN)" },
-  node: { value: "ID", help: "ID of the node to serve as" },
+  node: { value: "ID", help: "serve as the node with this ID" },
   name: { value: "NAME", help: "serve as the node with this name, which is registered if it does not exist" },
   models: { value: "A,B", help: "models to elect (choose); default: those elected before, or what the engine serves" },
   ...ENGINE_FLAGS,

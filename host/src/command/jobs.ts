@@ -16,7 +16,10 @@ export const jobs: Command = {
   flags: {
     ...NODE_FLAG,
     model: { value: "MODEL", help: "only jobs of this model" },
-    outcome: { value: "OUTCOME", help: "only this outcome: ok, upstream_failed, upstream_stall, client_closed, …" },
+    outcome: {
+      value: "OUTCOME",
+      help: "only jobs with this outcome: ok, upstream_failed, upstream_stall, client_closed, …",
+    },
     limit: { value: "N", help: `how many jobs to show, 1 to ${LIMIT_MAX} (default: ${SHOWN})` },
   },
   more: ["Failed jobs are included. Prompts, answers and builders are never shown."],

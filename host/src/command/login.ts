@@ -48,7 +48,7 @@ async function run({ flags, json }: CommandInput, context: CommandContext): Prom
   const next = node === undefined ? "register" : "up";
   printResult(context, json, { gateway: client.address, nodes: nodes.length, node: node?.id ?? null }, () => [
     `logged in to ${client.address}; the account has ${formatCounted(nodes.length, "node")}`,
-    `stored in ${logins.path}, readable by you only`,
+    `stored the login in ${logins.path}; only you can read it`,
     `next: tollgate-host ${next}`,
   ]);
   return 0;

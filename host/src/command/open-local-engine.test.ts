@@ -63,7 +63,7 @@ test("engines are looked up at the addresses stored by tollgate-host elect, or a
   await openLocalEngine({ ...wanted, addresses }, told);
   assert.deepEqual(told.lookedAt, ["http://127.0.0.1:8888"]);
   assert.deepEqual(told.terminal.remarks, [
-    `tollgate-host: OLLAMA_HOST is http://127.0.0.1:8888; the models were elected (chosen) with Ollama at ${OLLAMA}`,
+    `tollgate-host: looking for Ollama at http://127.0.0.1:8888 (OLLAMA_HOST), but the models were elected (chosen) with Ollama at ${OLLAMA}`,
   ]);
 });
 

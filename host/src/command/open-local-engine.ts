@@ -58,7 +58,7 @@ export async function openLocalEngine(
 function overrides({ engine, addresses }: Wanted, { env }: EngineSearchContext): string[] {
   const [elected, now] = [addresses?.ollama, ollamaAddress(env.OLLAMA_HOST)];
   if (engine !== "auto" || elected === undefined || now === undefined || now === elected) return [];
-  return [`OLLAMA_HOST is ${now}; the models were elected (chosen) with Ollama at ${elected}`];
+  return [`looking for Ollama at ${now} (OLLAMA_HOST), but the models were elected (chosen) with Ollama at ${elected}`];
 }
 
 async function look(wanted: Wanted, machine: EngineSearchContext): Promise<ChosenEngine> {
@@ -80,7 +80,7 @@ async function look(wanted: Wanted, machine: EngineSearchContext): Promise<Chose
 
 const DEMO = "--engine demo serves a demo model, for tests";
 const START_ELECTED = `start the engine, or choose the models again with tollgate-host elect; ${DEMO}`;
-const START_ANY = `start an engine with a model of docs/hosts/engines.md, or name one with --engine openai --engine-url URL; ${DEMO}`;
+const START_ANY = `start an engine with a model listed in docs/hosts/engines.md, or name a running engine with --engine openai --engine-url URL; ${DEMO}`;
 
 function missingFrom(found: FoundEngine[], models: string[] | undefined): string | undefined {
   const held = new Set(found.flatMap((engine) => [...mapCatalogueModels(engine.models).keys()]));

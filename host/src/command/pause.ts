@@ -14,7 +14,7 @@ const MOVES: Record<Move, (gateway: GatewayClient, id: string) => ReturnType<Gat
 };
 const EFFECTS: Record<Move, string> = {
   pause: "requests in flight finish, and the node gets no new ones; tollgate-host resume ends the pause",
-  resume: "the node gets requests again, provided that tollgate-host up is running",
+  resume: "the node can get requests again while tollgate-host up is running",
 };
 
 const command = (move: Move, what: string): Command => ({

@@ -17,16 +17,16 @@ const REASONS: Record<QuarantineReason, Explained> = {
   },
   speed: {
     words: "the node answered faster than this model can run",
-    remedy: "serve the elected model; tollgate-host elect checks which model the engine runs",
+    remedy: "serve the model that you elected (chose); tollgate-host elect checks which model the engine runs",
   },
   canary: {
     words: "the node's answers to test questions do not match this model",
-    remedy: "serve the elected model; tollgate-host elect checks which model the engine runs",
+    remedy: "serve the model that you elected (chose); tollgate-host elect checks which model the engine runs",
   },
   spot_check: {
     words:
       "other hosts' nodes found its answers too unlikely for this model (spot checks); what it earned since the last check before the first bad one is withheld",
-    remedy: "serve the elected model; tollgate-host elect checks which model the engine runs",
+    remedy: "serve the model that you elected (chose); tollgate-host elect checks which model the engine runs",
   },
   refused_prompts: {
     words: "the node refused too many prompts that fit the model's context",
@@ -49,12 +49,12 @@ export function quarantineRemedy(quarantine: Quarantine | null | undefined): str
 /** Explains why a node in good standing gets no requests. Unknown codes of newer gateways are shown unchanged. */
 export function withheldRequestsReason(withheld: string): string {
   return withheld === "host_quarantine"
-    ? "it was registered while another of your nodes was in quarantine"
+    ? "this node was registered while another of your nodes was in quarantine"
     : sanitiseForTerminal(withheld);
 }
 
 export const WITHHELD_REQUESTS_REMEDY =
-  "tollgate-host status --all shows which node is quarantined; this node gets requests once an operator releases the quarantined node or clears this node";
+  "tollgate-host status --all shows which node is quarantined; when an operator releases that node, or clears this one, this node gets requests";
 
 export function quarantineLines(quarantine: Quarantine, paint: Paint): string[] {
   const { at } = quarantine;

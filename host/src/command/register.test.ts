@@ -43,7 +43,7 @@ test("register sends the machine's hardware and engines, and stores the node", a
     "memory   16.0 GiB",
     "gpu      NVIDIA H200, 140 GiB",
     "engines  ollama at 127.0.0.1:11434",
-    "next: tollgate-host elect, to choose models",
+    "next: tollgate-host elect (choose models)",
   ]);
 });
 

@@ -47,7 +47,7 @@ async function run({ flags, json }: CommandInput, context: CommandContext): Prom
       ...describeHardware(hardware),
       ["engines", engines.map((engine) => engine.name).join(", ") || "no engine found on the usual ports"],
     ]),
-    node.models.length === 0 ? "next: tollgate-host elect, to choose models" : "next: tollgate-host up",
+    node.models.length === 0 ? "next: tollgate-host elect (choose models)" : "next: tollgate-host up",
   ]);
   return 0;
 }

@@ -38,7 +38,8 @@ async function run({ flags, switches, json }: CommandInput, context: CommandCont
   const isSystem = switches.has("system");
   const { user } = flags;
   if (user !== undefined && !isSystem) throw new UsageError("--user needs --system");
-  if (user !== undefined && !/^[a-z_][a-z0-9_-]*\$?$/i.test(user)) throw new UsageError("--user is not a user name");
+  if (user !== undefined && !/^[a-z_][a-z0-9_-]*\$?$/i.test(user))
+    throw new UsageError("--user must be a user name of this machine (letters, digits, _ and -)");
   await action(placeOf(isSystem ? "system" : "user", user, context), context, json);
   return 0;
 }
@@ -104,7 +105,7 @@ function requireSystemd({ scope }: Place, { machine }: CommandContext): void {
   // The same test as sd_booted(3): systemd has to be running, not only installed.
   if (machine.platform !== "linux" || !machine.exists("/run/systemd/system"))
     throw new CommandError("this machine does not run systemd", {
-      next: "tollgate-host service print shows the unit; let your own process manager run tollgate-host up",
+      next: "run tollgate-host up with your own process manager; tollgate-host service print shows a systemd unit as a model",
     });
   if (scope === "system" && !machine.isRoot)
     throw new CommandError("only root can install a service for the whole machine", {
@@ -135,7 +136,7 @@ async function systemctl({ scope }: Place, { machine }: CommandContext, args: st
   const all = scope === "user" ? ["--user", ...args] : args;
   const result = await machine.run("systemctl", all, { timeoutMs: SYSTEMCTL_MS_MAX });
   if (result?.code === 0) return;
-  const reason = result?.errors.trim().split("\n").at(-1) || "the service cannot be started";
+  const reason = result?.errors.trim().split("\n").at(-1) || "it failed without an error message";
   throw new CommandError(`systemctl ${all.join(" ")}: ${reason}`, {
     next: `journalctl${scope === "user" ? " --user" : ""} -u ${UNIT_NAME} shows more`,
   });

@@ -95,12 +95,12 @@ test("status and status --all show that a node gets no requests because of anoth
   };
   assert.equal(await run(status), 0);
   assert.deepEqual(terminal.lines.slice(-2), [
-    "no work: it was registered while another of your nodes was in quarantine",
-    "next: tollgate-host status --all shows which node is quarantined; this node gets requests once an operator releases the quarantined node or clears this node",
+    "no requests: this node was registered while another of your nodes was in quarantine",
+    "next: tollgate-host status --all shows which node is quarantined; when an operator releases that node, or clears this one, this node gets requests",
   ]);
   gateway.answers["GET /nodes"] = { data: [{ ...STUB_NODE, withheld }] };
   await run(status, "--all");
-  assert.match(terminal.lines.at(-1) ?? "", /ready {2}tiny-3b {2}\(no work\) {2}\(this machine\)$/);
+  assert.match(terminal.lines.at(-1) ?? "", /ready {2}tiny-3b {2}\(no requests\) {2}\(this machine\)$/);
 });
 
 test("status --json returns the gateway's answer with the node's name", async (t) => {
@@ -133,7 +133,7 @@ test("pause and resume change the node's state", async (t) => {
   );
   assert.deepEqual(await fails(resume), {
     message: "The node is quarantined (node_quarantined)",
-    next: "tollgate-host status shows the evidence; an operator of the platform can release the node",
+    next: "tollgate-host status shows why the node is quarantined; an operator of the platform can release it",
     code: "node_quarantined",
     exitCode: 1,
     details: [],

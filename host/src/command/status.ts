@@ -74,7 +74,7 @@ function nodeLines(nodes: Node[], own: string | undefined, paint: Paint): string
       node.id,
       sanitiseForTerminal(node.name),
       paintState(node.state, paint),
-      `${node.models.join(", ") || "nothing elected"}${node.withheld == null ? "" : paint.bad("  (no work)")}${node.id === own ? paint.dim("  (this machine)") : ""}`,
+      `${node.models.join(", ") || "nothing elected"}${node.withheld == null ? "" : paint.bad("  (no requests)")}${node.id === own ? paint.dim("  (this machine)") : ""}`,
     ]),
   );
 }
@@ -168,7 +168,7 @@ function statusLines(node: Node, stats: Stats, past: Past | undefined, paint: Pa
     ...(quarantine == null ? [] : quarantineLines(quarantine, paint)),
     ...(withheld == null
       ? []
-      : [paint.bad(`no work: ${withheldRequestsReason(withheld)}`), `next: ${WITHHELD_REQUESTS_REMEDY}`]),
+      : [paint.bad(`no requests: ${withheldRequestsReason(withheld)}`), `next: ${WITHHELD_REQUESTS_REMEDY}`]),
     ...(withheld == null ? nextOf(stats.state, quarantine).map((line) => `next: ${line}`) : []),
   ];
 }
@@ -189,7 +189,7 @@ const failuresOf = ({ jobs, failures, jobs_window, failures_max }: NonNullable<S
     : `${formatCount(failures)} in the last ${formatCounted(jobs, "job")} (${failures_max} in ${jobs_window} quarantine a node)`;
 
 const OUTDATED =
-  "no work: a node on probation must accept a request before it receives the prompt, which this agent version cannot do";
+  "no requests: this agent version cannot accept a request before it receives the prompt, as a node on probation must";
 
 const lastDayOf = (seen: NonNullable<Stats["last_day"]>): string =>
   [
@@ -212,7 +212,7 @@ function nextOf(state: string, quarantine: Quarantine | null | undefined): strin
     ready: "tollgate-host up starts serving",
     paused: "tollgate-host resume accepts requests again",
     quarantined: quarantineRemedy(quarantine),
-    retired: "tollgate-host register --name ANOTHER creates a new node",
+    retired: "tollgate-host register --name ANOTHER creates a new node with another name",
   };
   const step = steps[state];
   return step === undefined ? [] : [step];

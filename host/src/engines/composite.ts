@@ -73,7 +73,8 @@ export function compositeEngine(engines: readonly Engine[]): Engine {
     scoring: async (model) => byModel.get(model)?.engine.scoring?.(model),
     async score(job, sink, signal) {
       const member = memberFor(job.model);
-      if (member.engine.score === undefined) throw new Error(`the engine of ${job.model} cannot score answers`);
+      if (member.engine.score === undefined)
+        throw new Error(`the engine of ${job.model} cannot return the token probabilities of a given answer`);
       member.running++;
       try {
         return await member.engine.score(job, sink, signal);

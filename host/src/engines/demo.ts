@@ -97,7 +97,7 @@ function demoPromptFormat(model: LlamaModel): PromptFormat {
 function thinkingMarks(model: LlamaModel): ThinkingMarks<Token> {
   const [open] = model.tokenize("<think>");
   const [close] = model.tokenize("</think>");
-  if (open === undefined || close === undefined) throw new Error("the demo model has no markers for thinking");
+  if (open === undefined || close === undefined) throw new Error("the demo model has no token for <think> or </think>");
   return { open, close };
 }
 

@@ -45,7 +45,7 @@ function loading(reached: ReachResult, host: string): Finding | undefined {
   return {
     cause: "loading",
     what: `the engine at ${host} ${what} (HTTP ${status})`,
-    next: "try again when it is ready; the engine's own log shows its progress",
+    next: "try again when the engine is ready; its log shows the progress",
   };
 }
 
@@ -56,7 +56,7 @@ function explain(reached: ReachResult, host: string, hasKey: boolean): Finding |
     return {
       cause: "stranger",
       what: `${host} is a Tollgate gateway, not an engine (HTTP ${status})`,
-      next: "give the address and port of the engine itself",
+      next: "give the address and port of the engine, not of the gateway",
     };
   if (status === 401 || (status === 403 && !isPage(reached)))
     return {

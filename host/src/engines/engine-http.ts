@@ -261,7 +261,7 @@ class BoundedText {
   /** The response's text. An incomplete response is the engine's failure. */
   whole(end: "enough" | "cut" | "over" | "broken"): string {
     if (end === "over") return Buffer.concat(this.#chunks).toString("utf8");
-    const cause = new Error(end === "broken" ? "the connection was lost" : "the response is too large");
+    const cause = new Error(end === "broken" ? "the connection to the engine was lost" : "the response is too large");
     throw new EngineUnreachable("engine", "the engine's response is incomplete", { cause });
   }
 }

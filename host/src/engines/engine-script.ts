@@ -113,8 +113,9 @@ function scriptOf(job: GenerationJob): Script | undefined {
   const result = Script.safeParse(json);
   if (result.success) return result.data;
   const issue = result.error.issues[0];
-  if (issue?.code === "unrecognized_keys") throw new EngineError("prompt", "the script has an unknown key");
-  throw new EngineError("prompt", `the script is malformed at ${issue?.path.join(".") || "its root"}`);
+  if (issue?.code === "unrecognized_keys")
+    throw new EngineError("prompt", "the script in the prompt has an unknown key");
+  throw new EngineError("prompt", `the script in the prompt is malformed at ${issue?.path.join(".") || "its root"}`);
 }
 
 function* take(units: Iterable<string>, count: number): Generator<string> {

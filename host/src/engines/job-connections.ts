@@ -130,7 +130,7 @@ export class JobConnections {
 
   #connect(): EngineConnection {
     const cancelTimer = this.#clock.after(CONNECT_MS_MAX, () => {
-      connection.destroy(new Error("no connection to the engine in time"));
+      connection.destroy(new Error(`could not connect to the engine within ${CONNECT_MS_MAX / 1000} s`));
     });
     const connection = new EngineConnection(this.#server, {
       up: cancelTimer,

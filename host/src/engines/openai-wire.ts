@@ -92,7 +92,8 @@ function uncapped({ path, body }: EngineRequest): EngineRequest {
 
 function chunkOf(data: string): Chunk {
   const result = Chunk.safeParse(parseJson(data));
-  if (!result.success) throw new EngineError("engine", "the engine's stream has an event that is not a chunk");
+  if (!result.success)
+    throw new EngineError("engine", "the engine's stream has an event that is not a completion chunk");
   if (result.data.error != null) throw toStreamError(result.data.error);
   return result.data;
 }

@@ -18,7 +18,7 @@ import { toastError } from "../../ui/toast.tsx";
 import { AccountList } from "./account-list.tsx";
 
 const KINDS = {
-  builder: { title: "Builder", icon: Code, says: "Call models through the API. Prepaid, billed per token." },
+  builder: { title: "Builder", icon: Code, says: "Call models through the API and pay per token from prepaid credit." },
   host: { title: "Host", icon: Cpu, says: "Serve models on your own machines and earn from every request." },
 } as const;
 

@@ -65,7 +65,7 @@ export function KeySettingsFields({ begin, problem, error, ceiling }: Props) {
         name="expires_at"
         type="datetime-local"
         defaultValue={begin.expires_at}
-        hint="In your time zone. Leave empty for no expiry."
+        hint="This time is in your time zone. Leave the field empty for a key that does not expire."
         error={wrongWith("expires_at")}
       />
       <ModelChoice begin={begin.models} problem={problem?.param === "models" ? problem.text : modelsError(error)} />

@@ -17,7 +17,7 @@ export function Deliveries({ account }: { account: Account }) {
         {({ data }) =>
           data.length === 0 ? (
             <EmptyState title="Nothing was sent yet">
-              Emails and webhooks are listed here with the response to each.
+              This list will show each email and webhook call, with the server's response.
             </EmptyState>
           ) : (
             <Table label="Deliveries" columns={COLUMNS} rows={data} keyOf={({ id }) => id} />

@@ -105,7 +105,7 @@ function Reserved(props: Pick<Props, "draft" | "exchanges" | "settings" | "model
       {tooMuch && (
         <span className="text-bad">
           {" "}
-          This exceeds your available credit. Lower the max output tokens, or add{" "}
+          The reserved amount exceeds your available credit. Lower the max output tokens, or add{" "}
           <Link to="/credits" className="underline underline-offset-2">
             credit
           </Link>

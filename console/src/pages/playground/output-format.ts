@@ -47,7 +47,8 @@ function readSchema(text: string): { schema: object } | { problem: string } {
   if (!isWithin(schema, SCHEMA_DEPTH_MAX))
     return { problem: `The schema must be nested at most ${SCHEMA_DEPTH_MAX} levels deep.` };
   const bytes = new TextEncoder().encode(JSON.stringify(schema)).length;
-  if (bytes > SCHEMA_BYTES_MAX) return { problem: `At most 64 KiB; this has ${Math.ceil(bytes / 1024)}.` };
+  if (bytes > SCHEMA_BYTES_MAX)
+    return { problem: `The schema must be at most 64 KiB; it has ${Math.ceil(bytes / 1024)} KiB.` };
   return { schema };
 }
 

@@ -105,7 +105,7 @@ export function PresetsBar({ person, settings, onChoose }: Props) {
           close();
         }}
       >
-        The preset exists only in this browser. You cannot undo this.
+        The preset exists only in this browser. You cannot undo the deletion.
       </ConfirmDialog>
     </div>
   );

@@ -18,7 +18,11 @@ interface Props {
 }
 
 const NUMBERS: { name: NumberSettingName; label: string; hint: string }[] = [
-  { name: "maxTokens", label: "Max output tokens", hint: "Leave empty for the model's full context." },
+  {
+    name: "maxTokens",
+    label: "Max output tokens",
+    hint: "If empty, output is limited only by the model's context window.",
+  },
   { name: "temperature", label: "Temperature", hint: "0 to 2." },
   { name: "topP", label: "Top P", hint: "0 to 1." },
   { name: "presencePenalty", label: "Presence penalty", hint: "−2 to 2." },

@@ -23,8 +23,8 @@ export function LiveButton({ view, isPaused, onPause }: Props) {
       disabled={!tails}
       title={
         isPaused
-          ? "Paused. Press to show new requests as they end."
-          : "New requests appear as they end. Press to pause."
+          ? "The list is paused. Press this button to show new requests as they end."
+          : "New requests appear as they end. Press this button to pause the list."
       }
       className="w-28"
       onClick={() => onPause(!isPaused)}

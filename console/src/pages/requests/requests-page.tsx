@@ -172,7 +172,7 @@ function SearchedTo({ at }: { at: number | undefined }) {
   if (at === undefined) return null;
   return (
     <p role="status" className="border-t border-line px-4 py-3 text-center text-xs text-ink-soft">
-      Requests were searched back to <Time at={at} as="full" />. A shorter time range is faster to search.
+      Requests back to <Time at={at} as="full" /> were searched. Load more to search on, or shorten the time range.
     </p>
   );
 }

@@ -73,7 +73,7 @@ export function DeleteAccountDialog({ account: { id, name, kind }, twoFactor, on
 
 function givenUp(kind: Account["kind"], amount: bigint): string {
   const what = kind === "builder" ? "credit" : "earnings";
-  if (amount <= 0n) return `You lose no ${what}: this account has none left.`;
+  if (amount <= 0n) return `This account has no ${what} left.`;
   const how =
     kind === "builder"
       ? "Use your credit first, or ask the operator for a refund."

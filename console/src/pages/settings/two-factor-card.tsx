@@ -46,7 +46,7 @@ function NewCodes({ onClose }: { onClose: () => void }) {
       onClose={onClose}
       sticky={make.isSuccess}
       title="New backup codes"
-      about="Your old codes stop working."
+      about="Your old backup codes stop working when you create new ones."
     >
       {make.isSuccess ? (
         <BackupCodes codes={make.data.backup_codes} onDone={onClose} />

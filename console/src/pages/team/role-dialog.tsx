@@ -52,7 +52,7 @@ export function RoleDialog({ account, member: { id, email, role: present }, onCl
         <RoleChoice kind={account.kind} role={role} onChange={setRole} />
         {role === "owner" && present !== "owner" && (
           <p className="text-ink-soft">
-            This person gets an invitation to become an owner, and keeps the current role until they accept it.
+            This person gets an invitation to become an owner. Until it is accepted, their role does not change.
           </p>
         )}
         <FormActions onCancel={onClose} busy={change.isPending || invite.isPending} disabled={role === present}>

@@ -47,7 +47,7 @@ export const accountCommands: Record<string, AdminCommand> = {
   "account open": {
     help: "open an account",
     args: { KIND: { help: "kind of account", oneOf: ACCOUNT_KINDS }, ...NAME_ARGUMENT },
-    flags: { owner: { value: "EMAIL", help: "email address of the owner, who must have signed up" } },
+    flags: { owner: { value: "EMAIL", help: "email address of the account's owner, who must have signed up" } },
     example: 'builder "Example Ltd" --owner ada@example.com',
     run: open,
   },

@@ -14,7 +14,7 @@ export const auditCommands: Record<string, AdminCommand> = {
     help: `list what operators did, newest first, at most ${ACTS_MAX} actions`,
     flags: {
       operator: { value: "TEXT", help: 'part of an operator\'s email address, or "command line"' },
-      action: { value: "ACTION", help: "only this action, such as account.suspend" },
+      action: { value: "ACTION", help: "only actions with this name, such as account.suspend" },
       subject: { value: "ID", help: "only actions on this account, key or node" },
       account: { value: "ACCOUNT", help: "only actions on this account, its keys and its nodes (acc_…)" },
       outcome: { value: "OUTCOME", help: "only actions with this outcome", oneOf: AUDIT_OUTCOMES },

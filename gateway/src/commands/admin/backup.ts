@@ -59,10 +59,10 @@ async function run(run: AdminRun): Promise<number> {
   }
   run.print(
     [
-      `Wrote to ${folder}, readable by its owner only:`,
+      `Wrote these files to ${folder}; only their owner can read them:`,
       ...manifest.files.map(({ name, bytes }) => `  ${name} (${bytes} bytes)`),
       "",
-      "Not in this backup; save these too:",
+      "This backup does not contain the following; save these too:",
       ...manifest.not_taken.map(({ what, from }) => `  ${what}: ${from}`),
     ].join("\n"),
   );
@@ -92,7 +92,7 @@ async function addFolder(files: Map<string, Buffer>, folder: string, as: string)
     // The spool folder does not exist before a gateway's first start.
     if (cause.code === "ENOENT" && as === SPOOL_FOLDER) return [];
     throw new CommandError(`${folder} cannot be read (${cause.code})`, {
-      next: "check the path and its permissions",
+      next: "check that this folder exists, and that this user may read it",
       cause,
     });
   });
@@ -146,14 +146,14 @@ function notTaken({ databaseUrl, plane, payments, mail, tls, oidcProviders }: Co
       "the database",
       databaseUrl === undefined
         ? "stop the gateway, and copy the folder of its private PostgreSQL in DATA_DIR"
-        : "pg_dump, or a base backup with its WAL",
+        : "use pg_dump, or a base backup with its WAL",
       true,
     ],
     ["all settings of the gateway except the secrets that are named below", "in your deployment files", true],
     ["the spools of other gateways", "run this command on the machine of each gateway", databaseUrl !== undefined],
     [
       "the NATS servers' configuration, operator.seed and certificates",
-      "the folder of tollgate admin plane init (--plane DIR)",
+      "in the folder that tollgate admin plane init created; --plane DIR includes it",
       plane.nats !== undefined && planeFolder === undefined,
     ],
     ["certificates of TLS_CERT and PLANE_TLS_CERT", "from their issuer", (tls ?? plane.tls) !== undefined],

@@ -15,10 +15,10 @@ export const historyLossCommands: Record<string, AdminCommand> = {
     run: losses,
   },
   "history accept": {
-    help: "let gateways use this database although it does not continue the one that they used before",
-    flags: { yes: { help: "confirm: gateways use this database from now on, and none uses another copy" } },
+    help: "let gateways use this database although it is not the one that they used before, or is an older copy of it",
+    flags: { yes: { help: "confirm that gateways use this database from now on, and that none uses another copy" } },
     more: [
-      "Run this after a restore from a backup or a move to another PostgreSQL cluster. Gateways then replay their journals.",
+      "Run this after a restore from a backup or a move to another PostgreSQL cluster. Gateways then replay recent changes from their journals on disk.",
     ],
     example: "--yes",
     run: accept,

@@ -15,7 +15,7 @@ import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts
 import { listSharedSettings, settingTable, sharedSettingCommands, sharedSettingObject } from "./shared-settings.ts";
 
 const SHOW: AdminCommand = {
-  help: "show the deployment of this database, the owner of the NATS plane, and the settings that gateways share",
+  help: "show the ID of this database's deployment, the deployment that owns the NATS plane, and the settings that gateways share",
   example: "",
   run: show,
 };
@@ -78,10 +78,10 @@ interface ShownPlane {
 
 const WORDS: Record<ShownPlane["state"], (plane: ShownPlane) => string> = {
   embedded: () => "the gateway's embedded dispatch plane (NATS_URL is not set)",
-  own: ({ url }) => `${url}, which belongs to this deployment`,
-  other: ({ url, deployment }) => `${url}, which BELONGS TO ANOTHER DEPLOYMENT, ${deployment}`,
-  unclaimed: ({ url }) => `${url}, which belongs to no deployment yet: the first gateway claims it for its deployment`,
-  away: ({ url }) => `${url}, which cannot be reached`,
+  own: ({ url }) => `${url} belongs to this deployment`,
+  other: ({ url, deployment }) => `${url} belongs to another deployment: ${deployment}`,
+  unclaimed: ({ url }) => `${url} belongs to no deployment yet; the first gateway that connects claims it`,
+  away: ({ url }) => `${url} cannot be reached`,
 };
 
 async function planeOf(run: AdminRun, { id }: Deployment): Promise<ShownPlane> {
@@ -129,7 +129,7 @@ async function assertUnused(record: DeploymentRecord): Promise<void> {
 
 async function adopt(run: AdminRun): Promise<number> {
   if (run.config.plane.nats === undefined) {
-    throw new CommandError("the environment variables of the NATS plane are missing (NATS_URL, PLANE_SEED)", {
+    throw new CommandError("this command needs the environment variable NATS_URL", {
       next: "set -a; . gateway.env; set +a",
     });
   }
@@ -137,7 +137,9 @@ async function adopt(run: AdminRun): Promise<number> {
   const { id } = await record.read();
   const before = await withPlane(run, async ({ plane, ownership, isAway, gatewayId }) => {
     if (isAway)
-      throw new CommandError("the NATS plane cannot be reached", { next: "check NATS_URL and the NATS servers" });
+      throw new CommandError("the NATS servers cannot be reached", {
+        next: "check NATS_URL, and that the servers run",
+      });
     const owner = await ownership.owner();
     const found = await askRunningGateways({ plane, gatewayId, clock: run.clock }, await record.mark());
     if (found === "other")
@@ -147,7 +149,7 @@ async function adopt(run: AdminRun): Promise<number> {
     return owner;
   });
   if (run.json) run.print(JSON.stringify({ id, adopted_from: before ?? null }));
-  else if (before === id) run.print(`The plane already belongs to this deployment, ${id}.`);
+  else if (before === id) run.print(`The NATS plane already belongs to this deployment, ${id}.`);
   else
     run.print(`The NATS plane now belongs to deployment ${id}. Before, it belonged to ${before ?? "no deployment"}.`);
   return 0;

@@ -12,7 +12,7 @@ const DRY_RUN = "dry-run";
 
 export const historyCommands: Record<string, AdminCommand> = {
   "history list": {
-    help: "list the months of request records: kept, or deleted after their sums were stored in the ledger",
+    help: "list the months of request records, and whether they are kept or deleted (the ledger keeps their sums)",
     example: "",
     run: list,
   },

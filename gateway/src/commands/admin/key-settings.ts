@@ -11,7 +11,7 @@ import type { AdminRun } from "./admin-run.ts";
 
 const BUDGET_DOLLARS_MAX = 1_000_000n;
 const BUDGET_RULE = 'an amount in dollars, or "none"';
-const LIMIT_RULE = `a whole number up to the key's maximum, or "none"`;
+const LIMIT_RULE = `a whole number up to the maximum that operators allow for the key, or "none"`;
 
 export const SETTING_FLAGS: Record<string, Flag> = {
   "budget-day": { value: "USD", help: `the most that the key may spend in a UTC day: ${BUDGET_RULE}` },

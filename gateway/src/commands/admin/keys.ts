@@ -78,7 +78,7 @@ export const keyCommands: Record<string, AdminCommand> = {
     flags: {
       "requests-per-minute": { value: "N", help: 'a whole number, or "default"' },
       "tokens-per-minute": { value: "N", help: 'a whole number, or "default"' },
-      "in-flight": { value: "N", help: 'requests in flight: a whole number, or "default"' },
+      "in-flight": { value: "N", help: 'how many requests may be in flight at once: a whole number, or "default"' },
     },
     example: "key_01jc9v6w2e8t3k5m7q9r1s4x6z --requests-per-minute 60 --in-flight 4",
     run: limits,
@@ -255,7 +255,9 @@ async function limits(run: AdminRun): Promise<number> {
     const limits = effectiveLimits({ overrides: set, own });
     const told = { id: publicId("key", id), limits, ownLimits: set, defaultLimits: DEFAULT_LIMITS };
     run.print(
-      run.json ? JSON.stringify(told) : `Limits set on every gateway: ${limitsLine({ limits: set, ownLimits: own })}.`,
+      run.json
+        ? JSON.stringify(told)
+        : `Set the key's limits on every gateway: ${limitsLine({ limits: set, ownLimits: own })}.`,
     );
   });
 }

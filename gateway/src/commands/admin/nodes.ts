@@ -97,7 +97,7 @@ async function clear(run: AdminRun): Promise<number> {
     const outcome = await openFleet({ ...run, rules: run.config.nodeRules }).clear(id, SHELL_OPERATOR);
     if (outcome.kind === "absent") throw noNode();
     if (outcome.kind === "refused")
-      throw new CommandError("this node is not blocked by a quarantined node of its host", {
+      throw new CommandError("nothing to clear: no quarantined node of the same host blocks this node", {
         next: "tollgate admin node show NODE shows its state",
       });
   });
@@ -121,7 +121,7 @@ async function find({ pool, config }: AdminRun, id: Uuid): Promise<NodeEntry> {
 function assertMoved(outcome: NodeStateChangeOutcome): void {
   if (outcome.kind === "absent") throw noNode();
   if (outcome.kind === "refused")
-    throw new CommandError(`this is not possible while the node is ${outcome.standing}`, {
+    throw new CommandError(`this action is not possible while the node is ${outcome.standing}`, {
       next: "tollgate admin node show NODE shows its state",
     });
 }

@@ -26,7 +26,7 @@ export const operatorCommands: Record<string, AdminCommand> = {
     },
     more: [
       "A new user needs a password. A user with a confirmed email address keeps the current one: omit --password.",
-      "A user with an unconfirmed address needs a new password, which ends the user's sessions and removes the second factor.",
+      "For a user with an unconfirmed address, --password is required. Setting it also ends the user's sessions and removes the second factor.",
     ],
     example: "--email you@example.com --password -",
     run: create,
@@ -44,7 +44,7 @@ export const operatorCommands: Record<string, AdminCommand> = {
     run: (run) => change(run, { action: "operator.remove", act: removeOperator, done: "is no longer an operator" }),
   },
   "operator reset-second-factor": {
-    help: "remove an operator's second factor, which was lost, and sign the operator out everywhere",
+    help: "remove the second factor that an operator has lost, and sign the operator out everywhere",
     flags: { email: EMAIL },
     more: ["The operator signs in with the password, and can set up a new second factor."],
     example: "--email you@example.com",

@@ -51,7 +51,7 @@ function textOf(totals: Totals, { ready, traffic, days }: Facts, terminal: Termi
   const charged = traffic.reduce<Pico>((sum, { charge }) => pico(sum + charge), ZERO);
   const numbers = formatProperties(
     {
-      "Builders' credit": `${dollarsText(builderCredit)}, of which ${dollarsText(held)} held by ${holds} running requests`,
+      "Builders' credit": `${dollarsText(builderCredit)}, of which ${dollarsText(held)} is held by ${holds} requests in flight`,
       "Owed to hosts": dollarsText(hostsOwed),
       Liabilities: dollarsText(pico(builderCredit + hostsOwed)),
       "Platform revenue": `${dollarsText(platformRevenue)} since the beginning`,

@@ -33,7 +33,7 @@ export const payoutCommands: Record<string, AdminCommand> = {
     example: "--note November --minimum-usd 10",
     run: create,
   },
-  "payout list": { help: "list batches, newest first", example: "", run: list },
+  "payout list": { help: "list payout batches, newest first", example: "", run: list },
   "payout show": { help: "show the amount for each host in a batch", args: BATCH, example: EXAMPLE, run: show },
   "payout export": {
     help: "print a batch as CSV, for the bank",
@@ -56,8 +56,8 @@ async function create(run: AdminRun): Promise<number> {
   const batch = await openAudit(run).record(act, async () => {
     const made = await payoutsOf(run).create({ note, by: SHELL_OPERATOR, minimum });
     if (made === undefined) {
-      const much = minimum === ZERO ? "anything" : "this minimum";
-      throw new CommandError(`no host is owed ${much}, not counting held-back earnings and open payouts`, {
+      const much = minimum === ZERO ? "anything" : "the payout's minimum or more";
+      throw new CommandError(`no host is owed ${much} beyond held-back earnings and open payouts`, {
         next: "tollgate admin payout list shows open batches",
       });
     }
@@ -122,7 +122,7 @@ async function paid(run: AdminRun): Promise<number> {
     if (typeof marked !== "object") return;
     const short = marked.exceedsBalance.map((line) => publicId("pay", line)).join(", ");
     throw new CommandError(`${short}: the host's balance is less than its payout, so nothing was booked`, {
-      next: "tollgate admin payout show BATCH shows the lines; the batch stays open",
+      next: "tollgate admin payout show BATCH shows the amount for each host; the batch is not marked as paid",
     });
   });
   return print(run, [await find(run)]);

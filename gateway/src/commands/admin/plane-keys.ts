@@ -25,25 +25,27 @@ export const planeNewKey: Command = {
 };
 
 export const planeRetireKeys: Command = {
-  help: "remove every signing key of the NATS plane that is not in PLANE_SIGNING_SEED",
+  help: "remove from the NATS servers every signing key that is not in PLANE_SIGNING_SEED",
   flags: {
     ...JSON_FLAG,
-    yes: { help: "confirm that nodes and gateways with credentials signed by these keys are disconnected" },
+    yes: { help: "accept that this disconnects every node and gateway whose credentials a removed key signed" },
   },
-  more: ["Run this command with the gateways' environment variables, after all gateways have started with them."],
+  more: [
+    "First restart every gateway with the new PLANE_SIGNING_SEED. Then run this command with the same environment variables.",
+  ],
   example: "--yes",
   async run({ switches, json }, { terminal, env }) {
     const { plane } = parseConfig(env);
     const { nats, signingSeeds } = plane;
     const account = plane.seed === undefined ? plane.account : keyFromSeed(plane.seed, "account").publicKey;
     if (nats === undefined || account === undefined || signingSeeds.length === 0) {
-      throw new CommandError("the environment variables of the NATS plane are missing (NATS_URL, PLANE_SIGNING_SEED)", {
+      throw new CommandError("this command needs the environment variables NATS_URL and PLANE_SIGNING_SEED", {
         next: "set -a; . gateway.env; set +a",
       });
     }
     if (!switches.has("yes")) {
       throw new UsageError(
-        "--yes is missing: this command disconnects every node and gateway whose credentials another key signed",
+        "--yes is missing: this command disconnects every node and gateway whose credentials were signed by a key that is not in PLANE_SIGNING_SEED",
       );
     }
     const { setSigningKeys } = await import("../../plane/nats/signing-keys.ts");
@@ -52,7 +54,12 @@ export const planeRetireKeys: Command = {
     const kept = signingSeeds.map((seed) => keyFromSeed(seed, "account").publicKey);
     const retired = await setSigningKeys({ url, system, account, operator, clock: systemClock }, kept);
     if (json) terminal.print(JSON.stringify({ kept, retired }));
-    else terminal.print(retired.length === 0 ? "There were no other signing keys." : `Removed: ${retired.join(", ")}`);
+    else
+      terminal.print(
+        retired.length === 0
+          ? "Nothing was removed: every signing key of the NATS plane is in PLANE_SIGNING_SEED."
+          : `Removed: ${retired.join(", ")}`,
+      );
     return 0;
   },
 };

@@ -49,13 +49,13 @@ export const restoreDrill: Command = {
     },
     backup: {
       value: "DIR",
-      help: "a folder made by tollgate admin backup, with the settings and spools to check (default: settings from the environment, no spools)",
+      help: "a folder made by tollgate admin backup: the drill uses its settings and settles its spools (default: the settings in the environment, and no spools)",
     },
     key: { value: "-", help: "read an API key from standard input and check that it works" },
     ...JSON_FLAG,
   },
   more: [
-    "The drill refuses a database that gateways use, and the database at DATABASE_URL. It connects to no dispatch plane and opens no port.",
+    "The restore drill refuses to run on a database that gateways use, or on the database at DATABASE_URL. It does not connect to a dispatch plane or open a port.",
   ],
   example: "--database postgres://localhost/tollgate_drill --backup /backup/2026-11-16",
   run,
@@ -188,7 +188,7 @@ async function allOf(drill: Drill, { place, token, step }: DrillOptions): Promis
   ];
   if (drill.backup !== undefined) {
     step("settling the charges in the spools, then checking the ledger again");
-    results.push(await spools(drill, place), await books(drill, "the ledger after settling the spools"));
+    results.push(await spools(drill, place), await books(drill, "the ledger after settling the charges in the spools"));
   }
   step("checking keys and receipts");
   results.push(await pepper(drill), await receipts(drill), await secondFactors(drill));
@@ -255,7 +255,7 @@ async function spools({ pool, newId, clock, backup }: Drill, place: string): Pro
     await ledger.close();
     await spool.close();
   }
-  const words = `settlements entered: ${counts.entered}; already in the ledger: ${counts.known}`;
+  const words = `settlements entered into the ledger: ${counts.entered}; already there: ${counts.known}`;
   const bad = counts.givenUp + counts.damaged === 0 ? "" : `; ${counts.givenUp} refused, ${counts.damaged} unreadable`;
   return result("the spools", bad === "", `${words}${bad}`);
 }
@@ -312,7 +312,8 @@ async function receipts({ pool, secrets }: Drill): Promise<Result> {
   const record = newest && (await openHistory({ pool }).find(newest.accountId, newest.id));
   if (record === undefined) return result("receipts", true, `${keyId} is published; there is no request to sign for`);
   const verdict = verifyReceipt(signReceipt(record, seed), keys);
-  return result("receipts", verdict.valid, verdict.valid ? `signed with the key ${keyId} and verified` : verdict.why);
+  const words = verdict.valid ? `a receipt signed with the key ${keyId} was verified` : verdict.why;
+  return result("receipts", verdict.valid, words);
 }
 
 async function secondFactors({ pool, config, secrets }: Drill): Promise<Result> {
@@ -334,6 +335,6 @@ async function apiKey({ pool, newId, clock, secrets }: Drill, token: string): Pr
   return result(
     "the key",
     holder !== undefined,
-    holder === undefined ? "the API key does not work" : `works: "${holder.name}"`,
+    holder === undefined ? "the API key is not valid with this database and pepper" : `works: "${holder.name}"`,
   );
 }

@@ -144,19 +144,22 @@ function sentences(
       Sessions: `signed with ${session.from === "pepper" ? "a key derived from the pepper" : session.from}${
         session.replacing === "old" ? ", and the one before it: keep that for 7 days" : ""
       }`,
-      "Second factors": session.replacing === "old" ? `${left.secondFactors} still use the old secret` : undefined,
+      "Second factors":
+        session.replacing === "old" ? `${left.secondFactors} are still encrypted with the old secret` : undefined,
       Receipts: `${receipts.key_id}; ${receipts.published} ${receipts.published === 1 ? "key" : "keys"} published`,
-      Plane: told.plane.account ?? "no key yet: the first gateway makes one",
+      Plane: told.plane.account ?? "no account key yet: the first gateway that starts creates one",
       "Signed by": told.plane.signed_by.join(", "),
       "Plane before":
         told.plane.old_account === null
           ? undefined
-          : `${told.plane.old_account}; keep this old key for ${plane.credentialTtlMs / 1000} s after the restart`,
+          : `${told.plane.old_account}; keep this old plane key for ${plane.credentialTtlMs / 1000} s after the restart`,
     },
     terminal,
   );
   const isReplacing = isOld || session.replacing === "old";
-  const verdict = told.old_needed ? "\n\nThe old secret is still needed." : "\n\nThe old secret is no longer needed.";
+  const verdict = told.old_needed
+    ? "\n\nThe old secret is still needed: do not remove it."
+    : "\n\nThe old secret is no longer needed.";
   return `${lines}${isReplacing ? verdict : ""}`;
 }
 
@@ -198,7 +201,7 @@ async function forget(run: AdminRun): Promise<number> {
     const { keys, hostTokens, secondFactors } = await leftOf(run, secrets, sessionSecrets(run.config, secrets));
     const parts = [`${keys.unseen} API keys`, `${hostTokens.unseen} host tokens`, `${secondFactors} second factors`];
     if (keys.unseen + hostTokens.unseen + secondFactors > 0) {
-      throw new CommandError(`${parts.join(", ")} still need the old pepper and would stop working`, {
+      throw new CommandError(`${parts.join(", ")} still need the old pepper and would stop working without it`, {
         next: "wait until each has been used once more, or add --force and let them stop working",
       });
     }
@@ -206,11 +209,13 @@ async function forget(run: AdminRun): Promise<number> {
   const act = { operator: SHELL_OPERATOR, action: "secret.forget", subject: which };
   const isDone = await openAudit(run).record(act, () => removeReplacedSecret(run.config.dataDir, which));
   if (!isDone)
-    throw new CommandError(`there is no old ${which}`, { next: "tollgate admin secrets shows what is being replaced" });
+    throw new CommandError(`no old secret is stored for "${which}"`, {
+      next: "tollgate admin secrets lists the secrets that are being replaced",
+    });
   run.print(
     run.json
       ? JSON.stringify({ forgotten: which })
-      : "Removed the old secret. Restart the gateway to stop accepting it.",
+      : "Removed the old secret. The gateway accepts the old secret until you restart the gateway.",
   );
   return 0;
 }

@@ -36,13 +36,13 @@ export const sharedSettingCommands: Record<string, AdminCommand> = {
     flags: { yes: { help: "confirm that the new pepper makes all existing API keys and host tokens invalid" } },
     more: [
       "Run this command with the new settings of a gateway, then restart the gateways one by one with them, then run tollgate admin deployment finish.",
-      "The database stores no secret, only a check value of it.",
+      "For a secret setting, the database stores only a check value, not the secret.",
     ],
     example: "limits",
     run: set,
   },
   "deployment finish": {
-    help: "finish a change of a shared setting: gateways with the old value then stop serving",
+    help: "finish the change of a shared setting, after which gateways with the old value stop serving",
     args: SETTING,
     example: "limits",
     run: finish,
@@ -121,7 +121,7 @@ async function set(run: AdminRun): Promise<number> {
     !run.switches.has("yes")
   ) {
     throw new UsageError(
-      "--yes is missing: with this KEY_PEPPER, and without the old one as KEY_PEPPER_OLD, every API key and host token becomes invalid",
+      "--yes is missing: KEY_PEPPER is new and KEY_PEPPER_OLD is not the old pepper, so every API key and host token would become invalid",
     );
   }
   for (const name of names) {
@@ -139,7 +139,9 @@ async function set(run: AdminRun): Promise<number> {
   return told(
     run,
     names,
-    names.length === 0 ? "The deployment has these settings already." : `Changed: ${names.join(", ")}.\nNext: ${next}`,
+    names.length === 0
+      ? "Nothing changed: the deployment's shared settings already have these values."
+      : `Changed: ${names.join(", ")}.\nNext: ${next}`,
   );
 }
 
@@ -187,7 +189,7 @@ async function finish(run: AdminRun): Promise<number> {
 
 async function storedIn({ pool }: AdminRun): Promise<StoredSettings> {
   if (await hasSharedSettings(pool)) return await readSharedSettings(pool);
-  throw new CommandError("this database was migrated by an older version, which records no shared settings", {
+  throw new CommandError("this database stores no shared settings, because an older version of Tollgate migrated it", {
     next: "tollgate migrate --finish",
   });
 }

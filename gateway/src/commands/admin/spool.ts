@@ -19,13 +19,13 @@ const DIR = { DIR: { help: "a gateway's SPOOL_DIR, or a copy of it" } };
 
 export const spoolCommands: Record<string, AdminCommand> = {
   "spool list": {
-    help: "list the spool files in a directory, with the number of settlements in each and how many of these are not in the ledger",
+    help: "list the spool files in a directory, with the number of settlements in each and the number not yet in the ledger",
     args: DIR,
     example: "/srv/old/spool",
     run: list,
   },
   "spool enter": {
-    help: "enter the settlements from a directory's spool files into the ledger, except those that it already has",
+    help: "enter the settlements in a directory's spool files that are not in the ledger yet",
     args: DIR,
     more: [
       "You can repeat this command, also while gateways run. It keeps the spool files. Gateways later remove the spool files of gateways that no longer exist.",
@@ -93,7 +93,7 @@ async function enter(run: AdminRun): Promise<number> {
   if (run.json) run.print(JSON.stringify({ entered, known, given_up: givenUp, unreadable }));
   else
     run.print(
-      `Entered ${entered} settlements; ${known} were in the ledger before, ${givenUp} were given up (given-up.jsonl has the reasons), ${unreadable} lines could not be read.`,
+      `Entered ${entered} settlements into the ledger. It already had ${known}, the database refused ${givenUp} (given-up.jsonl has the reasons), and ${unreadable} lines could not be read.`,
     );
   return givenUp + unreadable === 0 ? 0 : 1;
 }

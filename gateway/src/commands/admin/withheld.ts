@@ -15,15 +15,15 @@ export const withheldShareCommands: Record<string, AdminCommand> = {
   "withheld list": {
     help: "list hosts' withheld earnings, newest request first",
     flags: {
-      node: { value: "NODE", help: "only shares of this node (node_…)" },
-      host: { value: "ACCOUNT", help: "only shares of this host (acc_…)" },
-      all: { help: "also list released shares" },
+      node: { value: "NODE", help: "only withheld earnings of this node (node_…)" },
+      host: { value: "ACCOUNT", help: "only withheld earnings of this host (acc_…)" },
+      all: { help: "also list earnings that were released to the host" },
     },
     example: "--node node_01jc9v6w2e8t3k5m7q9r1s4x6z",
     run: list,
   },
   "withheld release": {
-    help: "pay a withheld share to its host",
+    help: "pay a host the earnings withheld for one request or one node",
     flags: {
       request: { value: "REQUEST", help: "release the withheld share of this request (req_…)" },
       node: { value: "NODE", help: "release all withheld shares of this node (node_…)" },
@@ -55,7 +55,7 @@ async function list({ flags, switches, json, pool, print, terminal }: AdminRun):
     if (page.length < PAGE) break;
   }
   if (!json) {
-    print(shares.length === 0 ? "No shares are withheld." : formatTable(COLUMNS, shares, terminal));
+    print(shares.length === 0 ? "No host shares are withheld." : formatTable(COLUMNS, shares, terminal));
     return 0;
   }
   const shown = shares.map(({ requestId, hostId, hostName, nodeId, nodeName, amount, takenBack, ...rest }) => ({

@@ -68,7 +68,7 @@ export async function* databaseChecks({ pool, connection, config, clock, isStart
     "fsync, full_page_writes, synchronous_commit and the session's settings have the required values",
     () => checkSession(pool, durability),
   );
-  yield await misconfigured("pooler", "no connection pooler shares this gateway's sessions", () =>
+  yield await misconfigured("pooler", "each connection of this gateway has its own session", () =>
     assertPoolerKeepsSessions(clientConfig(connection, connectionName())),
   );
   // A private database, or one with durability "assumed", needs no standby.
@@ -82,7 +82,7 @@ export async function* databaseChecks({ pool, connection, config, clock, isStart
 export function* databaseStateChecks(state: DatabaseState, { needed }: { needed: number }): Generator<Check> {
   const { version, name, isStandby, readOnly, connectionsMax, connectionsFree, roleMax } = state;
   if (version < OLDEST_VERSION)
-    yield failedCheck("database", `PostgreSQL ${name} is too old`, `upgrade it to ${OLDEST_VERSION} or newer`);
+    yield failedCheck("database", `PostgreSQL ${name} is too old`, `upgrade PostgreSQL to ${OLDEST_VERSION} or newer`);
   else if (isStandby)
     yield failedCheck(
       "database",
@@ -99,7 +99,7 @@ export function* databaseStateChecks(state: DatabaseState, { needed }: { needed:
   const most = roleMax < 0 ? connectionsMax : Math.min(connectionsMax, roleMax);
   const next = "raise max_connections (or the role's CONNECTION LIMIT), or lower DATABASE_POOL_MAX";
   if (most < needed)
-    yield failedCheck("pool", `${most} connections are allowed, and one gateway opens up to ${needed}`, next);
+    yield failedCheck("pool", `PostgreSQL allows ${most} connections, but one gateway opens up to ${needed}`, next);
   else if (connectionsFree < needed / 2)
     yield warningCheck("pool", `${connectionsFree} of ${most} connections are free`, next);
   else yield passedCheck("pool", `${connectionsFree} of ${most} connections are free`);
@@ -120,7 +120,7 @@ export function standbyCheck({ syncNames, syncStandbys }: Pick<DatabaseState, "s
   if (syncNames === "")
     return warningCheck(
       "standby",
-      "no synchronous standby: a failover loses the last charges",
+      "PostgreSQL has no synchronous standby, so a failover loses the last charges",
       `set synchronous_standby_names (${see})`,
     );
   if (syncStandbys === 0)
@@ -150,7 +150,7 @@ async function schemaCheck(pool: pg.Pool): Promise<Check> {
   const left = `${migrations.length} of ${known} migrations are not applied`;
   if (migrations.some(({ phase }) => phase === "before")) return warningCheck("schema", left, "tollgate migrate");
   if (migrations.length > 0)
-    return warningCheck("schema", left, "when every gateway runs this version: tollgate migrate --finish");
+    return warningCheck("schema", left, "when every gateway runs this version, run tollgate migrate --finish");
   return passedCheck("schema", `migration ${schema}`);
 }
 
@@ -168,5 +168,9 @@ async function* historyChecks(pool: pg.Pool, { spoolDir }: Config): AsyncGenerat
   if (judged.kind !== "refused")
     yield passedCheck("history", "the database has the history that this gateway saw before, or continues it");
   else
-    yield failedCheck("history", judged.why, "correct DATABASE_URL, or after a restore: tollgate admin history accept");
+    yield failedCheck(
+      "history",
+      judged.why,
+      "correct DATABASE_URL; if you restored a backup or moved the database, run tollgate admin history accept",
+    );
 }

@@ -28,7 +28,7 @@ export async function* deploymentChecks(pool: pg.Pool, config: Config): AsyncGen
   if (own.receipts === undefined)
     yield warningCheck(
       "deployment",
-      "RECEIPT_SEED is not set, and DATA_DIR has none",
+      "RECEIPT_SEED is not set, and DATA_DIR contains no receipt seed",
       "set RECEIPT_SEED to the other gateways' value",
     );
   const found = SHARED_SETTING_NAMES.flatMap((name): Check[] => {
@@ -43,13 +43,13 @@ export async function* deploymentChecks(pool: pg.Pool, config: Config): AsyncGen
       warningCheck(
         "deployment",
         `${SHARED_SETTING_VARIABLES[name]} is being changed`,
-        `when every gateway has the new value: tollgate admin deployment finish ${name}`,
+        `when every gateway has the new value, run tollgate admin deployment finish ${name}`,
       ),
     ];
   });
   yield* found.length > 0
     ? found
-    : [passedCheck("deployment", "these settings are the same as those of the other gateways")];
+    : [passedCheck("deployment", "this gateway's shared settings are the same as the other gateways'")];
 }
 
 async function ownOf(config: Config, stored: StoredSettings): Promise<GatewaySettings> {

@@ -8,7 +8,7 @@ import { type Config, ConfigError, parseConfig } from "../../config.ts";
 import type { Finding } from "./check-context.ts";
 
 export const doctor: Command = {
-  help: "check the settings and everything that the gateway needs, and show how to repair it",
+  help: "check the settings and everything that the gateway needs, and show how to repair each problem",
   flags: {
     data: { value: "DIR", help: "the data directory of a platform without DATABASE_URL (default: ./data)" },
     ...JSON_FLAG,
@@ -35,7 +35,7 @@ async function run({ flags: { data }, json }: CommandInput, { terminal, env }: B
   const verdict =
     failed === 0
       ? `ready to serve, ${counted(warned, "warning")}`
-      : `${counts}: repair these, then run tollgate doctor again`;
+      : `${counts}: repair what failed, then run tollgate doctor again`;
   terminal.print(json ? JSON.stringify({ ok: failed === 0, checks }, null, 2) : `\n${verdict}`);
   return failed === 0 ? 0 : 1;
 }

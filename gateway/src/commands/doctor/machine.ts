@@ -29,7 +29,7 @@ export async function directoryCheck(name: string, setting: string, directory: s
     else await access(place, constants.W_OK);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    const next = `let the gateway's user write to it (chown), or set ${setting} to another directory`;
+    const next = `let the gateway's user write to ${directory} (chown), or set ${setting} to another directory`;
     return failedCheck(name, `${setting}: ${directory} is not writable (${code})`, next);
   }
   const { bavail, bsize } = await statfs(place);

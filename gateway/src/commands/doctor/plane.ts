@@ -47,7 +47,7 @@ function greeting(at: { host: string; port: number }): Promise<z.infer<typeof In
     };
     socket.on("timeout", () => fall(new Error(`no response within ${ANSWER_MS_MAX / 1000} s`)));
     socket.on("error", fall);
-    socket.on("end", () => fall(new Error("the connection was closed")));
+    socket.on("end", () => fall(new Error("the server closed the connection before it sent its INFO line")));
     socket.on("data", (piece) => {
       said += piece.toString();
       if (!said.includes("\r\n")) return;
@@ -64,12 +64,12 @@ export function judgeServer(place: string, { version, max_payload: bytesMax }: z
   const [major = 0, minor = 0] = version.split(".").map(Number);
   const [oldestMajor = 0, oldestMinor = 0] = OLDEST;
   if (major < oldestMajor || (major === oldestMajor && minor < oldestMinor))
-    return failedCheck("plane", `${place} has NATS ${version}`, `update it to ${OLDEST.join(".")} or newer`);
+    return failedCheck("plane", `${place} has NATS ${version}`, `update NATS to ${OLDEST.join(".")} or newer`);
   if (bytesMax < FRAME_BYTES_MAX)
     return failedCheck(
       "plane",
-      `${place} accepts messages of at most ${bytesMax} bytes`,
-      "set max_payload to 1MB in its configuration",
+      `${place} accepts messages of at most ${bytesMax} bytes, but Tollgate needs ${FRAME_BYTES_MAX}`,
+      "set max_payload to 1MB in the NATS server's configuration",
     );
   return passedCheck("plane", `${place} has NATS ${version}`);
 }

@@ -30,7 +30,7 @@ async function* storeChecks({ config, clock, isStarting }: CheckContext): AsyncG
   if (isStarting && config.databaseUrl === undefined) return;
   const connection = await connectionOf(config);
   if (connection === undefined) {
-    yield passedCheck("database", `a private PostgreSQL in ${config.dataDir}, which starts with the gateway`);
+    yield passedCheck("database", `the gateway starts its private PostgreSQL in ${config.dataDir}`);
     return;
   }
   const pool = openPool(connection, { log: createErrorLog("silent"), sizeMax: 2 });
@@ -39,7 +39,7 @@ async function* storeChecks({ config, clock, isStarting }: CheckContext): AsyncG
     yield* databaseChecks({ pool, connection, config, clock, ...(isStarting && { isStarting }) });
     if (!isStarting) yield* deploymentChecks(pool, config);
   } catch (error) {
-    const { next = "check DATABASE_URL, and the database's log" } = error as { next?: string };
+    const { next = "look at the database's log, and check DATABASE_URL" } = error as { next?: string };
     yield unreachableFinding("database", error, next);
   } finally {
     await pool.end();

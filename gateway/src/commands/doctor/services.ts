@@ -19,7 +19,7 @@ export async function* limitsChecks({ config: { valkeyUrl: url } }: CheckContext
     yield roleCheck(replication?.get("role")) ?? passedCheck("limits", `answers, version ${version}`);
     yield evictionPolicyCheck(memory?.get("maxmemory_policy"));
   } catch (error) {
-    yield unreachableFinding("limits", error, "check VALKEY_URL, and that Valkey or Redis runs there");
+    yield unreachableFinding("limits", error, "check the address in VALKEY_URL, and that Valkey or Redis runs at it");
   } finally {
     server.close();
   }
@@ -27,7 +27,7 @@ export async function* limitsChecks({ config: { valkeyUrl: url } }: CheckContext
 
 const roleCheck = (role: string | undefined): Check | undefined =>
   role === "slave"
-    ? failedCheck("limits", "the server is a replica, and takes no writes", "set VALKEY_URL to the primary")
+    ? failedCheck("limits", "the limits server is a replica, which accepts no writes", "set VALKEY_URL to the primary")
     : undefined;
 
 export function evictionPolicyCheck(policy: string | undefined): Check {
@@ -69,12 +69,16 @@ export function* paymentChecks({
   }
   const isLive = payments.secretKey.includes("_live_");
   if (isLive && payments.apiBase !== undefined)
-    yield failedCheck("payments", "live keys are sent to STRIPE_API_BASE, which is for tests", "unset STRIPE_API_BASE");
+    yield failedCheck(
+      "payments",
+      "STRIPE_SECRET_KEY is a live key, but STRIPE_API_BASE is for tests only",
+      "unset STRIPE_API_BASE",
+    );
   else if (!isLive && publicUrl?.startsWith("https://") === true)
     yield warningCheck(
       "payments",
-      "test keys: customers pay no money",
-      "set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET to live ones",
+      "STRIPE_SECRET_KEY is a test key: customers pay no real money",
+      "set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET to those of Stripe's live mode",
     );
   else yield passedCheck("payments", isLive ? "live keys" : "test keys");
 }

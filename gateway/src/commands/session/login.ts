@@ -25,7 +25,7 @@ const State = z.object({
 const Me = z.object({ identity: z.object({ email: z.string() }) });
 
 export const login: Command = {
-  help: "get a session for scripts, confirmed in the browser",
+  help: "create a session for scripts, which you confirm in the browser",
   flags: {
     gateway: { value: "URL", help: `the gateway's address (default: ${LOCAL_GATEWAY})` },
     write: { help: "ask for a session that can also change things" },
@@ -50,7 +50,7 @@ async function run({ flags, switches, json }: CommandInput, context: BaseCommand
   terminal.remark(`Open ${page}`);
   terminal.remark(`and confirm the code ${terminal.remarkPaint.strong(started.code)}`);
   if (terminal.watched && !switches.has("no-browser")) openBrowser(page);
-  terminal.progress.step("waiting until the code is confirmed");
+  terminal.progress.step("waiting until you confirm the code in the browser");
   const expires_at = await confirmed(gateway, started);
   terminal.progress.done();
   await storeSession(context, { gateway, token: started.token, access, expires_at });
@@ -63,7 +63,7 @@ async function run({ flags, switches, json }: CommandInput, context: BaseCommand
   else {
     const may = access === "read" ? "it can only read" : "it can read and change things";
     terminal.print(`logged in to ${gateway} as ${email}; ${may}, until ${until}`);
-    terminal.print(`stored in ${sessionPath(context)}, readable by you only`);
+    terminal.print(`stored the session in ${sessionPath(context)}; only you can read it`);
     terminal.print("next: tollgate api GET usage");
   }
   return 0;

@@ -4,7 +4,7 @@ import { callConsole } from "./console-call.ts";
 import { deleteStoredSession, readStoredSession } from "./stored-session.ts";
 
 export const logout: Command = {
-  help: "end the session for scripts of this machine",
+  help: "end the session that tollgate login stored on this machine",
   flags: JSON_FLAG,
   example: "",
   run,

@@ -27,7 +27,7 @@ export const sessionPath = ({ env }: Pick<BaseCommandContext, "env">): string =>
 export async function readStoredSession(context: Pick<BaseCommandContext, "env">): Promise<KeptSession> {
   const path = sessionPath(context);
   const text = await readPrivateFile(path);
-  if (text === undefined) throw new CommandError("this machine has no session", { next: NEXT });
+  if (text === undefined) throw new CommandError("this machine is not logged in to a gateway", { next: NEXT });
   const result = Kept.safeParse(parsed(text));
   if (result.success) return result.data;
   // The error does not quote the file, which may contain the token.

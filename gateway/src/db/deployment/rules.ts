@@ -66,7 +66,7 @@ export function displayedValue(name: SharedSettingName, value: string): string {
     pepper: () => "a pepper (only its check value is stored)",
     plane: () => (kind === "nats" ? `NATS, account ${id}` : "an embedded dispatch plane"),
     limits: () => {
-      if (value === VALKEY_WITHOUT_ID) return "another limits server, which has no ID yet";
+      if (value === VALKEY_WITHOUT_ID) return "another limits server (Valkey), which has no ID yet";
       return kind === "valkey" ? `limits server ${id}` : "rate limits in each gateway's memory";
     },
     receipts: () => `key ${value}`,

@@ -61,7 +61,10 @@ test(
 test("the error for another user's cluster names its owner", asNobody, async (t) => {
   await (await place.start()).stop();
   const ordinary = startOtherGateway(t, place, NOBODY);
-  await assert.rejects(ordinary.next("ready"), /cluster \S+ belongs to \S+: run the gateway as that user or as root/);
+  await assert.rejects(
+    ordinary.next("ready"),
+    /cluster \S+ belongs to the user \S+: run the gateway as that user or as root/,
+  );
 });
 
 test("the error for a read-only data directory gives the path and the reason", asNobody, async (t) => {
@@ -100,7 +103,7 @@ test("the cluster is created elsewhere when PostgreSQL's user cannot reach the d
   await rename(home, `${home}-away`);
   await assert.rejects(
     fresh.start({ dataDir: moved }),
-    /The file \S+ names \S+, but the database cluster is not there: restore the cluster/,
+    /The file \S+ says that the database cluster is in \S+, but it is not: restore the cluster/,
   );
 });
 

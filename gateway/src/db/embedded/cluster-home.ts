@@ -81,8 +81,8 @@ export async function findClusterHome(places: Places): Promise<ClusterHome | und
     const home = await homeOfCluster(noted);
     if (home) return home;
     throw new PrivatePostgresError(
-      `The file ${join(places.dataDir, LOCATION_NOTE)} names ${noted}, but the database cluster is not there: ` +
-        "restore the cluster, or remove the file to start with an empty database.",
+      `The file ${join(places.dataDir, LOCATION_NOTE)} says that the database cluster is in ${noted}, but it is not: ` +
+        "restore the cluster there, or remove the file to start with an empty database.",
     );
   }
   const inPlace = await homeOfCluster(homeIn(places.dataDir));
@@ -118,7 +118,7 @@ export async function writeLocationNote(dataDir: string, home: ClusterHome): Pro
   if (home.directory === homeIn(dataDir)) return;
   const text = `${home.directory}
 
-The database of this data directory is in the folder named in the first line, because
+The database of this data directory is in the folder that the first line of this file names, because
 PostgreSQL runs as ${home.runAs?.name ?? "another user"}, who cannot reach this directory.
 Keep this file, and back up that folder too.
 `;

@@ -71,7 +71,7 @@ function whyInitdbFailed(home: ClusterHome, output: string, stderr: string): str
     const uid = home.runAs?.uid ?? ownUid();
     return `The user id ${uid} has no entry in /etc/passwd, which initdb needs: add one, or set DATABASE_URL.`;
   }
-  return `The database cluster ${home.cluster} could not be created: ${firstLine(stderr) || "initdb did not end"}.`;
+  return `The database cluster ${home.cluster} could not be created: ${firstLine(stderr) || "initdb failed without an error message"}.`;
 }
 
 async function putInPlace(unfinished: string, home: ClusterHome): Promise<void> {
@@ -116,7 +116,7 @@ export async function removeUnfinishedClusters(home: ClusterHome, log: Log): Pro
       await rm(join(home.directory, name), { recursive: true, force: true });
     } catch (error) {
       // The initdb process of a killed gateway may still write to these files. The next start tries again.
-      log.warn({ err: error, name }, "could not remove the files of an interrupted first start");
+      log.warn({ err: error, name }, "could not remove the files of PostgreSQL's interrupted first start");
     }
   }
 }

@@ -91,7 +91,9 @@ export class DirectoryLock {
       this.#options.onLost(
         error instanceof PrivatePostgresError
           ? error
-          : new PrivatePostgresError("The data directory's lock could not be acquired again.", { cause: error }),
+          : new PrivatePostgresError("The gateway lost the lock of its data directory and could not get it back.", {
+              cause: error,
+            }),
       );
     });
   }

@@ -169,7 +169,9 @@ async function lostARace(home: ClusterHome, started: Started): Promise<boolean> 
 
 async function startFailed(home: ClusterHome, started: Started): Promise<PrivatePostgresError> {
   const tail = await logTail(home.log, started.logFrom);
-  const cause = new Error(tail || `no output, exit status ${started.child.exitCode ?? started.child.signalCode}`);
+  const cause = new Error(
+    tail || `PostgreSQL logged nothing; exit status ${started.child.exitCode ?? started.child.signalCode}`,
+  );
   // Also checks the free space, because on a full disk the log lacks its last lines.
   const { bavail, bsize } = await statfs(home.directory);
   if (/No space left on device|Disk quota exceeded/.test(tail) || bavail * bsize < DISK_BYTES_MIN) {

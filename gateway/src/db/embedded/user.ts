@@ -77,7 +77,7 @@ export async function chooseClusterOwner(cluster: string, owner: { uid: number; 
   const name = await nameOf(owner.uid);
   if (uid !== 0) {
     throw new PrivatePostgresError(
-      `The database cluster ${cluster} belongs to ${name}: run the gateway as that user or as root.`,
+      `The database cluster ${cluster} belongs to the user ${name}: run the gateway as that user or as root.`,
     );
   }
   if (owner.uid === 0) {

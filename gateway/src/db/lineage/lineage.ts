@@ -32,7 +32,7 @@ export class WrongHistoryError extends UnreachableError {
   override name = "WrongHistory";
   readonly what: string;
   readonly remedy =
-    "stop that server or correct DATABASE_URL; to use this database from now on, run tollgate admin history accept";
+    "correct DATABASE_URL, or stop the rejected database server; to use its database from now on, run tollgate admin history accept";
   constructor(why: string) {
     super("database", why);
     this.what = `the database is rejected: ${why}`;
@@ -220,7 +220,7 @@ export class Lineage {
     this.#sparing.error(
       "",
       { reason },
-      "database rejected: its history does not continue that of the database that this gateway used before",
+      "database rejected: it is not the database that this gateway used before, or it is an older copy of it",
     );
     throw new WrongHistoryError(reason);
   }
@@ -255,7 +255,7 @@ export class Lineage {
     const fields = { timeline, before: seen.timeline, epoch, positions: move.positions };
     this.#options.log.warn(
       fields,
-      "the database has a new timeline, as after a failover; checking it for the commits in the journals",
+      "the database has a new timeline, as after a failover; checking whether it lacks commits in this gateway's journals",
     );
     this.onMoved();
     this.#enterRest(move);
@@ -282,13 +282,13 @@ export class Lineage {
         this.#seen = { ...(this.#seen as StoredHistory), entered: move.epoch };
         await memory
           .write(this.#seen)
-          .catch((error) => log.error({ err: error }, "could not save the identity of the database to disk"));
+          .catch((error) => log.error({ err: error }, "could not save to disk which database this gateway uses"));
       },
       (error) => {
         this.#sparing.error(
           "rest",
           { err: error },
-          "could not replay charges from the journals; retrying every second",
+          "could not replay the lost charges from this gateway's journals; retrying every second",
         );
         again();
       },

@@ -245,7 +245,8 @@ class OpenPeers implements Peers {
         for (const [nodeId, items] of Object.entries(nodes)) unread += topic.hear(nodeId, items, how);
       }
     }
-    if (unread > 0) this.#log.warn(from, { from, unread }, "unreadable part of a message from another gateway");
+    if (unread > 0)
+      this.#log.warn(from, { from, unread }, "ignored the parts of another gateway's message that could not be parsed");
   }
 
   #answer(to: string, nodeIds: string[]): void {

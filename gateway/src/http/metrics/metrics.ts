@@ -89,7 +89,7 @@ export function openMetrics(): Metrics {
 export const SETTING_DIFFERS = "tollgate_setting_differs";
 
 function tellOf(page: MetricsPage, facts: MetricFacts): void {
-  page.gauge("tollgate_build_info", "Always 1; the labels identify the gateway.", () => [[1, facts.about]]);
+  page.gauge("tollgate_build_info", "Always 1; the labels are the gateway's ID and version.", () => [[1, facts.about]]);
   page.gauge(
     "tollgate_ready",
     "1 if /readyz reports that the gateway can serve requests.",
@@ -98,7 +98,7 @@ function tellOf(page: MetricsPage, facts: MetricFacts): void {
   );
   page.gauge(
     SETTING_DIFFERS,
-    "1 for each setting of this gateway that differs from the deployment's shared settings.",
+    "Always 1; one series for each setting of this gateway that differs from the value all gateways must share.",
     () => facts.differing().map((setting) => [1, { setting }]),
     "max",
   );
@@ -172,7 +172,7 @@ function tellOfFleet(page: MetricsPage, { nodes, holds, models, capacityOf, wait
     ofModels((model) => capacityOf(model).busy),
     "max",
   );
-  page.gauge("tollgate_requests_queued", "Requests that wait for a node of the model.", ofModels(waitingFor));
+  page.gauge("tollgate_requests_queued", "Requests that wait for a free slot, by model.", ofModels(waitingFor));
 }
 
 function tellOfDependencies(page: MetricsPage, { dependencies, pool, databaseClock }: MetricFacts): void {
@@ -250,7 +250,11 @@ function tellOfBooks(page: MetricsPage, { ledger, settlementsWaiting, verdict, n
     "Settlement attempts that the database did not accept.",
     (of) => of.retried,
   );
-  sum("tollgate_settlements_spooled_total", "Settlements that were spooled on disk.", (of) => of.spooled);
+  sum(
+    "tollgate_settlements_spooled_total",
+    "Settlements written to the spool on disk because the database did not accept them.",
+    (of) => of.spooled,
+  );
   sum(
     "tollgate_settlements_unsafe_total",
     "Requests answered while neither database nor disk was available.",
@@ -258,17 +262,21 @@ function tellOfBooks(page: MetricsPage, { ledger, settlementsWaiting, verdict, n
   );
   sum(
     "tollgate_settlements_short_microdollars_total",
-    "Charges that late settlements could not collect for lack of credit.",
+    "Amount that late settlements could not charge because the account had too little credit.",
     (of) => toMicro(of.short),
   );
-  sum("tollgate_holds_expired_total", "Holds that expired with their lease.", (of) => of.expired);
+  sum(
+    "tollgate_holds_expired_total",
+    "Holds released because their gateway stopped renewing them.",
+    (of) => of.expired,
+  );
   page.gauge("tollgate_settlements_waiting", "Ended requests that are not in the ledger yet.", () => [
     [settlementsWaiting()],
   ]);
 
   const ofBatches = (pick: "sizes" | "waitS" | "tripS") => () =>
     Object.entries(ledger().batches).map(([batch, figures]) => [figures[pick], { batch }] as const);
-  page.histogram("tollgate_batch_size", "Ledger operations per batch.", ofBatches("sizes"));
+  page.histogram("tollgate_batch_size", "Number of ledger operations in a batch.", ofBatches("sizes"));
   page.histogram(
     "tollgate_batch_wait_seconds",
     "Time that a ledger operation waited for its batch to start.",
@@ -298,17 +306,17 @@ function tellOfBooks(page: MetricsPage, { ledger, settlementsWaiting, verdict, n
 function tellOfChecks(page: MetricsPage, { checks }: MetricFacts): void {
   const sum = (name: string, help: string, read: (of: CheckFigures) => number): void =>
     page.counter(name, help, () => [[read(checks())]]);
-  sum("tollgate_spot_checks_drawn_total", "Answers drawn for a spot check.", ({ drawn }) => drawn);
+  sum("tollgate_spot_checks_drawn_total", "Answers selected for a spot check.", ({ drawn }) => drawn);
   sum("tollgate_spot_checks_run_total", "Spot checks that verifiers completed.", ({ run }) => run);
   sum(
     "tollgate_spot_checks_dropped_total",
-    "Spot checks that could not run: no verifier, too many at once, or an answer that cannot be checked.",
+    "Spot checks that did not run, because no verifier was available, too many ran at once or the answer cannot be checked.",
     ({ dropped }) => dropped,
   );
   sum("tollgate_spot_checks_bad_total", "Spot checks that found a bad answer.", ({ bad }) => bad);
   sum(
     "tollgate_spot_checks_tokens_total",
-    "Input and output tokens of verifiers in spot checks.",
+    "Input and output tokens that verifiers processed in spot checks.",
     ({ tokens }) => tokens,
   );
   sum("tollgate_spot_checks_paid_microdollars_total", "Amount paid to verifiers for spot checks.", ({ pico: paid }) =>
@@ -324,13 +332,13 @@ function tellOfHistory(page: MetricsPage, { months, rollupBacklog, now }: Metric
   page.gauge("tollgate_history_months", "Months with request records.", ofMonths("kept"), "max");
   page.gauge(
     "tollgate_history_months_due",
-    "Months with request records older than HISTORY_DAYS that are not deleted yet.",
+    "Months whose request records are older than HISTORY_DAYS but not deleted yet.",
     ofMonths("due"),
     "max",
   );
   page.gauge(
     "tollgate_rollup_waiting",
-    "Ended requests that are not in the rollups yet.",
+    "Ended requests that are not in the usage rollups yet.",
     () => {
       const backlog = rollupBacklog();
       return backlog === undefined ? [] : [[backlog.requests]];
@@ -339,7 +347,7 @@ function tellOfHistory(page: MetricsPage, { months, rollupBacklog, now }: Metric
   );
   page.gauge(
     "tollgate_rollup_oldest_seconds",
-    "Age of the oldest request that is not in the rollups yet.",
+    "Age of the oldest ended request that is not in the usage rollups yet.",
     () => {
       const backlog = rollupBacklog();
       if (backlog === undefined) return [];
@@ -355,20 +363,20 @@ function tellOfLosses(page: MetricsPage, { losses }: MetricFacts): void {
       const found = losses();
       return found === undefined ? [] : [[read(found)]];
     });
-  sum("tollgate_history_lost_total", "Failovers of the database that lost data.", (of) => of.losses);
+  sum("tollgate_history_lost_total", "Database failovers in which committed data was lost.", (of) => of.losses);
   sum(
     "tollgate_history_entered_total",
-    "Charges and changes that gateways replayed after failovers that lost data.",
+    "Charges and other changes that a failover lost and gateways replayed.",
     (of) => of.entered,
   );
   sum(
     "tollgate_history_missing_total",
-    "Charges and changes that gateways could not replay after failovers that lost data.",
+    "Charges and other changes that a failover lost and gateways could not replay.",
     (of) => of.notEntered,
   );
   sum(
     "tollgate_database_refused_total",
-    "Database connections rejected because the database's history does not continue that of the database used before.",
+    "Database connections rejected because the database is not the one used before, or is an older copy of it.",
     (of) => of.refused,
   );
   page.gauge(

@@ -94,7 +94,7 @@ export function openTrafficMetrics(page: MetricsPage): TrafficMetrics {
     }
     yield* labelled(unread, ["endpoint", "model", "outcome"])();
   });
-  page.counter("tollgate_tokens_total", "Tokens of ended requests.", function* () {
+  page.counter("tollgate_tokens_total", "Prompt and completion tokens of ended requests.", function* () {
     for (const [model, { promptTokens, completionTokens }] of models.entries()) {
       yield [promptTokens, { model, kind: "prompt" }];
       yield [completionTokens, { model, kind: "completion" }];
@@ -120,12 +120,12 @@ export function openTrafficMetrics(page: MetricsPage): TrafficMetrics {
   );
   page.counter(
     "tollgate_limits_unavailable_total",
-    "Requests to the limits server that got no response.",
+    "Requests to the limits server (Valkey) that got no response.",
     labelled(unanswered, ["cause"]),
   );
   page.counter(
     "tollgate_shares_withheld_total",
-    "Host shares that were withheld, by reason.",
+    "Host shares of charges that this gateway withheld, by reason.",
     labelled(withheld, ["reason"]),
   );
 

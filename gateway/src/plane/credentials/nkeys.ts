@@ -48,11 +48,12 @@ export function createKey(role: KeyRole, random: Random): SigningKey {
 /** Throws `InvalidKeyError` when the text is not a seed of this role. The message does not repeat the seed. */
 export function keyFromSeed(seed: string, wanted?: KeyRole): SigningKey {
   const bytes = decode(seed);
-  if (bytes === undefined || bytes.length !== KEY_BYTES + 2) throw new InvalidKeyError("not an nkey seed");
+  if (bytes === undefined || bytes.length !== KEY_BYTES + 2) throw new InvalidKeyError("the text is not an nkey seed");
   const [first = 0, second = 0] = bytes;
   const role = roleOf(((first & 0b111) << 5) | (second >> 3));
-  if ((first & 0b11111000) !== SEED || role === undefined) throw new InvalidKeyError("not an nkey seed");
-  if (wanted !== undefined && role !== wanted) throw new InvalidKeyError(`an nkey seed of role ${role}, not ${wanted}`);
+  if ((first & 0b11111000) !== SEED || role === undefined) throw new InvalidKeyError("the text is not an nkey seed");
+  if (wanted !== undefined && role !== wanted)
+    throw new InvalidKeyError(`the nkey seed has role ${role}, not ${wanted}`);
   return keyFromBytes(role, bytes.subarray(2));
 }
 

@@ -53,7 +53,7 @@ export async function joinPlane(options: JoinOptions): Promise<{ deployment: str
       return true;
     } catch (error) {
       if (error instanceof WrongPlaneError) throw error;
-      log.warn({ err: error }, "cannot determine yet whether the plane belongs to this deployment");
+      log.warn({ err: error }, "cannot determine yet whether the dispatch plane belongs to this deployment");
       return false;
     }
   };
@@ -82,9 +82,9 @@ async function check(options: JoinOptions, deployment: string): Promise<void> {
   const owner = await plane.ownership?.claim(deployment);
   if (owner !== deployment) {
     throw new WrongPlaneError(
-      `the NATS plane belongs to deployment ${owner}, and this database is deployment ${deployment}`,
+      `the dispatch plane on NATS belongs to deployment ${owner}, but this database to deployment ${deployment}`,
       "give this deployment NATS servers and seeds of its own (tollgate admin plane init) or, if the other deployment no longer exists, " +
-        "take over its plane (tollgate admin deployment adopt)",
+        "take over its dispatch plane (tollgate admin deployment adopt)",
     );
   }
   const found = await askRunningGateways(options, await record.mark());
@@ -97,5 +97,5 @@ async function check(options: JoinOptions, deployment: string): Promise<void> {
     );
   }
   if (found === "unknown")
-    log.warn("cannot determine whether the gateways on the plane use the same database; continuing");
+    log.warn("cannot determine whether the other gateways on the NATS plane use this database; continuing");
 }

@@ -63,13 +63,15 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       assert.equal(plane.hears, false);
       await assert.rejects(plane.mint("n1"), PlaneUnreachableError);
       plane.publish(nodeSubject("n1"), Buffer.from("an old job"));
-      await eventually("it is said", () => lines().some(({ msg }) => /dispatch plane is unreachable/.test(msg)));
+      await eventually("it is said", () =>
+        lines().some(({ msg }) => /dispatch plane \(NATS\) is unreachable/.test(msg)),
+      );
 
       await server.start();
       await back;
       assert.equal(plane.health.isAway, false);
       assert.deepEqual(gone, [], "nobody is said to have left");
-      assert.ok(lines().some(({ msg }) => /dispatch plane is reachable again/.test(msg)));
+      assert.ok(lines().some(({ msg }) => /dispatch plane \(NATS\) is reachable again/.test(msg)));
       const jobs: string[] = [];
       const again = await connectClient(t, await plane.mint("n1"));
       again.subscribe(nodeSubject("n1"), { callback: (_, job) => void jobs.push(job.string()) });
@@ -79,7 +81,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       await eventually("both hear each other", () => jobs.length === 1 && heard.length === 2);
       assert.deepEqual(jobs, ["a new job"]);
       assert.deepEqual(heard, ["tg.s.n1 here", "tg.s.n1 back"]);
-      const about = lines().filter(({ msg }) => /dispatch plane is (still )?unreachable/.test(msg));
+      const about = lines().filter(({ msg }) => /dispatch plane \(NATS\) is (still )?unreachable/.test(msg));
       assert.equal(about.filter(({ msg }) => !msg.includes("still")).length, 1, "one outage begins once");
       const repeated = about.filter(({ reason }, i) => i > 0 && reason === about[i - 1]?.reason);
       assert.deepEqual(repeated, [], "it is told again only when its reason changes");

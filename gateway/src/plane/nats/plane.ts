@@ -343,7 +343,7 @@ class NatsPlane implements Plane {
   #heardRevocations(payload: Uint8Array): void {
     const revoked = readRevoked(payload);
     if (revoked !== undefined) this.#revoker.heard(revoked);
-    else this.#options.log.warn("unreadable revocations from another gateway");
+    else this.#options.log.warn("another gateway announced revoked keys in an unreadable message; ignoring it");
   }
 
   #back(): void {

@@ -171,7 +171,7 @@ export class ReconnectingConnection implements Dependency {
     const { clock, log } = this.#options;
     const awayMs = Math.round(clock.monotonic() - (this.#outage?.since ?? clock.monotonic()));
     this.#outage = undefined;
-    log.info({ server: connection.getServer(), awayMs }, "dispatch plane is reachable again");
+    log.info({ server: connection.getServer(), awayMs }, "dispatch plane (NATS) is reachable again");
     this.#options.back();
   }
 
@@ -187,7 +187,7 @@ export class ReconnectingConnection implements Dependency {
     };
     const lookAgain = (): void => {
       if (this.#connection !== connection || this.#silentMs() < LOST_AFTER_MS) return;
-      this.#giveUp(new Error("the server does not respond"));
+      this.#giveUp(new Error("the NATS server does not respond"));
       connection.close().catch((error: Error) => log.warn({ reason: error.message }, "NATS server does not respond"));
     };
     return clock.every(ASK_EVERY_MS, () => {
@@ -212,7 +212,7 @@ export class ReconnectingConnection implements Dependency {
     this.#askedAt = undefined;
     for (const subscribed of this.#subscribed) this.#put(subscribed, connection);
     this.#logErrors(connection).catch((error) =>
-      this.#options.log.error({ err: error }, "could not read the connection status"),
+      this.#options.log.error({ err: error }, "could not read the status of the NATS connection"),
     );
   }
 
@@ -249,7 +249,7 @@ export class ReconnectingConnection implements Dependency {
     this.#connection = undefined;
     for (const subscribed of this.#subscribed) subscribed.live = undefined;
     if (this.#closing) return;
-    this.#failed(reason ?? new Error("the connection was closed"));
+    this.#failed(reason ?? new Error("the connection to NATS was closed"));
     this.#options.away();
   }
 
@@ -259,8 +259,9 @@ export class ReconnectingConnection implements Dependency {
     if (this.#outage?.reason === reason) return;
     const begins = this.#outage === undefined;
     this.#outage = { since: this.#outage?.since ?? clock.monotonic(), reason };
-    if (begins) log.error({ reason }, "dispatch plane is unreachable; no node can be reached until it is back");
-    else log.warn({ reason }, "dispatch plane is still unreachable");
+    if (begins)
+      log.error({ reason }, "dispatch plane (NATS) is unreachable; until it is back, no request can reach a node");
+    else log.warn({ reason }, "dispatch plane (NATS) is still unreachable");
   }
 
   #wait(delayMs: number): Promise<void> {

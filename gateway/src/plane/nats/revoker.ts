@@ -181,7 +181,7 @@ export class Revoker {
 
   #lookNow(): void {
     this.#look().catch((error) => {
-      this.#options.log.error({ err: error, nodes: this.#wanted.size }, "could not write revocations; retrying");
+      this.#options.log.error({ err: error, nodes: this.#wanted.size }, "could not revoke node credentials; retrying");
       this.#lookLater();
     });
   }
@@ -190,7 +190,7 @@ export class Revoker {
     const { log, lookup, withSystem } = this.#options;
     if (this.#wanted.size > 0) await this.#write();
     if (includesRevocations(await lookup(), this.#known)) return;
-    log.warn("revocation was overwritten; writing it again");
+    log.warn("revocations of node keys were overwritten in the NATS account's JWT; writing them again");
     await withSystem((record) => this.#writeKnown(record));
   }
 

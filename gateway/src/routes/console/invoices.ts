@@ -43,7 +43,7 @@ const STATEMENT: Kind = {
   amounts: "Earned",
   shown: (amount) => amount,
   transfers: "Payouts and other transfers",
-  notes: ["Withheld shares and their releases are listed as separate transfers."],
+  notes: ["Withheld earnings and their releases are listed as separate transfers."],
 };
 
 export function invoiceHandlers({ moves, now, publicUrl }: InvoiceParts): Handlers<typeof invoiceRoutes> {

@@ -151,7 +151,10 @@ export class LiveFeeds {
       }
     } catch (error) {
       const level = isStorageTrouble(error) ? "debug" : "warn";
-      this.#log[level]({ err: error instanceof Fault ? error.message : error }, "could not read live figures");
+      this.#log[level](
+        { err: error instanceof Fault ? error.message : error },
+        "could not read the live figures of a console page",
+      );
     }
   }
 

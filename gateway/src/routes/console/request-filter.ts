@@ -24,7 +24,7 @@ const SORTED_DAYS_MAX = 31;
 export const RECORDS_READ_MAX = 200_000;
 
 export const tooManyToRead = (what: string): Fault =>
-  ruleViolation("from", `must be later, or "to" earlier: at most ${RECORDS_READ_MAX} requests can be ${what}`);
+  ruleViolation("from", `must be later, or "to" earlier, because at most ${RECORDS_READ_MAX} requests can be ${what}`);
 
 export function requestFilters({
   history,
@@ -84,7 +84,7 @@ export function requestFilters({
     async countable(accountId: Uuid, filter: Filter): Promise<void> {
       const isRead = needsRecordSearch(filter) || (filter.label !== undefined && usesRollupColumns(filter));
       if (isRead && (await inSpan(accountId, filter)) > RECORDS_READ_MAX)
-        throw tooManyToRead("counted when these filters are set");
+        throw tooManyToRead("counted with these filters");
     },
   };
 }

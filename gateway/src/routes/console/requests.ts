@@ -101,7 +101,7 @@ export function requestHandlers(
     async getRequestHistogram({ account, query, refuse }) {
       const filter = await filterOf(account.id, query, refuse);
       const counts = await history.counts(account.id, filter, { nowMs: now(), recordsMax: RECORDS_READ_MAX });
-      if (counts.counts === undefined) throw tooManyToRead("counted when these filters are set");
+      if (counts.counts === undefined) throw tooManyToRead("counted with these filters");
       return {
         object: "request_histogram",
         from: toUnixSeconds(counts.from),

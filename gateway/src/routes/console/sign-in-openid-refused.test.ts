@@ -137,7 +137,7 @@ describe("an OpenID sign-in is refused", () => {
       ["access_denied", "provider_refused", "access_denied"],
       ["temporarily_unavailable", "provider_unavailable", "temporarily_unavailable"],
       ["invalid_scope", "failed", "invalid_scope"],
-      ["a secret sentence", "failed", "the provider returned an unreadable error"],
+      ["a secret sentence", "failed", "the sign-in provider returned an unreadable error"],
     ] as const) {
       const url = stage.issuer.refuse(await startOpenIdSignIn(browser));
       url.searchParams.set("error", error);

@@ -13,12 +13,12 @@ import type { NodeServices } from "./services.ts";
 export type ChecksDependencies = Pick<NodeServices, "checks"> & Pick<SiteServices, "cursors">;
 
 const VERDICTS: Record<SpotCheckVerdict, string> = {
-  ok: "The answer is one that this model would give.",
-  bad: "The answer is not one that this model would give. The check counts against the node.",
-  disputed: "One verifier doubted the answer, another did not. The check does not count.",
-  unconfirmed: "One verifier doubted the answer, and no other was free to confirm it. The check counts only a little.",
-  odd: "The request is unusual: another node's answer looked just as unlikely. The check does not count.",
-  unjudged: "The answer was too short, or too few similar answers have been checked. The check does not count.",
+  ok: "The answer is consistent with this model.",
+  bad: "The answer is not consistent with this model. The check counts against the node.",
+  disputed: "One verifier doubted the answer, but another did not. The check does not count.",
+  unconfirmed: "One verifier doubted the answer, and no other verifier could judge it. The check counts less.",
+  odd: "Another node's answer to this request looked as unlikely, so the request is unusual. The check does not count.",
+  unjudged: "The answer was too short, or there were too few answers to compare it with. The check does not count.",
 };
 
 export const checksPage = (

@@ -123,14 +123,17 @@ const ENDINGS: Partial<Record<RequestOutcome, Ending>> = {
     by: "engine",
   },
   upstream_stall: { says: "The node sent nothing for two seconds, or the job reached its time limit.", by: "quiet" },
-  client_closed: { says: "The client cancelled the request. The node is not blamed.", by: "client" },
+  client_closed: { says: "The client cancelled the request. This does not count against the node.", by: "client" },
   no_capacity: { says: "No node accepted the request in time. This does not count against the node.", by: "platform" },
   plane_lost: {
-    says: "The platform lost its connection to the node. The node is not blamed.",
+    says: "The platform lost its connection to the node. This does not count against the node.",
     by: "platform",
   },
-  gateway_stopped: { says: "The platform stopped the request. The node is not blamed.", by: "platform" },
-  gateway_lost: { says: "The gateway crashed. The node is not blamed.", by: "platform" },
+  gateway_stopped: {
+    says: "The platform stopped the request. This does not count against the node.",
+    by: "platform",
+  },
+  gateway_lost: { says: "The gateway crashed. This does not count against the node.", by: "platform" },
 };
 
 function jobObject(job: Job): z.input<typeof JobShown> {

@@ -113,7 +113,8 @@ function refusedMove(standing: string, refuse: RefuseMove): Fault {
   return refuse("node_state_conflict", { message: notAllowedMessage(standing) });
 }
 
-export const notAllowedMessage = (standing: string): string => `This is not possible while the node is ${standing}.`;
+export const notAllowedMessage = (standing: string): string =>
+  `This action is not possible while the node is ${standing}.`;
 
 /** A node in a list. Its hardware description is left out, because it would make a page too large. */
 export function toNodeListItem({ nodes }: Pick<NodeServices, "nodes">, node: ListedNode): z.input<typeof ListedShown> {

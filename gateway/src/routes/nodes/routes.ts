@@ -140,7 +140,11 @@ function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
       if (mint === undefined) throw refuse("not_implemented");
       const nodeId = publicId("node", node.id);
       const minted = await mint(nodeId).catch((cause) => {
-        log.error(nodeId, { node: nodeId, err: cause }, "the dispatch plane issued no credentials");
+        log.error(
+          nodeId,
+          { node: nodeId, err: cause },
+          "could not issue the node's credentials for the dispatch plane (message server)",
+        );
         throw refuse("dispatch_admin_error", { cause });
       });
       const { active } = catalogue();

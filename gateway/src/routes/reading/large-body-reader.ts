@@ -25,7 +25,7 @@ export function openLargeBodyReader(options: BodyReadingWorkerData & { log: Log;
     workersMax,
     waitingMax: WAITING_MAX,
     waitingUnitsMax: WAITING_BYTES_MAX,
-    onCrash: (error) => log.error({ err: error }, "request reading worker crashed"),
+    onCrash: (error) => log.error({ err: error }, "a worker thread that reads large request bodies crashed"),
   });
   const run = async (body: Body, order: ReadBodyJob["order"], payer: string): Promise<ReadBodyResult> => {
     // Takes the pieces out of the body. Otherwise they would be returned for reuse when the body is released.

@@ -39,7 +39,7 @@ ${past.length === 0 ? html`<p>No incidents in the last 90 days.</p>` : past.map(
 }
 
 const HEADLINES: Record<Status["state"], string> = {
-  serving: "The platform is serving.",
+  serving: "The platform is serving requests.",
   degraded: "Degraded: some requests cannot be served.",
   down: "Down: no requests can be served.",
 };

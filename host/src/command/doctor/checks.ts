@@ -76,7 +76,7 @@ export function nodeCheck({ id, name, state, quarantine }: Node): Check {
     const reason = quarantine == null ? "" : `: ${quarantineReason(quarantine)}`;
     return failedCheck("node", `${detail}${reason}`, quarantineRemedy(quarantine));
   }
-  return failedCheck("node", detail, "tollgate-host register --name ANOTHER creates a new node");
+  return failedCheck("node", detail, "tollgate-host register --name ANOTHER creates a new node with another name");
 }
 
 /** Tests the whole path: credentials, connection, and a round trip. */
@@ -96,7 +96,7 @@ export async function planeCheck(
       await connection.close();
     }
   } catch (error) {
-    return checkFromError("plane", error, "check that a firewall allows outgoing connections to the plane's address");
+    return checkFromError("plane", error, "check that no firewall blocks connections to the dispatch plane");
   }
 }
 
@@ -165,6 +165,10 @@ export async function diskCheck(machine: Machine): Promise<Check> {
   const free = await machine.freeDiskBytes(machine.home);
   const detail = `${formatGibibytes(free)} free`;
   return free < FREE_DISK_LOW
-    ? warningCheck("disk", detail, "delete files: the engine and the operating system need free disk space to run")
+    ? warningCheck(
+        "disk",
+        detail,
+        "delete files that you do not need: the engine and the operating system need free disk space to run",
+      )
     : passedCheck("disk", detail);
 }

@@ -143,7 +143,10 @@ test("doctor reports that the engine runs another model when the tokenizer diffe
   const swapped = { engine: "openai" as const, engine_url: engineUrl, models: ["tiny-3b"] };
   const { run, terminal } = await ready(t, { login: { serving: swapped } });
   assert.equal(await run(doctor, "--no-speed"), 1);
-  assert.match(terminal.text, /^fail {2}tokenizer {2}tiny-3b: the engine runs another model$/m);
+  assert.match(
+    terminal.text,
+    /^fail {2}tokenizer {2}tiny-3b: the engine counts tokens differently, so it runs another model$/m,
+  );
 });
 
 test("doctor reports a missing chat template when the engine counts too few tokens for a chat", async (t) => {

@@ -77,7 +77,7 @@ async function* platformChecks(login: Login, context: CommandContext): AsyncGene
   const reach = await gatewayChecks(gateway, context.clock);
   yield* reach;
   if (reach.some(({ name, verdict }) => name === "gateway" && verdict === "fail")) return;
-  progress.step("checking the token and the node");
+  progress.step("checking the host token and this node");
   const token = await tokenCheck(gateway);
   yield token;
   if (token.verdict === "fail") return;

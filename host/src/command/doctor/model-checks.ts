@@ -22,12 +22,12 @@ export const GENERATION_CHECKS: readonly ModelCheck[] = [stopCheck, formatCheck]
 
 async function tokenizerCheck(engine: Engine, model: string): Promise<Check | undefined> {
   const verdict = await checkEngineTokenizer(engine, model);
-  if (verdict === "matches") return passedCheck("tokenizer", `${model}: counts tokens as the gateway does`);
+  if (verdict === "matches") return passedCheck("tokenizer", `${model}: the engine counts tokens as the gateway does`);
   if (verdict === "unknown") return undefined;
   return failedCheck(
     "tokenizer",
-    `${model}: the engine runs another model`,
-    "run tollgate-host elect to choose the right model of the engine",
+    `${model}: the engine counts tokens differently, so it runs another model`,
+    "run tollgate-host elect to choose the model that the engine runs",
   );
 }
 

@@ -104,7 +104,7 @@ test("tollgate-host elect --map finds the engine that has the mapped model, and 
   const { engine, map } = (await logins.read())?.serving ?? {};
   assert.deepEqual([engine, map], ["openai", { "tiny-3b": "my-llama" }]);
   const missing = await fails(elect, "--map", "tiny-3b=other", "--yes");
-  assert.match(missing.message, /no engine on this machine has other \(ollama at .*my-llama, bge-m3\)/);
+  assert.match(missing.message, /no engine on this machine has other \(engines found: ollama at .*my-llama, bge-m3\)/);
 });
 
 test("tollgate-host elect --json lists all candidates and whether an engine has them", async (t) => {

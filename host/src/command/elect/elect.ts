@@ -44,7 +44,7 @@ export const elect: Command = {
   more: [
     "Electing a model means choosing it for this node: the platform then sends the node requests for this model.",
     "The command proposes models that an engine on this machine has, that fit into memory, and for which the engine counts tokens as the gateway does. It looks for engines at their usual ports, and for Ollama at OLLAMA_HOST. It waits up to a minute for an engine that is still loading.",
-    "The command stores the choice and the engine's address, so that tollgate-host up needs no flags. If the engine needs a key, set the environment variable TOLLGATE_ENGINE_KEY; the command stores the key too.",
+    "The command stores the chosen models and the engine's address, so that tollgate-host up needs no flags. If the engine needs a key, set the environment variable TOLLGATE_ENGINE_KEY; the command stores the key too.",
   ],
   example: "--models tiny-3b,embed-m3",
   run,
@@ -188,7 +188,7 @@ async function engineHolding(map: Map<string, string>, settings: EngineSettings,
   const holder = engines.find(({ models }) => names.every((name) => models.includes(name)));
   if (holder === undefined) {
     const held = engines.map(({ name, models }) => `${name}: ${models.join(", ") || "nothing"}`).join("; ");
-    throw new CommandError(`no engine on this machine has ${names.join(" and ")} (${held || "none answers"})`, {
+    throw new CommandError(`no engine on this machine has ${names.join(" and ")} (engines found: ${held || "none"})`, {
       next: "start the engine, or give its address with --engine openai --engine-url URL",
     });
   }

@@ -35,7 +35,8 @@ export interface Reporter {
 
 export function describeConnection(status: AgentStatus): string {
   if (status.type === "online") return "online   waiting for requests";
-  const reason = status.reason?.message.split("\n")[0]?.replace(/\.$/, "") ?? "the connection was closed";
+  const reason =
+    status.reason?.message.split("\n")[0]?.replace(/\.$/, "") ?? "the connection to the gateway was closed";
   return `offline  ${sanitiseForTerminal(reason)}; ${status.type === "offline" ? "reconnecting" : "trying again"}`;
 }
 
@@ -45,14 +46,14 @@ export function describeStanding({
   quarantine,
   withheld,
 }: Pick<Stats, "state" | "quarantine" | "withheld">): string | undefined {
-  if (state === "paused") return "paused   no new requests; tollgate-host resume accepts them again";
+  if (state === "paused") return "paused   gets no new requests; tollgate-host resume ends the pause";
   if (state === "retired") return "retired  this node gets no more requests";
   if (state !== "quarantined" && withheld != null) {
-    return `no work  ${withheldRequestsReason(withheld)}; tollgate-host status says what to do`;
+    return `blocked  ${withheldRequestsReason(withheld)}; to see what to do: tollgate-host status`;
   }
   if (state !== "quarantined") return undefined;
   const reason = quarantine == null ? "" : ` (${quarantineReason(quarantine)})`;
-  return `quarantined${reason}: tollgate-host status shows the evidence`;
+  return `quarantined${reason}: this node gets no requests; to see the evidence: tollgate-host status`;
 }
 
 const PLAIN_STATS_EVERY_MS = 60_000;

@@ -70,7 +70,7 @@ export function screenReporter(logLevel: string, context: Pick<CommandContext, "
       if (!silent) happened(`the gateway did not report the node's state: ${reason.message}`);
       silent = true;
     },
-    stopping: () => happened("stopping: waiting for requests in flight; Ctrl-C again stops at once"),
+    stopping: () => happened("stopping: waiting for requests in flight; press Ctrl-C again to stop at once"),
     stopped() {
       draw();
       stopDrawing();

@@ -26,7 +26,7 @@ export const up: Command = {
   flags: UP_FLAGS,
   more: [
     "After tollgate-host login, register and elect, this command needs no flags.",
-    "If the engine needs a key, set the environment variable TOLLGATE_ENGINE_KEY. OLLAMA_HOST gives Ollama's address if it has changed since you ran tollgate-host elect. The command waits for an engine that is still loading.",
+    "If the engine needs a key, set the environment variable TOLLGATE_ENGINE_KEY. If Ollama's address has changed since you ran tollgate-host elect, set OLLAMA_HOST to the new one. The command waits for an engine that is still loading.",
     "Ctrl-C finishes the requests in flight, then stops; a second Ctrl-C stops at once.",
   ],
   example: "",

@@ -216,20 +216,20 @@ export class AnswerParser {
         if (digit !== -1) {
           this.#left = this.#left * 16 + digit;
           if (this.#left > 0 || this.#digits === 0) this.#digits++;
-          if (this.#digits > SIZE_DIGITS_MAX) throw new MalformedAnswer("a chunk is too large");
+          if (this.#digits > SIZE_DIGITS_MAX) throw new MalformedAnswer("a chunk of the response body is too large");
           this.#takeRoom();
           return;
         }
         if (this.#digits === 0) throw new MalformedAnswer("the chunked response body has a chunk without a size");
         if (byte === CR) this.#place = "size-end";
         else if (byte === SEMICOLON || isBlank(byte)) this.#place = "extension";
-        else throw new MalformedAnswer("the size of a chunk is not a number");
+        else throw new MalformedAnswer("the size of a chunk of the response body is not a number");
         return;
       }
       case "extension":
         this.#takeRoom();
         if (byte === CR) this.#place = "size-end";
-        else if (byte === LF) throw new MalformedAnswer("a line feed without a carriage return");
+        else if (byte === LF) throw new MalformedAnswer("a line feed does not follow a carriage return");
         return;
       case "size-end":
         expectLineFeed(byte);
@@ -248,12 +248,12 @@ export class AnswerParser {
       case "trailers":
         this.#takeRoom();
         this.#place = byte === CR ? "trailers-end" : "trailer";
-        if (byte === LF) throw new MalformedAnswer("a line feed without a carriage return");
+        if (byte === LF) throw new MalformedAnswer("a line feed does not follow a carriage return");
         return;
       case "trailer":
         this.#takeRoom();
         if (byte === CR) this.#place = "trailer-end";
-        else if (byte === LF) throw new MalformedAnswer("a line feed without a carriage return");
+        else if (byte === LF) throw new MalformedAnswer("a line feed does not follow a carriage return");
         return;
       case "trailer-end":
         expectLineFeed(byte);
@@ -279,7 +279,7 @@ function hexDigit(byte: number): number {
 const isBlank = (byte: number): boolean => byte === 32 || byte === 9;
 
 function expectLineFeed(byte: number): void {
-  if (byte !== LF) throw new MalformedAnswer("a carriage return without a line feed");
+  if (byte !== LF) throw new MalformedAnswer("a carriage return is not followed by a line feed");
 }
 
 /** Parses a head without its final empty line. */

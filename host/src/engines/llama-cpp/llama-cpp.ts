@@ -181,13 +181,13 @@ function notesOn(model: LlamaModel, models: readonly string[], contextTokens: nu
     return [
       ...(contextTokens < promised
         ? [
-            `the file has a context of ${contextTokens} tokens, but the catalogue promises ${promised} for ${id}: longer requests will fail`,
+            `the model file has a context of ${contextTokens} tokens, but the catalogue promises ${promised} for ${id}: longer requests will fail`,
           ]
         : []),
       ...(width === model.embeddingVectorSize
         ? []
         : [
-            `the file returns vectors of ${model.embeddingVectorSize} values, but the catalogue promises ${width} for ${id}: the gateway will refuse them`,
+            `the model file returns vectors of ${model.embeddingVectorSize} values, but the catalogue promises ${width} for ${id}: the gateway will refuse them`,
           ]),
     ];
   });

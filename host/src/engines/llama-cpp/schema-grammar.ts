@@ -55,7 +55,7 @@ export function buildSchemaGrammar(schema: Schema): string {
 }
 
 const unsupported = (what: string): EngineError =>
-  new EngineError("prompt", `this engine does not support the schema: ${what.slice(0, 200)}`);
+  new EngineError("prompt", `this engine does not support the request's JSON schema: ${what.slice(0, 200)}`);
 
 class Writer {
   /** Whether optional properties may be omitted. A recursive object needs this to be able to end. */
@@ -80,7 +80,7 @@ class Writer {
     const name = `s${this.#names.size}`;
     this.#names.set(part, name);
     if (this.#width(part) > ALTERNATIVES_MAX)
-      throw unsupported(`more than ${ALTERNATIVES_MAX} alternatives in one place of the schema`);
+      throw unsupported(`a value in the schema has more than ${ALTERNATIVES_MAX} alternatives`);
     this.#rules.push(`${name} ::= ${this.#any(part)}\n`);
     return name;
   }
@@ -139,7 +139,7 @@ class Writer {
    */
   #chain(members: { text: string; isOptional: boolean }[]): string {
     if (members.length > ALTERNATIVES_MAX)
-      throw unsupported(`more than ${ALTERNATIVES_MAX} properties in an object with optional properties`);
+      throw unsupported(`an object with optional properties has more than ${ALTERNATIVES_MAX} properties`);
     const base = `m${this.#rules.length}`;
     const rest = (at: number, before: string): string => (at < members.length ? `${base}-${before}${at}` : '""');
     for (const [at, { text, isOptional }] of members.entries()) {
@@ -202,7 +202,7 @@ function repeated(min: number, max: number | undefined): string {
 function literals(values: readonly unknown[], schema: Schema): string {
   const types = schema.type === undefined ? [] : [schema.type].flat();
   const fit = values.filter((value) => types.length === 0 || types.some((type) => isOfType(value, type)));
-  if (fit.length === 0) throw unsupported("an enum without a value of the schema's type");
+  if (fit.length === 0) throw unsupported("`enum` contains no value of the schema's type");
   return oneOf([...new Set(fit.map((value) => JSON.stringify(value)))].sort());
 }
 

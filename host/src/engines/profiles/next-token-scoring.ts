@@ -43,7 +43,7 @@ export const nextTokenScoring: EngineScoring = {
       const { tokens } = await requestLogprobs(http, "/tokenize", rest, Tokens, signal);
       const said = tokens[0];
       if (said === undefined)
-        throw new EngineError("prompt", "the gateway asked for a token position beyond the end of the answer to score");
+        throw new EngineError("prompt", "the gateway asked to score a token after the end of the answer");
       const body = {
         model,
         prompt: prompt + answer.slice(0, cut),

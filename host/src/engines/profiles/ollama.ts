@@ -67,7 +67,8 @@ const ollamaDialect: EngineApiDialect = {
   },
   read(data) {
     const result = Line.safeParse(parseJson(data));
-    if (!result.success) throw new EngineError("engine", "the engine's stream has a line that is not a response");
+    if (!result.success)
+      throw new EngineError("engine", "the engine's stream has a line that is not an Ollama response");
     if (result.data.error != null) throw toStreamError(result.data.error);
     return eventOf(result.data);
   },

@@ -67,7 +67,7 @@ export function AddNodePage() {
             ) : (
               <>
                 <p className="text-ink-soft">
-                  The token is in the commands below until the node is online, and is not shown again.
+                  The commands below contain the token until the node is online. After that, it is not shown again.
                 </p>
                 <Secret text={secret} label="Copy the token" />
                 <p className="text-ink-soft">

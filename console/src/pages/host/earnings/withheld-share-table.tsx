@@ -58,7 +58,7 @@ const columnsFor = (nameOf: Props["nameOf"]): Column<WithheldShare>[] => [
     cell: ({ explanation, taken_back, released_at, note }) => (
       <>
         {explanation}
-        {taken_back && <span className="text-ink-soft"> The share was credited to you first, and withheld later.</span>}
+        {taken_back && <span className="text-ink-soft"> The amount was credited to you first and withheld later.</span>}
         {released_at !== null && (
           <span className="block text-xs text-ink-soft">
             Released <Time at={released_at} as="day" />

@@ -156,7 +156,7 @@ const How = ({ share, slots, ofNode }: { share: number; slots: number | null; of
       <Term name="Speed">
         Tokens per second of one busy slot over the last 7 days.{" "}
         {ofNode
-          ? "Measured on this node if it served the model, otherwise on all nodes that did."
+          ? "Measured on this node if it served the model, otherwise on all nodes that served it."
           : "Measured on all nodes that served the model."}
       </Term>
       <Term name="Average per hour">

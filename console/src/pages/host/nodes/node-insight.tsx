@@ -36,7 +36,7 @@ interface CourseChart extends Pick<ChartProps, "kind" | "format" | "unit" | "who
 const CHARTS: CourseChart[] = [
   {
     title: "Utilisation",
-    note: "Share of slot time spent on requests while connected.",
+    note: "How much of its slots' time the node spent on requests while it was connected.",
     kind: "lines",
     format: percentTick,
     unit: "share",
@@ -119,7 +119,10 @@ export function NodeInsight({ id }: { id: string }) {
                   />
                 </Course>
               ))}
-              <Course title="Earned" note="Totals of whole hours, including the whole first hour.">
+              <Course
+                title="Earned"
+                note="Totals per hour. The first hour is counted in full, even if the period begins within it."
+              >
                 <Chart
                   title={`Earned in ${words}`}
                   height={HEIGHT}

@@ -39,7 +39,7 @@ export function GrantCreditDialog({
       open
       onClose={onClose}
       title={`Grant credit to ${name}`}
-      about="Available immediately. You cannot undo a grant in the console."
+      about="The credit is available immediately. You cannot undo a grant in the console."
     >
       <Form onSubmit={submit} error={grant.error} fields={["amount_micro", "reason"]}>
         <AmountField

@@ -41,7 +41,7 @@ export function CreatePayoutDialog({ onClose, onCreated }: Props) {
       open
       onClose={onClose}
       title="Create payout"
-      about="Earnings past the hold-back period and not yet in an open payout, less what an owner owes on their own builder account (set-off)."
+      about="Hosts are paid the earnings that are past the hold-back period and not in an open payout. Debts of an owner's own builder account are deducted (set-off)."
     >
       <Form onSubmit={submit} error={create.error} fields={["note", "minimum_micro"]}>
         <AmountField

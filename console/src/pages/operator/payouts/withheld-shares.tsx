@@ -100,7 +100,7 @@ function Release({ asked, onClose }: { asked: Asked; onClose: () => void }) {
   return (
     <ReasonDialog
       title={"node" in asked ? "Release all withheld shares of this node?" : "Release this share?"}
-      about="The reserve pays the host. You cannot undo this."
+      about="The host gets the withheld amount from the platform's reserve. You cannot undo this."
       hint="Shown to the host and recorded in the audit log."
       action="Release"
       danger={false}

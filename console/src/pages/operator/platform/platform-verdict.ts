@@ -42,7 +42,7 @@ export function describePlatformVerdict(
     return {
       state: "serving",
       title: "Serving",
-      meaning: `${models} connected nodes. Requests are answered.`,
+      meaning: `${models} connected nodes, and requests are being served.`,
       since: null,
     };
   }
@@ -93,7 +93,7 @@ const failing = (models: string[], of: number): Words => ({
   state: "degraded",
   title: `Degraded: requests for ${models.length} of ${of} models fail`,
   meaning: `A fifth or more of the requests for ${models.join(", ")} fail after they started.`,
-  cause: "A node or its engine fails, or a new build does not work.",
+  cause: "A node or its engine is faulty, or a new build of a model in the catalogue does not work.",
   next: "Quarantine a node that fails, and inform its host.",
   runbook: `${RUNBOOK}#tollgaterequestsfailing`,
 });

@@ -15,7 +15,7 @@ const GUIDE = "/docs/guide/operators";
 const STEPS: Record<Setup["steps"][number]["step"], StepWords> = {
   tls: {
     title: "Serve HTTPS",
-    says: "Set PUBLIC_URL to an https address, with a proxy or a certificate of the gateway's own.",
+    says: "Put a proxy with TLS in front of the gateway, or give the gateway a certificate. Then set PUBLIC_URL to the https address.",
     guide: `${GUIDE}/quickstart`,
   },
   email: {
@@ -30,7 +30,7 @@ const STEPS: Record<Setup["steps"][number]["step"], StepWords> = {
   },
   second_operator: {
     title: "Add a second operator",
-    says: "A second operator can act when you are unavailable: tollgate admin operator create.",
+    says: "A second operator can act when you are unavailable. To create one, run tollgate admin operator create.",
     guide: `${GUIDE}/admin`,
   },
 };

@@ -66,7 +66,7 @@ const unreachable = (sinceMs: number): PlatformVerdict => ({
   title: "This gateway does not answer",
   meaning: "Requests to this gateway get no response. Other gateways may still serve requests.",
   since: Math.floor(sinceMs / 1000),
-  cause: "The gateway stopped, or the network or the proxy in front of it failed.",
+  cause: "The gateway stopped, or the network or a proxy in front of the gateway failed.",
   next: "Restart the gateway. If it is running, look at its log.",
   runbook: "/docs/guide/operators/runbook#tollgategatewaydown",
 });

@@ -128,7 +128,8 @@ describe("the platform's performance", () => {
     assert.equal(total, 3);
     const texts = data.flatMap(({ reasons }) => reasons.map(({ text }) => text));
     assert.ok(texts.includes("Failed 3 of 3 requests."), texts.join("; "));
-    assert.ok(texts.includes("The node runs agent version 1.0.9; this platform has version 1.2.0."), texts.join("; "));
+    const text = "The node's agent has version 1.0.9, which is older than the platform's version 1.2.0.";
+    assert.ok(texts.includes(text), texts.join("; "));
     await platform.parts.fleet.quarantine(away, { reason: "odd answers", evidence: {}, by: "a test" });
     const again = (await get("performance")).nodes_to_look_at.data as Found[];
     assert.match(JSON.stringify(again.find(({ name }) => name === "away")), /In quarantine: odd answers/);

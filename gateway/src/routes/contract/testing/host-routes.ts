@@ -53,7 +53,7 @@ export async function callNodeRoutes({ platform, people, make }: Fixture, { ask 
   await rename(400, "");
   assert.equal((await ask(browser, 200, "retireNode", { id: fresh })).body.state, "retired");
   const again = await ask(browser, 409, "retireNode", { id: fresh });
-  assert.match(again.text, /This is not possible while the node is retired/);
+  assert.match(again.text, /This action is not possible while the node is retired/);
 }
 
 /** The activity of a node with two requests, one of which failed and is unpaid. */
@@ -202,7 +202,7 @@ export async function callSpotCheckRoutes({ platform, people, make }: Fixture, {
     method: "text",
     score: -6.2,
     verdict: "bad",
-    explanation: "The answer is not one that this model would give. The check counts against the node.",
+    explanation: "The answer is not consistent with this model. The check counts against the node.",
   });
   await ask(browser, 400, "listChecks", { id: node, query: "cursor=none" });
 }
