@@ -4,7 +4,7 @@
  * run.
  */
 import { join } from "node:path";
-import { ROOT } from "@tollgate/stage/gateway-process.ts";
+import { REPOSITORY_ROOT } from "@tollgate/stage/gateway-process.ts";
 import { startLoad } from "@tollgate/stage/load/load.ts";
 import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import { explainMissingFakeClock } from "@tollgate/stage/servers/clock.ts";
@@ -12,8 +12,8 @@ import { explainMissingNetwork } from "@tollgate/stage/servers/network-namespace
 import { unpackVersion } from "@tollgate/stage/versions.ts";
 import { whyPostgresUnavailable } from "../gateway/src/db/testing/versions.ts";
 import { findValkeyServer } from "../gateway/src/limits/testing.ts";
+import { ensureServers } from "../tools/install-test-servers.ts";
 import { natsBuilder, natsReleases } from "../tools/nats-servers.ts";
-import { ensureServers } from "../tools/servers.ts";
 import { auditRun } from "./audit-run.ts";
 import { FAULTS, type Fault, ROLLING_UPGRADE } from "./faults.ts";
 import { type Flags, parseFlags, USAGE } from "./flags.ts";
@@ -35,7 +35,7 @@ if (args.join("=") === "--faults=list") {
   process.exit(0);
 }
 // The run's many processes load the same sources. With the compile cache, only the first one compiles them.
-process.env.NODE_COMPILE_CACHE ??= join(ROOT, "node_modules/.cache/compiled");
+process.env.NODE_COMPILE_CACHE ??= join(REPOSITORY_ROOT, "node_modules/.cache/compiled");
 const flags = parseFlags(args);
 const without = await prepare(flags);
 if (without !== undefined) console.log(`left out: npm run chaos (${without})`);
@@ -69,7 +69,7 @@ async function run(flags: Flags): Promise<boolean> {
       return why === undefined;
     });
     const load = startLoad({ customers: stage.customers, chance: new SeededRandom(String(seed)), now });
-    const first = root === ROOT ? undefined : ROLLING_UPGRADE;
+    const first = root === REPOSITORY_ROOT ? undefined : ROLLING_UPGRADE;
     const endsAt = now() + minutes * 60_000;
     const episodes = await runFaults({
       ...{
@@ -112,11 +112,11 @@ async function prepare({ nats, postgres }: Flags): Promise<string | undefined> {
  * run includes an upgrade.
  */
 async function firstVersion({ upgrade, from }: Flags, leftOut: string[]): Promise<string> {
-  if (!upgrade) return ROOT;
+  if (!upgrade) return REPOSITORY_ROOT;
   const found = findOldVersion(from);
   if ("commit" in found) return await unpackVersion(found.commit);
   leftOut.push(`${ROLLING_UPGRADE.name}: ${found.why}`);
-  return ROOT;
+  return REPOSITORY_ROOT;
 }
 
 /** Removes the faults that are not possible on this machine. */

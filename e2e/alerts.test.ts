@@ -19,7 +19,7 @@ import { findFreePort, type Process } from "@tollgate/stage/killable-process.ts"
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import { makeScriptPrompt, sendUserMessage, waitForFirstOutput } from "@tollgate/stage/requests.ts";
 import { type Postgres, startPostgres } from "@tollgate/stage/servers/postgres.ts";
-import { HONEST_NODES_ENV } from "@tollgate/stage/shared-servers.ts";
+import { NO_QUARANTINE_OR_PROBATION_ENV } from "@tollgate/stage/shared-servers.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { Prometheus, skipWithoutPrometheus } from "./outside/prometheus.ts";
 
@@ -37,7 +37,12 @@ describe("alerts during failures", { skip: skipWithoutPrometheus }, () => {
     dataDir = await newDataDir();
     postgres = await startPostgres();
     const ports = { PORT: String(await findFreePort()), INTERNAL_PORT: String(await findFreePort()) };
-    const env = { DATABASE_URL: postgres.url, KEY_PEPPER: TEST_KEY_PEPPER, ...ports, ...HONEST_NODES_ENV };
+    const env = {
+      DATABASE_URL: postgres.url,
+      KEY_PEPPER: TEST_KEY_PEPPER,
+      ...ports,
+      ...NO_QUARANTINE_OR_PROBATION_ENV,
+    };
     gateway = await startGatewayProcess(dataDir, env);
     const host = await openHostAccount(postgres.query);
     const account = await openBuilderAccount(postgres.query, DEFAULT_CREDIT_PICO);

@@ -8,7 +8,7 @@ import { after, before, describe, test } from "node:test";
 import type { GatewayProcess } from "@tollgate/stage/gateway-process.ts";
 import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { findErrorCode, sendUserMessage } from "@tollgate/stage/requests.ts";
-import { HONEST_NODES_ENV, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
+import { NO_QUARANTINE_OR_PROBATION_ENV, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { systemRandom } from "../gateway/src/base/random.ts";
 import { createKey } from "../gateway/src/plane/credentials/nkeys.ts";
@@ -27,7 +27,10 @@ describe("replacing the signing key of the embedded dispatch plane", () => {
 
   before(async () => {
     const ports = { PORT: String(await findFreePort()), PLANE_PORT: String(await findFreePort()) };
-    stage = await openStage({ as: "processes", env: { ...HONEST_NODES_ENV, ...ports, PLANE_SEED: FIRST } });
+    stage = await openStage({
+      as: "processes",
+      env: { ...NO_QUARANTINE_OR_PROBATION_ENV, ...ports, PLANE_SEED: FIRST },
+    });
     gateway = stage.gateway;
     ({ key } = await stage.builder());
     await stage.node({ models: ["tiny-3b"], slots: 4 });

@@ -24,7 +24,7 @@ import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import { convertRequestIdToUuid } from "@tollgate/stage/raw-http.ts";
 import { makeScriptPrompt, sendUserMessage, waitForFirstOutput } from "@tollgate/stage/requests.ts";
 import { type Postgres, startPostgres } from "@tollgate/stage/servers/postgres.ts";
-import { HONEST_NODES_ENV } from "@tollgate/stage/shared-servers.ts";
+import { NO_QUARANTINE_OR_PROBATION_ENV } from "@tollgate/stage/shared-servers.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { publicId, type Uuid } from "../gateway/src/base/ids.ts";
 
@@ -44,7 +44,12 @@ describe("a failover that lost recent commits", () => {
   before(async () => {
     dataDir = await newDataDir();
     postgres = await startPostgres();
-    env = { DATABASE_URL: postgres.url, KEY_PEPPER: TEST_KEY_PEPPER, PAYOUT_HOLD_DAYS: "0", ...HONEST_NODES_ENV };
+    env = {
+      DATABASE_URL: postgres.url,
+      KEY_PEPPER: TEST_KEY_PEPPER,
+      PAYOUT_HOLD_DAYS: "0",
+      ...NO_QUARANTINE_OR_PROBATION_ENV,
+    };
     gateway = await startGatewayProcess(dataDir, env);
     host = await openHostAccount(postgres.query);
     account = await openBuilderAccount(postgres.query, DEFAULT_CREDIT_PICO);

@@ -17,7 +17,13 @@ import { type NatsPlane, openNats, skipWithoutNats } from "@tollgate/stage/plane
 import { readParts, readText } from "@tollgate/stage/raw-http.ts";
 import { findErrorCode, sendUserMessage } from "@tollgate/stage/requests.ts";
 import { explainMissingNetwork, type Network, openNetwork } from "@tollgate/stage/servers/network-namespace.ts";
-import { type Builder, HONEST_NODES_ENV, type Host, type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
+import {
+  type Builder,
+  type Host,
+  type InProcessStage,
+  NO_QUARANTINE_OR_PROBATION_ENV,
+  openStage,
+} from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
 import {
@@ -114,7 +120,7 @@ for (const plane of ["hub", "nats"] as const) {
     let lost: Process;
 
     before(async () => {
-      stage = await openStage({ as: "in-process", plane, env: HONEST_NODES_ENV });
+      stage = await openStage({ as: "in-process", plane, env: NO_QUARANTINE_OR_PROBATION_ENV });
       client = new Client(stage, await stage.builder());
       const start = async (name: string, model: string): Promise<Process> => {
         const ready = { gateway_url: stage.baseUrl, host_token: (await stage.host()).token };
@@ -225,7 +231,7 @@ describe("a node whose network connection is cut", { skip: noNetwork ?? false },
 
   before(async () => {
     network = await openNetwork();
-    stage = await openStage({ as: "in-process", env: { ...HONEST_NODES_ENV, HOST: network.near } });
+    stage = await openStage({ as: "in-process", env: { ...NO_QUARANTINE_OR_PROBATION_ENV, HOST: network.near } });
     client = new Client(stage, await stage.builder());
     host = await stage.host();
     directory = await mkdtemp(join(tmpdir(), "tollgate-far-"));
@@ -293,7 +299,7 @@ describe("a gateway that loses its NATS server", { skip: skipWithoutNats }, () =
       Number(new URL(url).port),
     );
     const itsPlane = { ...nats.env, NATS_URL: cable.url, PLANE_PUBLIC_URL: url };
-    const env = { ...HONEST_NODES_ENV, ...itsPlane, DISPATCH_DEADLINE_MS: String(DEADLINE_MS) };
+    const env = { ...NO_QUARANTINE_OR_PROBATION_ENV, ...itsPlane, DISPATCH_DEADLINE_MS: String(DEADLINE_MS) };
     stage = await openStage({ as: "in-process", env });
     client = new Client(stage, await stage.builder(undefined, { ...HIGH_KEY_LIMITS, labels: true }));
     node = await stage.node({ models: ["tiny-3b"] });

@@ -9,7 +9,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
-import { type DemoProvider, openDemoProvider } from "@tollgate/demo-provider/demo-provider.ts";
+import { type DemoPaymentProvider, openDemoPaymentProvider } from "@tollgate/demo-provider/demo-provider.ts";
 import type { Sale } from "@tollgate/demo-provider/sale.ts";
 import { connectToDatabase } from "@tollgate/stage/database.ts";
 import { newDataDir, type Platform, removeDataDir, runTollgate, startPlatform } from "@tollgate/stage/dev-platform.ts";
@@ -205,12 +205,12 @@ describe("npm start -- --payments demo", () => {
 describe("a gateway that is killed during a payment", () => {
   let dataDir: string;
   let platform: Platform;
-  let demo: DemoProvider;
+  let demo: DemoPaymentProvider;
   let wire: Wire;
   let env: Record<string, string>;
   before(async () => {
     dataDir = await newDataDir();
-    demo = await openDemoProvider({ clock: systemClock, random: systemRandom(), log: createLog("silent") });
+    demo = await openDemoPaymentProvider({ clock: systemClock, random: systemRandom(), log: createLog("silent") });
     wire = await openWire(demo.url);
     env = {
       STRIPE_SECRET_KEY: demo.secretKey,

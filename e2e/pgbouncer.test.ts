@@ -14,11 +14,11 @@ import { describe, type TestContext, test } from "node:test";
 import { findFreePort, newProcess } from "@tollgate/stage/killable-process.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { sendUserMessage } from "@tollgate/stage/requests.ts";
-import { HONEST_NODES_ENV, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
+import { NO_QUARANTINE_OR_PROBATION_ENV, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { parseDatabaseUrl } from "../gateway/src/db/address.ts";
 import { openDatabaseProxy } from "../gateway/src/db/testing/proxy.ts";
 import type { TestDatabase } from "../gateway/src/db/testing.ts";
-import { newerPgbouncer } from "../tools/debian-packages.ts";
+import { findPgbouncerCommand } from "../tools/debian-packages.ts";
 
 const SYSTEM = "/usr/sbin/pgbouncer";
 const REQUESTS = 12;
@@ -36,7 +36,7 @@ const releases: { of: string; command: string[] | undefined; version: RegExp; wi
   },
   {
     of: "1.21 or newer",
-    command: newerPgbouncer(),
+    command: findPgbouncerCommand(),
     version: /^PgBouncer 1\.(2[1-9]|[3-9]\d)\./,
     without: "pgbouncer 1.21 is not unpacked: npm test does it where apt is installed",
   },
@@ -98,7 +98,7 @@ async function open(
   { command, mode, more }: { command: string[]; mode: string; more: string },
 ): Promise<Pooled> {
   const directory = await mkdtemp(join(tmpdir(), "tollgate-pgbouncer-"));
-  const stage = await openStage({ as: "processes", gateways: 0, env: HONEST_NODES_ENV });
+  const stage = await openStage({ as: "processes", gateways: 0, env: NO_QUARANTINE_OR_PROBATION_ENV });
   const proxy = await openDatabaseProxy((stage.shared.database as TestDatabase).connection);
   const { user, database, hosts } = parseDatabaseUrl(proxy.connection.connectionString);
   const port = await findFreePort();

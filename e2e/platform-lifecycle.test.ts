@@ -18,7 +18,7 @@ import {
   runTollgate,
   startPlatform,
 } from "@tollgate/stage/dev-platform.ts";
-import { ROOT, startGatewayProcess } from "@tollgate/stage/gateway-process.ts";
+import { REPOSITORY_ROOT, startGatewayProcess } from "@tollgate/stage/gateway-process.ts";
 import { assertBalanced, readBuilderAccount } from "@tollgate/stage/ledger-check.ts";
 import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -203,11 +203,15 @@ describe("a platform that has no operator yet", () => {
     assert.equal(consoleUrl, `${first.baseUrl}/console`);
     // Runs the command that was printed, with the settings of the running gateway, as an operator would.
     const [, ...args] = command.split(" ");
-    const made = spawnSync(process.execPath, [join(ROOT, "gateway/bin/tollgate.mjs"), ...args, "--password", "-"], {
-      env: { ...process.env, ...findDatabase(dataDir) },
-      input: "a long password\n",
-      encoding: "utf8",
-    });
+    const made = spawnSync(
+      process.execPath,
+      [join(REPOSITORY_ROOT, "gateway/bin/tollgate.mjs"), ...args, "--password", "-"],
+      {
+        env: { ...process.env, ...findDatabase(dataDir) },
+        input: "a long password\n",
+        encoding: "utf8",
+      },
+    );
     assert.equal(made.status, 0, made.stderr);
     assert.match(made.stdout, /you@example\.com is now an operator/);
     assert.equal(await first.stop(), 0);

@@ -13,8 +13,8 @@ import { readParts } from "@tollgate/stage/raw-http.ts";
 import { findErrorCode, readAnswerText, sendUserMessage } from "@tollgate/stage/requests.ts";
 import {
   type Builder,
-  HONEST_NODES_ENV,
   type InProcessStage,
+  NO_QUARANTINE_OR_PROBATION_ENV,
   openStage,
   type StageNode,
 } from "@tollgate/stage/stage.ts";
@@ -33,7 +33,13 @@ describe("two gateways that share their nodes", { skip }, () => {
   let [a, b]: Gateway[] = [];
 
   before(async () => {
-    stage = await openStage({ as: "in-process", gateways: 2, plane: "nats", clock: "running", env: HONEST_NODES_ENV });
+    stage = await openStage({
+      as: "in-process",
+      gateways: 2,
+      plane: "nats",
+      clock: "running",
+      env: NO_QUARANTINE_OR_PROBATION_ENV,
+    });
     [a, b] = stage.gateways;
     builder = await stage.builder();
     node = await stage.node({ models: ["tiny-3b"] });

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { assertBalanced, readBuilderAccount, readLastRecord, waitUntilSettled } from "@tollgate/stage/ledger-check.ts";
-import { readFormatSupport, waitForFormatSupport } from "@tollgate/stage/nodes/agent.ts";
+import { readOutputFormatSupport, waitForFormatSupport } from "@tollgate/stage/nodes/agent.ts";
 import { answerHonestly } from "@tollgate/stage/nodes/behaviours.ts";
 import { type HandMadeJob, HandMadeNode } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { splitEvents } from "@tollgate/stage/raw-http.ts";
@@ -187,7 +187,7 @@ describe("structured output", () => {
   });
 
   test("without a node that supports formats, a request gets a 503 and is not billed, while plain requests are served", async () => {
-    const kept = await readFormatSupport(platform);
+    const kept = await readOutputFormatSupport(platform);
     assert.deepEqual([kept.get("tiny-3b"), kept.get(UNFORMED)], [true, false]);
     const before = await readBuilderAccount(platform);
     const whole503 = await post({ model: UNFORMED, response_format: river });

@@ -13,7 +13,7 @@ import { newAgent } from "@tollgate/stage/nodes/agent.ts";
 import { enrolNode, fetchCredentials } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { openNats, skipWithoutNats } from "@tollgate/stage/plane.ts";
 import { sendUserMessage as askOverHttp } from "@tollgate/stage/requests.ts";
-import { HONEST_NODES_ENV, openStage } from "@tollgate/stage/stage.ts";
+import { NO_QUARANTINE_OR_PROBATION_ENV, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { selfSignedCertificate } from "../gateway/src/plane/hub/testing-certificate.ts";
 
@@ -198,7 +198,7 @@ test("a NATS server with TLS serves only gateways and nodes that trust its certi
   await writeFile(cert, made.cert);
   await writeFile(key, made.key);
   const nats = await openNats({ scheme: "tls", tls: { cert, key } });
-  const env = { ...HONEST_NODES_ENV, ...nats.env, NODE_EXTRA_CA_CERTS: cert };
+  const env = { ...NO_QUARANTINE_OR_PROBATION_ENV, ...nats.env, NODE_EXTRA_CA_CERTS: cert };
   const stage = await openStage({ as: "processes", env });
   const host = await stage.host();
   const agents = { gatewayUrl: stage.baseUrl, hostToken: host.token, directory };

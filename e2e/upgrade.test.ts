@@ -13,7 +13,7 @@ import { CHAT_REQUEST, sendSteadyRequest, startSteadyLoad } from "@tollgate/stag
 import { openLoadBalancedStage, STEADY_LOAD_MODELS } from "@tollgate/stage/load-balanced-stage.ts";
 import { skipWithoutNats } from "@tollgate/stage/plane.ts";
 import type { ProcessStage } from "@tollgate/stage/stage.ts";
-import { findCommit, ROOT, unpackVersion } from "@tollgate/stage/versions.ts";
+import { findCommit, REPOSITORY_ROOT, unpackVersion } from "@tollgate/stage/versions.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { lastRelease } from "../gateway/src/db/testing/release-sql.ts";
 import { makeSqlDirectory } from "../gateway/src/db/testing/sql-directory.ts";
@@ -101,15 +101,15 @@ describe("upgrades under load", { skip }, () => {
     const here = await stage.addGateway({ MIGRATE: "check" });
     await stage.joined();
     await load.more(30);
-    await ledgerBalances(ROOT);
+    await ledgerBalances(REPOSITORY_ROOT);
 
     // Applies the migrations that only add, while gateways of both versions serve. The old release must run on the new
     // schema too.
-    const left = await migrate(ROOT);
+    const left = await migrate(REPOSITORY_ROOT);
     await load.more(30);
     await ledgerBalances(released);
-    await ledgerBalances(ROOT);
-    const tooEarly = await command(ROOT, "migrate", "--finish");
+    await ledgerBalances(REPOSITORY_ROOT);
+    const tooEarly = await command(REPOSITORY_ROOT, "migrate", "--finish");
     if (left.length > 0) {
       assert.equal(tooEarly.code, 1, tooEarly.said);
       assert.match(tooEarly.said, /some are connected: 0\.1\.0 or older, \d+ connections/);
@@ -117,7 +117,7 @@ describe("upgrades under load", { skip }, () => {
     await stage.removeGateway(old);
     await load.more(20);
     await oneVersionIsConnected();
-    const cleared = await command(ROOT, "migrate", "--finish");
+    const cleared = await command(REPOSITORY_ROOT, "migrate", "--finish");
     assert.equal(cleared.code, 0, cleared.said);
     await load.more(20);
 

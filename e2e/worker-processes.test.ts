@@ -9,7 +9,7 @@ import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { sendSteadyRequest as askPath, CHAT_REQUEST, startSteadyLoad } from "@tollgate/stage/load/steady.ts";
 import { STEADY_LOAD_MODELS } from "@tollgate/stage/load-balanced-stage.ts";
 import { makeScriptPrompt, sendUserMessage, waitForFirstOutput } from "@tollgate/stage/requests.ts";
-import { type Builder, HONEST_NODES_ENV, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
+import { type Builder, NO_QUARANTINE_OR_PROBATION_ENV, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 
 const WORKERS = 2;
@@ -30,7 +30,7 @@ describe("a gateway with two workers", () => {
         HOLD_LEASE_S: "6",
         // Ten minutes, so that requests wait instead of failing while the machine is busy.
         DISPATCH_DEADLINE_MS: "600000",
-        ...HONEST_NODES_ENV,
+        ...NO_QUARANTINE_OR_PROBATION_ENV,
       },
     });
     builder = await stage.builder();

@@ -13,14 +13,14 @@ import { isDeepStrictEqual } from "node:util";
 import { HIGH_KEY_LIMITS, makeKey } from "@tollgate/stage/accounts.ts";
 import { runWithinOneMinuteOrDay } from "@tollgate/stage/calendar-periods.ts";
 import { newDataDir, removeDataDir, runTollgate } from "@tollgate/stage/dev-platform.ts";
-import { newGateway, ROOT } from "@tollgate/stage/gateway-process.ts";
+import { newGateway, REPOSITORY_ROOT } from "@tollgate/stage/gateway-process.ts";
 import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { skipWithoutNats } from "@tollgate/stage/plane.ts";
 import { convertRequestIdToUuid } from "@tollgate/stage/raw-http.ts";
 import { makeScriptPrompt, sendUserMessage, waitForFirstOutput } from "@tollgate/stage/requests.ts";
 import { explainMissingFakeClock, openFakeClock } from "@tollgate/stage/servers/clock.ts";
-import { HONEST_NODES_ENV, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
+import { NO_QUARANTINE_OR_PROBATION_ENV, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { openDatabaseProxy } from "../gateway/src/db/testing/proxy.ts";
 import type { TestDatabase } from "../gateway/src/db/testing.ts";
@@ -38,7 +38,9 @@ const opened = async (
   t: TestContext,
   options: Partial<Parameters<typeof openStage>[0]> = {},
 ): Promise<ProcessStage> => {
-  const stage = await openStage({ as: "processes", env: HONEST_NODES_ENV, ...options } as { as: "processes" });
+  const stage = await openStage({ as: "processes", env: NO_QUARANTINE_OR_PROBATION_ENV, ...options } as {
+    as: "processes";
+  });
   t.after(() => stage.close());
   return stage;
 };
@@ -49,7 +51,7 @@ const started = async (t: TestContext, settings: Record<string, string>, wrapper
   const [port, internalPort] = [await findFreePort(), await findFreePort()];
   const ports = { PORT: String(port), INTERNAL_PORT: String(internalPort), PLANE_PORT: "0" };
   const env = { LOG_LEVEL: "info", WORKERS: "1", DRAIN_DELAY_S: "0", ...ports, ...settings };
-  const gateway = newGateway({ name: "gateway", dataDir, logFile, root: ROOT, env, wrapper });
+  const gateway = newGateway({ name: "gateway", dataDir, logFile, root: REPOSITORY_ROOT, env, wrapper });
   t.after(async () => {
     await gateway.end();
     await removeDataDir(dataDir);

@@ -5,7 +5,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import type { BehaviourName } from "./behaviours/behaviour-names.ts";
 import { BEHAVIOUR_CHECKS, SETUP_CHECKS } from "./behaviours/behaviours.ts";
-import { expectUnsupported } from "./behaviours/unsupported.ts";
+import { expectFeatureUnsupported } from "./behaviours/unsupported-features.ts";
 import type { EngineUnderTest } from "./engine.ts";
 import { type Flags, parseFlags, USAGE } from "./flags.ts";
 import { ensureTinyModel, type TinyModel } from "./model/model.ts";
@@ -78,7 +78,8 @@ async function columnOf(engine: EngineUnderTest, names: BehaviourName[], model: 
 async function tried(stage: Stage, name: BehaviourName): Promise<Outcome> {
   if (!stage.host.isUp) return failedOutcome("the node does not serve");
   const reason = stage.engine.cannot[name];
-  return await (reason === undefined ? BEHAVIOUR_CHECKS[name](stage) : expectUnsupported(stage, name, reason)).catch(
-    toFailedOutcome,
-  );
+  return await (reason === undefined
+    ? BEHAVIOUR_CHECKS[name](stage)
+    : expectFeatureUnsupported(stage, name, reason)
+  ).catch(toFailedOutcome);
 }

@@ -6,7 +6,7 @@ import { findDatabase, openDatabase, TEST_KEY_PEPPER } from "./database.ts";
 import { bareEnvironment, newProcess, type Process } from "./killable-process.ts";
 
 /** The root directory of these sources. */
-export const ROOT = fileURLToPath(new URL("../", import.meta.url));
+export const REPOSITORY_ROOT = fileURLToPath(new URL("../", import.meta.url));
 
 export interface GatewayProcess extends Process {
   baseUrl: string;
@@ -51,7 +51,7 @@ export async function startGatewayProcess(
   dataDir: string,
   env: Record<string, string>,
   name = "gateway",
-  root = ROOT,
+  root = REPOSITORY_ROOT,
 ): Promise<GatewayProcess> {
   const logFile = join(dataDir, `${name}.log`);
   if (env.DATABASE_URL === undefined) await openDatabase(dataDir);

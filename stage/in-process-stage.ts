@@ -28,10 +28,15 @@ import { Agent } from "../host/src/agent/agent.ts";
 import { connectToNats } from "../host/src/agent/nats.ts";
 import type { Engine } from "../host/src/engines/engine.ts";
 import { FrameFaultInjector } from "../host/src/engines/frame-fault-injector.ts";
-import { scriptedEngine } from "../host/src/engines/scripted.ts";
+import { scriptedEngine } from "../host/src/engines/scripted-engine.ts";
 import { type NodeTraits, Stage, type StageNode } from "./base-stage.ts";
 import { enrolNode, fetchCredentials } from "./nodes/hand-made-node.ts";
-import { HONEST_NODES_ENV, openSharedServers, type SharedServerOptions, type SharedServers } from "./shared-servers.ts";
+import {
+  NO_QUARANTINE_OR_PROBATION_ENV,
+  openSharedServers,
+  type SharedServerOptions,
+  type SharedServers,
+} from "./shared-servers.ts";
 
 /**
  * How far to advance the clock when a connection is lost: more than the delay before an agent reconnects. In
@@ -218,7 +223,7 @@ async function openPorts({ clock, log, database, directory, env }: Place) {
     INTERNAL_PORT: "0",
     PLANE_PORT: "0",
     DATA_DIR: directory,
-    ...HONEST_NODES_ENV,
+    ...NO_QUARANTINE_OR_PROBATION_ENV,
     ...env,
   });
   const random = systemRandom();

@@ -2,7 +2,7 @@
  * Gateways behind a load balancer, with one database, one NATS server and one Valkey, for suites that replace gateways
  * under load.
  */
-import { HONEST_NODES_ENV, openStage, type ProcessStage } from "./stage.ts";
+import { NO_QUARANTINE_OR_PROBATION_ENV, openStage, type ProcessStage } from "./stage.ts";
 
 interface LoadBalancedOptions {
   /** Settings of every gateway. */
@@ -30,7 +30,7 @@ export function openLoadBalancedStage({
       DRAIN_DELAY_S: "5",
       // How long a request waits for a node: long, so that no request fails because the machine is busy.
       DISPATCH_DEADLINE_MS: "600000",
-      ...HONEST_NODES_ENV,
+      ...NO_QUARANTINE_OR_PROBATION_ENV,
       ...env,
     },
   });

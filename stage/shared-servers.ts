@@ -16,7 +16,7 @@ import { type NatsPlane, openNats } from "./plane.ts";
  * Turns quarantine and probation off, for platforms whose nodes are all honest, like those of `tollgate dev`. The
  * scripted engine has no answer to a canary (a question with a known answer), and is faster than a real model can be.
  */
-export const HONEST_NODES_ENV = { AUTO_QUARANTINE: "false", PROBATION_ANSWERS: "0" };
+export const NO_QUARANTINE_OR_PROBATION_ENV = { AUTO_QUARANTINE: "false", PROBATION_ANSWERS: "0" };
 
 export interface SharedServerOptions {
   /**

@@ -8,7 +8,7 @@ import { type ProcessOptions, ProcessStage } from "./processes.ts";
 
 export type { Builder, Host } from "./accounts.ts";
 export type { Stage, StageNode } from "./base-stage.ts";
-export { HONEST_NODES_ENV } from "./shared-servers.ts";
+export { NO_QUARANTINE_OR_PROBATION_ENV } from "./shared-servers.ts";
 export type { InProcessStage, ProcessStage };
 
 export function openStage(options: InProcessOptions & { as: "in-process" }): Promise<InProcessStage>;

@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 /** The root directory of these sources. */
-export const ROOT: string = fileURLToPath(new URL("../", import.meta.url));
+export const REPOSITORY_ROOT: string = fileURLToPath(new URL("../", import.meta.url));
 /** The workspace packages that gateways and agents consist of. */
 const PARTS = ["gateway", "host", "api", "protocol", "terminal", "demo-provider"];
 const INSTALL = [
@@ -33,15 +33,15 @@ export function findCommit(revision: string): CommitLookup {
 }
 
 export function runGit(...args: string[]): string {
-  return spawnSync("git", args, { cwd: ROOT, encoding: "utf8" }).stdout?.trim() ?? "";
+  return spawnSync("git", args, { cwd: REPOSITORY_ROOT, encoding: "utf8" }).stdout?.trim() ?? "";
 }
 
 /** Unpacks the sources of a commit and returns the path of their directory. */
 export async function unpackVersion(commit: string): Promise<string> {
   const directory = await newDirectory();
-  const archive = execFileSync("git", ["archive", commit], { cwd: ROOT, maxBuffer: 1 << 30 });
+  const archive = execFileSync("git", ["archive", commit], { cwd: REPOSITORY_ROOT, maxBuffer: 1 << 30 });
   execFileSync("tar", ["-x", "-C", directory], { input: archive });
-  if ((await packagesOf(ROOT)) === (await packagesOf(directory))) await linkAll(directory);
+  if ((await packagesOf(REPOSITORY_ROOT)) === (await packagesOf(directory))) await linkAll(directory);
   else await promisify(execFile)("npm", INSTALL, { cwd: directory });
   return directory;
 }
@@ -50,7 +50,7 @@ export async function unpackVersion(commit: string): Promise<string> {
 export async function copySources(): Promise<string> {
   const directory = await newDirectory();
   for (const part of [...PARTS, "package.json"]) {
-    await cp(join(ROOT, part), join(directory, part), {
+    await cp(join(REPOSITORY_ROOT, part), join(directory, part), {
       recursive: true,
       filter: (source) => basename(source) !== "node_modules",
     });
@@ -104,7 +104,7 @@ async function packagesOf(root: string): Promise<string> {
 
 async function linkAll(directory: string): Promise<void> {
   for (const part of [".", ...PARTS]) {
-    await linkPackages(join(ROOT, part, "node_modules"), join(directory, part, "node_modules"));
+    await linkPackages(join(REPOSITORY_ROOT, part, "node_modules"), join(directory, part, "node_modules"));
   }
 }
 

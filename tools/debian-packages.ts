@@ -23,7 +23,7 @@ const TREE = join(cacheFolder("debian-packages"), `pgbouncer-${RELEASE}`);
 /**
  * Returns the beginning of a command line that runs pgbouncer; undefined if it has not been unpacked on this machine.
  */
-export function newerPgbouncer(): string[] | undefined {
+export function findPgbouncerCommand(): string[] | undefined {
   const binary = join(TREE, "usr/sbin/pgbouncer");
   const [loader] = globSync(join(TREE, "usr/lib*/ld-linux-*.so.*"));
   if (!existsSync(binary) || loader === undefined) return undefined;

@@ -66,7 +66,7 @@ export const buildAsDependency =
  * Returns a build step that uses a copy of the sources, which `change` may modify, for modules that lack files they
  * need. The step returns the reason if it fails.
  */
-export const buildChanged =
+export const buildFromModifiedSources =
   (
     { module, version, binary }: { module: string; version: string; binary: string },
     change: (sources: string) => void,

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { PAGES } from "./guide/pages.ts";
-import { findBrokenLinks, findMissingSources, readLinks } from "./links.ts";
+import { findBrokenLinks, findMissingSourceFiles, readLinks } from "./links.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const ELSEWHERE = /(^|\/)(node_modules|dist|data|\.cache|\.git)(\/|$)/;
@@ -45,7 +45,7 @@ test("every source file that a README or guide mentions as code exists", () => {
   const exclude = (path: string): boolean => /(^|\/)(node_modules|dist|\.cache|\.git)(\/|$)/.test(path);
   const sources = globSync("**/*.{ts,tsx,mts,mjs,sql}", { cwd: root, exclude });
   const current = FILES.filter((file) => !/^(CHANGELOG|docs\/migrate)/.test(file));
-  const missing = findMissingSources(root, current, new Set(sources));
+  const missing = findMissingSourceFiles(root, current, new Set(sources));
   assert.deepEqual(
     missing.filter((name) => !PLACEHOLDERS.includes(name)),
     [],

@@ -72,7 +72,7 @@ const SOURCE_NAME = /`([\w./-]+\.(?:ts|tsx|mts|mjs|sql))`/g;
  * Returns the source files that a Markdown file mentions as code but that do not exist, as `file: name`. A name is a
  * path or the end of one.
  */
-export function findMissingSources(root: string, files: string[], sources: ReadonlySet<string>): string[] {
+export function findMissingSourceFiles(root: string, files: string[], sources: ReadonlySet<string>): string[] {
   const ends = new Set(
     [...sources].flatMap((source) => source.split("/").map((_, i, parts) => parts.slice(i).join("/"))),
   );

@@ -61,7 +61,7 @@ export function findRetiredWords(root: string): Finding[] {
 }
 
 /** Returns exceptions that no message needs any more. */
-export function findNeedlessExceptions(root: string): string[] {
+export function findUnusedExemptions(root: string): string[] {
   const sources = messageFiles(root).map((file) => readFileSync(join(root, file), "utf8"));
   return Object.keys(ALLOWED).filter((text) => !sources.some((source) => source.includes(text)));
 }

@@ -20,9 +20,9 @@ import { fileURLToPath } from "node:url";
 import { HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
 import { whyPostgresUnavailable } from "../gateway/src/db/testing/versions.ts";
 import { startTestServer } from "../gateway/src/db/testing.ts";
-import { buildImportGraph, changedFiles, findAffectedTests, isTestFile, needsNoServer } from "./affected.ts";
+import { buildImportGraph, changedFiles, findAffectedTests, isTestFile, needsNoServer } from "./affected-tests.ts";
+import { ensureServers } from "./install-test-servers.ts";
 import { natsBuilder, natsReleases } from "./nats-servers.ts";
-import { ensureServers } from "./servers.ts";
 import { readSources } from "./sources.ts";
 import { planBatches, removeBatches } from "./test-batches.ts";
 import {

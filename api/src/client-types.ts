@@ -69,7 +69,7 @@ type ConsoleTables = typeof accounts.accountRoutes &
   typeof operatorPlatform.platformRoutes &
   typeof operatorPerformance.platformPerformanceRoutes &
   typeof operatorAudit.auditRoutes &
-  typeof operatorWithheld.operatorWithheldRoutes &
+  typeof operatorWithheld.operatorWithheldShareRoutes &
   typeof operatorAccountPage.accountPageRoutes &
   typeof refusals.refusalRoutes &
   typeof requests.requestRoutes &

@@ -15,7 +15,7 @@ import {
   pageFigures,
   type VisitRecords,
 } from "./figures.ts";
-import { type MeasuredPage, OVERVIEW_PAGE, REQUESTS_PAGE, SIGN_IN_PAGE, type WantedElements } from "./pages.ts";
+import { type MeasuredPage, OVERVIEW_PAGE, REQUESTS_PAGE, type RequiredElements, SIGN_IN_PAGE } from "./pages.ts";
 
 const IN_PAGE = readFileSync(fileURLToPath(new URL("in-page.js", import.meta.url)), "utf8");
 const SCREEN = { width: 1280, height: 800 };
@@ -23,7 +23,7 @@ const SCREEN = { width: 1280, height: 800 };
 /** A session's cookies, in the form that the browser accepts. */
 export type SessionCookies = { name: string; value: string; url: string }[];
 
-export async function signInSession(
+export async function signInForCookies(
   platform: Platform,
   who: { email: string; password: string },
 ): Promise<SessionCookies> {
@@ -39,13 +39,13 @@ async function freshBrowser(platform: Platform, session: SessionCookies | undefi
 }
 
 /** Resolves when all wanted elements are on the page. */
-const expectOn = (page: Page, wanted: WantedElements[]): Promise<ObservedVisit> =>
+const expectOn = (page: Page, wanted: RequiredElements[]): Promise<ObservedVisit> =>
   page.evaluate(`tollgateBench.expect(${JSON.stringify(wanted)})`);
 
 /** Runs a user's action and resolves when all wanted elements are on the page; times count from the action's event. */
 async function expectAfter(
   page: Page,
-  { event, act, wanted }: { event: string; act: () => Promise<unknown>; wanted: WantedElements[] },
+  { event, act, wanted }: { event: string; act: () => Promise<unknown>; wanted: RequiredElements[] },
 ): Promise<ObservedVisit> {
   // Registers the listener before the action starts: two parallel calls would not guarantee that order.
   await page.evaluate(

@@ -4,7 +4,7 @@
  * Elements that must be on the page: at least `least` matches of the selector, each containing the text if one is
  * given.
  */
-export interface WantedElements {
+export interface RequiredElements {
   css: string;
   least?: number;
   text?: string;
@@ -14,7 +14,7 @@ interface Page {
   name: string;
   path: string;
   who: "nobody" | "builder" | "operator";
-  wanted: WantedElements[];
+  wanted: RequiredElements[];
 }
 
 export interface MeasuredPage extends Page {
@@ -22,8 +22,8 @@ export interface MeasuredPage extends Page {
   cache: "cold" | "warm";
 }
 
-const rows = (table: string, least = 1): WantedElements => ({ css: `table[aria-label="${table}"] tbody tr`, least });
-const heading = (text: string): WantedElements => ({ css: "h1", text });
+const rows = (table: string, least = 1): RequiredElements => ({ css: `table[aria-label="${table}"] tbody tr`, least });
+const heading = (text: string): RequiredElements => ({ css: "h1", text });
 const CHART = { css: "figure svg[role=application]" };
 
 export const SIGN_IN_PAGE: Page = {
@@ -89,7 +89,7 @@ interface PastIds {
 
 /** The pages behind the sign-in, for accounts with a long history. */
 export function longHistoryPages({ builder, node }: PastIds): MeasuredPage[] {
-  const page = (who: Page["who"], path: string, ...wanted: WantedElements[]): MeasuredPage =>
+  const page = (who: Page["who"], path: string, ...wanted: RequiredElements[]): MeasuredPage =>
     cold({ name: path.replace(/_\w{8,}/, "_…"), path, who, wanted: [{ css: "h1" }, ...wanted] });
   const table = { css: "main table tbody tr" };
   return [

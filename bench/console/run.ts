@@ -15,7 +15,7 @@ import {
   measureRequestFilter,
   measureSignIn,
   type SessionsByRole,
-  signInSession,
+  signInForCookies,
 } from "./measure.ts";
 import { MEASURED_PAGES } from "./pages.ts";
 import { compareWithTarget, markdownTable, medianAndRange, pagesTables } from "./report.ts";
@@ -39,8 +39,8 @@ const { platform, close } = await openLifelikePlatform();
 try {
   const sessions: SessionsByRole = {
     nobody: undefined,
-    builder: await signInSession(platform, DEMO_USER),
-    operator: await signInSession(platform, platform.ready.operator),
+    builder: await signInForCookies(platform, DEMO_USER),
+    operator: await signInForCookies(platform, platform.ready.operator),
   };
   const pages = new Map<string, PageFigures[]>();
   const journeys = new Map<string, JourneyTimes[]>();

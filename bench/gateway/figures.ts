@@ -1,17 +1,17 @@
 /**
  * Computes the published figures from the measured rows: processor time per request or event, and medians of repeats.
  */
-import type { ProcessorUser, ResultRow } from "./measure.ts";
+import type { CpuConsumer, ResultRow } from "./measure.ts";
 
 export type Figure = (row: ResultRow) => number | undefined;
 
 export const cpuPerRequestUs =
-  (who: ProcessorUser): Figure =>
+  (who: CpuConsumer): Figure =>
   (row) =>
     divideIfMeasured(row.cpuUs[who], row.ok);
 
 export const cpuPerEventUs =
-  (who: ProcessorUser): Figure =>
+  (who: CpuConsumer): Figure =>
   (row) =>
     divideIfMeasured(row.cpuUs[who], row.engineEvents);
 

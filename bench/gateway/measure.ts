@@ -28,7 +28,7 @@ const LEAD_IN_S = 2;
 /** How long to wait for the streams of an earlier run to end, in milliseconds. */
 const QUIET_WITHIN_MS = 5_000;
 
-export type ProcessorUser = ProcessRole | "engine" | "generator" | "other" | "stolen";
+export type CpuConsumer = ProcessRole | "engine" | "generator" | "other" | "stolen";
 
 /**
  * The processes that a request passes through and whose system calls are counted. PostgreSQL is left out, because only
@@ -46,7 +46,7 @@ export interface ResultRow extends Omit<LoadResult, "errors"> {
    * Processor time of the run in microseconds. `other`: of processes outside the bench; `stolen`: of other virtual
    * machines on the hardware.
    */
-  cpuUs: Partial<Record<ProcessorUser, number>>;
+  cpuUs: Partial<Record<CpuConsumer, number>>;
   handOvers: Partial<Record<Passing, SystemCallCounts>>;
   engineRequests: number;
   engineEvents: number;
@@ -66,7 +66,7 @@ export interface BenchContext {
 }
 
 interface Snapshot {
-  cpu: Map<ProcessorUser, CpuTimeReading>;
+  cpu: Map<CpuConsumer, CpuTimeReading>;
   handOvers: Map<Passing, SystemCallCounts>;
   machine: ReturnType<typeof machineCpuUs>;
   counts: EngineCounts;
@@ -80,7 +80,7 @@ export async function measure(
   const { name, scenario, repeat } = run;
   await quiet(bench.engine);
   await bench.engine.set(scenario);
-  const watched = new Map<ProcessorUser, WatchedProcess>([
+  const watched = new Map<CpuConsumer, WatchedProcess>([
     ...(Object.entries(target.parts) as [ProcessRole, WatchedProcess][]),
     ["engine", { pid: bench.engine.child.pid, withChildren: false }],
     ["generator", { pid: process.pid, withChildren: false }],
@@ -117,7 +117,7 @@ export async function measure(
 }
 
 function spent(before: Snapshot, after: Snapshot): ResultRow["cpuUs"] {
-  const known = [...after.cpu].map(([who, count]): [ProcessorUser, number] => [
+  const known = [...after.cpu].map(([who, count]): [CpuConsumer, number] => [
     who,
     cpuSpentUs(before.cpu.get(who) as CpuTimeReading, count),
   ]);

@@ -16,7 +16,7 @@ import {
   processorsUsedByOthers,
   toMilliseconds,
 } from "./figures.ts";
-import type { ProcessorUser, ResultRow } from "./measure.ts";
+import type { CpuConsumer, ResultRow } from "./measure.ts";
 import { SCENARIOS, type ScenarioName } from "./scenarios.ts";
 
 export interface RunFacts {
@@ -144,7 +144,7 @@ function timesOf(own: ResultRow[], other: ResultRow[], figure: Figure): string {
   return ratios.length === 0 ? "–" : medianOfNumbers(ratios).toFixed(2);
 }
 
-const perRequest = (rows: ResultRow[], who: ProcessorUser): string => median(rows, cpuPerRequestUs(who), 0);
+const perRequest = (rows: ResultRow[], who: CpuConsumer): string => median(rows, cpuPerRequestUs(who), 0);
 
 interface Aim {
   what: string;
@@ -257,11 +257,11 @@ const common: Column[] = [
   { title: "errors", cell: (own) => String(errorCount(own)) },
 ];
 
-const perRequestMs = (title: string, who: ProcessorUser): Column => ({
+const perRequestMs = (title: string, who: CpuConsumer): Column => ({
   title,
   cell: (own) => median(own, toMilliseconds(cpuPerRequestUs(who)), 3),
 });
-const perEventUs = (title: string, who: ProcessorUser): Column => ({
+const perEventUs = (title: string, who: CpuConsumer): Column => ({
   title,
   cell: (own) => median(own, cpuPerEventUs(who), 1),
 });

@@ -9,8 +9,8 @@ import type { Uuid } from "../../gateway/src/base/ids.ts";
 import type { Filter } from "../../gateway/src/history/filter.ts";
 import { openHistory } from "../../gateway/src/history/history.ts";
 import { openPerformance, type Range, timeSlotsOf } from "../../gateway/src/history/performance.ts";
-import { openUsage } from "../../gateway/src/history/usage.ts";
-import { openStatement } from "../../gateway/src/ledger/statement.ts";
+import { openUsageHistory } from "../../gateway/src/history/usage.ts";
+import { openAccountStatement } from "../../gateway/src/ledger/statement.ts";
 import {
   type DeepPageCursor,
   daysAgo,
@@ -181,15 +181,15 @@ function ofTotals({ cast, days }: QueryContext): HistoryQuery[] {
 function ofUsage({ cast, days }: QueryContext): HistoryQuery[] {
   const builder = cast.builder as Uuid;
   const to = new Date();
-  type Query = Parameters<ReturnType<typeof openUsage>["sums"]>[1];
+  type Query = Parameters<ReturnType<typeof openUsageHistory>["sums"]>[1];
   const sums = (name: string, query: Omit<Query, "to">): HistoryQuery => ({
     name: `usage of ${name}`,
-    ask: async (pool) => (await openUsage({ pool }).sums(builder, { ...query, to })).length,
+    ask: async (pool) => (await openUsageHistory({ pool }).sums(builder, { ...query, to })).length,
   });
   const month = USAGE_GROUPINGS.map((by): HistoryQuery => {
     if (by !== "label") return sums(`31 days by ${by}`, { by, from: daysAgo(31) });
     const ask: HistoryQuery["ask"] = async (pool) =>
-      (await openUsage({ pool }).byLabel(builder, { from: daysAgo(31), to })).length;
+      (await openUsageHistory({ pool }).byLabel(builder, { from: daysAgo(31), to })).length;
     return { name: "usage of 31 days by label", ask };
   });
   const longer = [60, 90]
@@ -206,11 +206,11 @@ function ofUsage({ cast, days }: QueryContext): HistoryQuery[] {
     ...longer,
     {
       name: "spend of each key, 31 days",
-      ask: async (pool) => (await openUsage({ pool }).byKey(builder, daysAgo(31))).size,
+      ask: async (pool) => (await openUsageHistory({ pool }).byKey(builder, daysAgo(31))).size,
     },
     {
       name: "spent of late",
-      ask: async (pool) => Number((await openUsage({ pool }).burn(builder, Date.now())).day > 0n),
+      ask: async (pool) => Number((await openUsageHistory({ pool }).burn(builder, Date.now())).day > 0n),
     },
   ];
 }
@@ -237,7 +237,7 @@ function ofStatement({ cast, far }: QueryContext): HistoryQuery[] {
   const byDay = async (pool: pg.Pool, pages: number): Promise<number> => {
     let [found, before]: [number, string | undefined] = [0, undefined];
     for (let i = 0; i < pages; i++) {
-      const rows = await openStatement({ pool }).byDay(builder, { before, limit: PAGE_ROWS });
+      const rows = await openAccountStatement({ pool }).byDay(builder, { before, limit: PAGE_ROWS });
       [found, before] = [rows.length, rows.at(-1)?.place];
     }
     return found;
@@ -248,7 +248,8 @@ function ofStatement({ cast, far }: QueryContext): HistoryQuery[] {
     ...[undefined, far.request].map((before) => ({
       name: `statement by line: ${before === undefined ? "first" : "1,000th"} page`,
       isNewest: before === undefined,
-      ask: async (pool: pg.Pool) => (await openStatement({ pool }).lines(builder, { before, limit: PAGE_ROWS })).length,
+      ask: async (pool: pg.Pool) =>
+        (await openAccountStatement({ pool }).lines(builder, { before, limit: PAGE_ROWS })).length,
     })),
   ];
 }

@@ -13,7 +13,7 @@ export const MODELS = ["tiny-3b", "small-8b", "small-7b-alt", "reason-32b", "emb
 export const NODES_OF_HOST = 3;
 export const RARE_OUTCOME = "gateway_lost";
 /** The number of builders besides the one with most requests. */
-export const OTHER_BUILDERS = 100;
+export const SMALL_BUILDER_COUNT = 100;
 export const HOST_COUNT = 20;
 
 export const PRICE_ROWS = `(values ('tiny-3b', 20000, 40000), ('small-8b', 30000, 70000), ('small-7b-alt', 40000, 80000),
@@ -145,8 +145,8 @@ const fillText = ({ table, fromMs, toMs, first, end }: Month, past: HistoryPerio
            20 + floor(random() * 480)::int as output
       from generate_series(${first}, ${end} - 1) i
   ), ids as materialized (
-    select array(select ${idFromNameSql("'builder ' || i")} from generate_series(0, ${OTHER_BUILDERS}) i) as builders,
-           array(select ${idFromNameSql("'key ' || i || ' ' || k")} from generate_series(0, ${OTHER_BUILDERS}) i, generate_series(1, ${KEYS.length}) k
+    select array(select ${idFromNameSql("'builder ' || i")} from generate_series(0, ${SMALL_BUILDER_COUNT}) i) as builders,
+           array(select ${idFromNameSql("'key ' || i || ' ' || k")} from generate_series(0, ${SMALL_BUILDER_COUNT}) i, generate_series(1, ${KEYS.length}) k
                   order by i, k) as keys,
            array(select ${idFromNameSql("'host ' || i")} from generate_series(0, ${HOST_COUNT - 1}) i) as hosts,
            array(select ${idFromNameSql("'node ' || i || ' ' || n")} from generate_series(0, ${HOST_COUNT - 1}) i, generate_series(1, ${NODES_OF_HOST}) n
@@ -155,7 +155,7 @@ const fillText = ({ table, fromMs, toMs, first, end }: Month, past: HistoryPerio
     select c.*, md5(c.i::text) as hex,
            -- Not before its month, whatever was rounded.
            greatest(${fromMs}, least(${toMs - 1}, floor(${past.fromMs} + c.i * ${(past.toMs - past.fromMs) / past.rows}::float8)))::bigint as ms,
-           case when who < 0.9 then 1 else 2 + floor((who - 0.9) * ${OTHER_BUILDERS * 10})::int end as builder,
+           case when who < 0.9 then 1 else 2 + floor((who - 0.9) * ${SMALL_BUILDER_COUNT * 10})::int end as builder,
            ${pick("key", [0.6, 0.85, 0.95, 0.999])} as key_number,
            (${textArray(MODELS)})[${pick("model", [0.45, 0.75, 0.9, 0.97, 0.9999])}] as model_name,
            case when host < 0.5 then 1 else 1 + floor(host * ${HOST_COUNT})::int end as host_number,

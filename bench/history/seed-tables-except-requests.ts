@@ -7,7 +7,7 @@ import {
   KEYS,
   MODELS,
   NODES_OF_HOST,
-  OTHER_BUILDERS,
+  SMALL_BUILDER_COUNT,
 } from "./seed-requests.ts";
 
 const ACTS = 100_000;
@@ -20,7 +20,7 @@ export async function seedTablesExceptRequests(pool: pg.Pool, { fromMs, toMs }: 
     `insert into api_key (id, account_id, name, reference, secret_hash)
      select ${idFromNameSql("'key ' || i || ' ' || k")}, ${idFromNameSql("'builder ' || i")}, (array[${KEYS.map((key) => `'${key}'`).join(", ")}])[k],
             left(md5('reference ' || i || ' ' || k), 12), sha256(convert_to('key ' || i || ' ' || k, 'UTF8'))
-       from generate_series(0, ${OTHER_BUILDERS}) i, generate_series(1, ${KEYS.length}) k`,
+       from generate_series(0, ${SMALL_BUILDER_COUNT}) i, generate_series(1, ${KEYS.length}) k`,
   );
   await pool.query(
     `insert into node (id, account_id, name, state, honest_answers)

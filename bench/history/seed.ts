@@ -6,15 +6,15 @@
 import type pg from "pg";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
-import { startDayClosing } from "../../gateway/src/history/closing-days.ts";
+import { startDayClosing } from "../../gateway/src/history/day-closing.ts";
 import {
   type HistoryPeriod,
   HOST_COUNT,
   idFromNameSql,
   KEYS,
   NODES_OF_HOST,
-  OTHER_BUILDERS,
   PRICE_ROWS,
+  SMALL_BUILDER_COUNT,
   seedRequests,
 } from "./seed-requests.ts";
 import { seedHourlyRollups, seedRollups } from "./seed-rollups.ts";
@@ -74,7 +74,7 @@ export async function insertAccounts(pool: pg.Pool): Promise<void> {
   await pool.query(
     `with opened as (
        insert into account (id, kind, name)
-       select ${idFromNameSql("'builder ' || i")}, 'builder', 'Builder ' || i from generate_series(0, ${OTHER_BUILDERS}) i
+       select ${idFromNameSql("'builder ' || i")}, 'builder', 'Builder ' || i from generate_series(0, ${SMALL_BUILDER_COUNT}) i
        union all select ${idFromNameSql("'host ' || i")}, 'host', 'Host ' || i from generate_series(0, ${HOST_COUNT - 1}) i
        returning id, kind)
      insert into ledger_account (id, kind) select id, kind from opened`,

@@ -2,7 +2,7 @@
  * Sends the frames of `npm run fuzz:plane` (invalid messages of nodes) and measures for how long each read from a node
  * occupies the gateway's event loop.
  */
-import { type KnownText, sendChatRequest } from "../../e2e/fuzz/plane/clients.ts";
+import { sendChatRequest, type TextWithKnownTokenCount } from "../../e2e/fuzz/plane/clients.ts";
 import { openPlaneFuzzPlatform } from "../../e2e/fuzz/plane/plane-fuzz-platform.ts";
 import { findViolations, runCampaign } from "../../e2e/fuzz/plane/run-with-checks.ts";
 import { type LoopDelays, LoopMeter, NODE_READ_TIMER_URL } from "./loop-meter.ts";
@@ -20,7 +20,7 @@ export async function measureFrames(frames: number): Promise<void> {
     const seen: LoopDelays[] = [];
     // The first call comes before the hostile nodes join. It measures honest requests alone, to compare the other
     // figures with.
-    const between = async (known: KnownText[]): Promise<void> => {
+    const between = async (known: TextWithKnownTokenCount[]): Promise<void> => {
       if (seen.length === 0) {
         await loop.read();
         await quietTraffic(fuzzed.target, known);
@@ -43,10 +43,13 @@ export async function measureFrames(frames: number): Promise<void> {
   }
 }
 
-async function quietTraffic(target: Parameters<typeof sendChatRequest>[0], known: KnownText[]): Promise<void> {
+async function quietTraffic(
+  target: Parameters<typeof sendChatRequest>[0],
+  known: TextWithKnownTokenCount[],
+): Promise<void> {
   let left = QUIET_REQUESTS;
   const client = async (): Promise<void> => {
-    while (left-- > 0) await sendChatRequest(target, (known[left % known.length] as KnownText).body);
+    while (left-- > 0) await sendChatRequest(target, (known[left % known.length] as TextWithKnownTokenCount).body);
   };
   await Promise.all(Array.from({ length: 8 }, client));
 }

@@ -22,10 +22,10 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import { INSPECTOR_OPTION, MemoryProbe } from "../../e2e/fuzz/memory.ts";
 import {
   floodPlane,
-  HONEST_MODEL,
+  MODEL_OF_HONEST_USERS,
   sendBodiesWithoutCredit,
-  sendBrokenOperations,
   sendEndlessWhiteSpace,
+  sendInvalidNatsOperations,
   sendLargeBodies,
   sendPingsWithoutReading,
 } from "../../e2e/hostile/attacks.ts";
@@ -80,12 +80,12 @@ async function measureAttacks(wanted: string): Promise<void> {
   try {
     const { key } = await stage.builder();
     const ready = { gateway_url: stage.baseUrl, host_token: (await stage.host()).token };
-    agent = await startNode({ ready }, { name: "honest", model: HONEST_MODEL, slots: 64 });
-    const hello = { model: HONEST_MODEL, prompt: `#script ${JSON.stringify({ text: "hello" })}` };
+    agent = await startNode({ ready }, { name: "honest", model: MODEL_OF_HONEST_USERS, slots: 64 });
+    const hello = { model: MODEL_OF_HONEST_USERS, prompt: `#script ${JSON.stringify({ text: "hello" })}` };
     await eventually("the honest node serves", async () => (await sendUserMessage(stage, key, hello)).status === 200);
     probe = await MemoryProbe.open(await readFile(stage.gateway.logFile, "utf8"));
     const loop = await LoopMeter.install(probe);
-    const workerData: UserOptions = { baseUrl: stage.baseUrl, key, model: HONEST_MODEL, everyMs: EVERY_MS };
+    const workerData: UserOptions = { baseUrl: stage.baseUrl, key, model: MODEL_OF_HONEST_USERS, everyMs: EVERY_MS };
     const users = new Worker(new URL("./users.ts", import.meta.url), { workerData });
     const measure = measureOf(stage, users, loop);
     await measure(() => sleep(windowMs));
@@ -118,7 +118,7 @@ async function attacksOn(stage: ProcessStage): Promise<[string, Attack][]> {
     ["white space inside the thinking", sendEndlessWhiteSpace(stage, attacker, "<think>well")],
     ...FLOODS.map(([what, flood]): [string, Attack] => [`flood of ${what}`, floodPlane(stage, gateway, flood)]),
     ["unread pings over 32 connections", sendPingsWithoutReading(stage)],
-    ["broken operations", sendBrokenOperations(stage)],
+    ["broken operations", sendInvalidNatsOperations(stage)],
     ["12 bodies of 10 MiB without credit", sendBodiesWithoutCredit(stage, poor)],
     ["32 bodies of 8 MiB with credit", sendLargeBodies(stage, attacker)],
   ];

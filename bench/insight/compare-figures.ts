@@ -15,7 +15,7 @@ import {
   type TimeSlots,
   timeSlotsOf,
 } from "../../gateway/src/history/performance.ts";
-import { openUsage } from "../../gateway/src/history/usage.ts";
+import { openUsageHistory } from "../../gateway/src/history/usage.ts";
 import { moneyQueries } from "./compare-money.ts";
 import type { ComparedQuery, ComparisonContext } from "./compared-query.ts";
 
@@ -218,7 +218,7 @@ function ofUsage({ pool, account, now }: ComparisonContext): ComparedQuery[] {
     (Object.keys(BUCKETS) as (keyof typeof BUCKETS)[]).map((by) => ({
       name: `spend of ${days} d by ${by}`,
       ask: async (fresh: pg.Pool) =>
-        (await openUsage({ pool: fresh }).sums(account, { by, from, to })).map(
+        (await openUsageHistory({ pool: fresh }).sums(account, { by, from, to })).map(
           ({ bucket, requests, promptTokens, completionTokens, amount }) => ({
             of: bucket,
             requests,
@@ -240,7 +240,7 @@ function ofUsage({ pool, account, now }: ComparisonContext): ComparedQuery[] {
   const labels = spanned.map(({ days, from }) => ({
     name: `spend of ${days} d by label`,
     ask: async (fresh: pg.Pool) =>
-      (await openUsage({ pool: fresh }).byLabel(account, { from, to })).map((sum) => ({
+      (await openUsageHistory({ pool: fresh }).byLabel(account, { from, to })).map((sum) => ({
         of: sum.label,
         requests: sum.requests,
         prompt: sum.promptTokens,

@@ -4,8 +4,8 @@
  */
 import type pg from "pg";
 import { type Range, timeSlotsOf } from "../../gateway/src/history/performance.ts";
-import { openUsage } from "../../gateway/src/history/usage.ts";
-import { openStatement, type StatementRow } from "../../gateway/src/ledger/statement.ts";
+import { openUsageHistory } from "../../gateway/src/history/usage.ts";
+import { openAccountStatement, type StatementRow } from "../../gateway/src/ledger/statement.ts";
 import { openPlatformSpend } from "../../gateway/src/operators/spend.ts";
 import type { ComparedQuery, ComparisonContext } from "./compared-query.ts";
 
@@ -67,7 +67,7 @@ function ofBurn({ pool, account, now }: ComparisonContext): ComparedQuery {
   return {
     name: "spent of late",
     ask: async (fresh) => {
-      const { day, week } = await openUsage({ pool: fresh }).burn(account, now);
+      const { day, week } = await openUsageHistory({ pool: fresh }).burn(account, now);
       return [{ day: String(day), week: String(week) }];
     },
     plain: async () =>
@@ -102,7 +102,7 @@ function ofStatement({ pool, account }: ComparisonContext): ComparedQuery[] {
   const plain = async (after: number, until: number) =>
     (await pool.query(PLAIN_STATEMENT, [account, after, until])).rows.map(({ place: _place, ...row }) => row);
   const page = async (fresh: pg.Pool, before: string | undefined): Promise<StatementRow[]> =>
-    await openStatement({ pool: fresh }).byDay(account, { before, limit: PAGE });
+    await openAccountStatement({ pool: fresh }).byDay(account, { before, limit: PAGE });
   return [
     {
       name: "statement, first page",
@@ -119,7 +119,7 @@ function ofStatement({ pool, account }: ComparisonContext): ComparedQuery[] {
     },
     {
       name: "statement, all",
-      ask: async (fresh) => (await openStatement({ pool: fresh }).byDay(account)).map(shown),
+      ask: async (fresh) => (await openAccountStatement({ pool: fresh }).byDay(account)).map(shown),
       plain: () => plain(0, 2 ** 31 - 1),
     },
   ];

@@ -7,7 +7,7 @@ import { PRIVATE_DATABASE_ENV } from "@tollgate/stage/database.ts";
 import { type Platform, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { publicId, type Uuid } from "../../gateway/src/base/ids.ts";
 import { type PageFigures, pageFigures } from "../console/figures.ts";
-import { type SessionCookies, signInSession, visitPage } from "../console/measure.ts";
+import { type SessionCookies, signInForCookies, visitPage } from "../console/measure.ts";
 import { longHistoryPages, type MeasuredPage } from "../console/pages.ts";
 import { compareWithTarget, markdownTable, medianAndRange } from "../console/report.ts";
 import { cpuSpentUs, readCpuTime, type WatchedProcess } from "../gateway/usage.ts";
@@ -78,7 +78,7 @@ async function signIn(dataDir: string, { builder, host }: SeededAccounts): Promi
         where i.email = $1 and o.identity_id = i.id and o.account_id = a.id and a.kind = 'host' and a.id <> $2`,
       [person.email, host],
     );
-    return { builder: await signInSession(platform, person), operator: await signInSession(platform, operator) };
+    return { builder: await signInForCookies(platform, person), operator: await signInForCookies(platform, operator) };
   } finally {
     await platform.stop();
   }

@@ -4,7 +4,7 @@
  */
 import { connect, type Socket } from "node:net";
 import { nowUs } from "../gateway/usage.ts";
-import { type WindowFigures, WORD_INTERVAL_MS } from "./shared-types.ts";
+import { type TimeWindowFigures, WORD_INTERVAL_MS } from "./shared-types.ts";
 
 /** The maximum number of unanswered requests while streams are opened: more would only wait in a queue. */
 const OPENING_MAX = 64;
@@ -96,7 +96,7 @@ function beginWindow(): void {
   for (const stream of streams) stream.events = 0;
 }
 
-function look(): WindowFigures {
+function look(): TimeWindowFigures {
   const all = [...streams];
   const counted = all.filter(({ events }) => events > 1);
   if (counted.length < all.length) errors["silent in the window"] = all.length - counted.length;

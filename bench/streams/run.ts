@@ -25,7 +25,7 @@ import { gatewayCommand } from "../gateway/command.ts";
 import { BenchProcess } from "../gateway/processes.ts";
 import { cpuSpentUs, machineCpuUs, readCpuTime, residentMemoryMib, type WatchedProcess } from "../gateway/usage.ts";
 import type { NodeLogin } from "./node-connection.ts";
-import type { WindowFigures } from "./shared-types.ts";
+import type { TimeWindowFigures } from "./shared-types.ts";
 
 const MODEL = "tiny-3b";
 /** The maximum number of slots of a node, a limit of the protocol. */
@@ -114,7 +114,7 @@ async function report(count: number, parts: Record<string, WatchedProcess>, clie
   const before = look();
   await sleep(windowMs);
   clients.process.send?.({ type: "look" });
-  const { seen } = (await heard(clients, "seen")) as { seen: WindowFigures };
+  const { seen } = (await heard(clients, "seen")) as { seen: TimeWindowFigures };
   const after = look();
   const tookUs = (after.at - before.at) * 1000;
   const spent = after.cpu.map((now, nth) => cpuSpentUs(before.cpu[nth] as typeof now, now));

@@ -5,7 +5,7 @@ export const WORD_INTERVAL_MS = 500;
 export const JOBS_PER_TIMESTAMPED_JOB = 16;
 
 /** The clients' figures for one window of time. */
-export interface WindowFigures {
+export interface TimeWindowFigures {
   streams: number;
   events: number;
   /**

@@ -6,14 +6,14 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { ROOT } from "@tollgate/stage/gateway-process.ts";
+import { REPOSITORY_ROOT } from "@tollgate/stage/gateway-process.ts";
 import { startLoad } from "@tollgate/stage/load/load.ts";
 import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import { type DatabaseConnectionMode, explainMissingPatroni, startPatroni } from "@tollgate/stage/servers/patroni.ts";
 import { findValkeyServer } from "../../gateway/src/limits/testing.ts";
+import { ensureServers, PATRONI_SERVERS } from "../../tools/install-test-servers.ts";
 import { natsReleases } from "../../tools/nats-servers.ts";
 import { installPythonTools } from "../../tools/python-tools.ts";
-import { ensureServers, PATRONI_SERVERS } from "../../tools/servers.ts";
 import { auditRun } from "../audit-run.ts";
 import { runFaults } from "../run-faults.ts";
 import { openPlatform } from "../stage/stage.ts";
@@ -54,7 +54,7 @@ const kinds = { sync: [true], async: [false], both: [true, false] }[flags.replic
 if (kinds === undefined) throw new Error("--replication must be sync, async or both");
 if (flags.entrance !== "haproxy" && flags.entrance !== "hosts") throw new Error("--entrance must be haproxy or hosts");
 // The run's many processes load the same sources. With the compile cache, only the first one compiles them.
-process.env.NODE_COMPILE_CACHE ??= join(ROOT, "node_modules/.cache/compiled");
+process.env.NODE_COMPILE_CACHE ??= join(REPOSITORY_ROOT, "node_modules/.cache/compiled");
 ensureServers();
 ensureServers(PATRONI_SERVERS);
 for (const line of await installPythonTools(["patroni"])) console.log(line);
@@ -93,7 +93,7 @@ async function run({
   const cluster = await startPatroni({ synchronous, entrance, ...(flags.programs && { programs: flags.programs }) });
   const { url, ports, versions } = cluster;
   const platform = await openPlatform(
-    { nats: "newest", gateways: GATEWAYS, holdLeaseS: LEASE_S, root: ROOT, clocks: false, cuts: false, say },
+    { nats: "newest", gateways: GATEWAYS, holdLeaseS: LEASE_S, root: REPOSITORY_ROOT, clocks: false, cuts: false, say },
     {
       url,
       ports: [...ports],

@@ -7,12 +7,12 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { ROOT } from "@tollgate/stage/gateway-process.ts";
+import { REPOSITORY_ROOT } from "@tollgate/stage/gateway-process.ts";
 import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { whyPostgresUnavailable } from "../../gateway/src/db/testing/versions.ts";
+import { ensureServers } from "../../tools/install-test-servers.ts";
 import { natsReleases } from "../../tools/nats-servers.ts";
-import { ensureServers } from "../../tools/servers.ts";
 import { type FaultEpisode, findViolations, isViolationCounted } from "../audit/audit.ts";
 import { type LedgerState, readLedger } from "../audit/ledger-state.ts";
 import { createCallers } from "./callers.ts";
@@ -21,7 +21,7 @@ import { FREEZE_PAST_LEASE, HISTORY_FAULTS, KILL_POSTGRES } from "./faults.ts";
 import { checkHistory, type LedgerCredit, type ModelViolation } from "./ledger-model.ts";
 import { FAULTY_PLATFORMS } from "./negative-controls.ts";
 import { LATE_SETTLEMENTS_TABLE, openStage, type ThreeGatewayStage } from "./three-gateway-stage.ts";
-import { type HistoryWorkers, startWorkers } from "./workers.ts";
+import { type CallRecordingWorkers, startWorkers } from "./workers.ts";
 
 const USAGE = `Usage: npm run histories -- [flags]
   --seconds S       how long calls are made and parts are struck (default 60)
@@ -92,7 +92,7 @@ if (flags.help) {
 if (flags.control !== undefined && FAULTY_PLATFORMS[flags.control] === undefined)
   throw new Error(`--control must be one of ${Object.keys(FAULTY_PLATFORMS).join(", ")}`);
 // The run's many processes load the same sources. With the compile cache, only the first one compiles them.
-process.env.NODE_COMPILE_CACHE ??= join(ROOT, "node_modules/.cache/compiled");
+process.env.NODE_COMPILE_CACHE ??= join(REPOSITORY_ROOT, "node_modules/.cache/compiled");
 ensureServers();
 const options = {
   seed: numberOf("seed", flags.seed),
@@ -157,7 +157,7 @@ async function run({ seed, seconds, major, keep, control: name }: RunOptions): P
 
 interface Striking {
   chance: SeededRandom;
-  calls: HistoryWorkers;
+  calls: CallRecordingWorkers;
   endsAt: number;
   isLong: boolean;
   now: () => number;
@@ -186,7 +186,7 @@ async function strikeFor(
  */
 async function strikeAfterCalls(
   stage: ThreeGatewayStage,
-  { chance, calls, strikes }: { chance: SeededRandom; calls: HistoryWorkers; strikes: boolean },
+  { chance, calls, strikes }: { chance: SeededRandom; calls: CallRecordingWorkers; strikes: boolean },
 ): Promise<number> {
   for (let i = 0; i < CONTROL_STRIKES; i++) {
     const due = calls.acknowledged() + CONTROL_CALLS;
@@ -198,7 +198,7 @@ async function strikeAfterCalls(
 
 async function judge(
   stage: ThreeGatewayStage,
-  { history, acknowledged }: HistoryWorkers,
+  { history, acknowledged }: CallRecordingWorkers,
   { now, strikes }: { now: () => number; strikes: number },
 ): Promise<Judged> {
   const { code, output } = await stage.admin(["ledger", "check"]);

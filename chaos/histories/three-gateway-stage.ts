@@ -8,7 +8,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
-import { ROOT } from "@tollgate/stage/gateway-process.ts";
+import { REPOSITORY_ROOT } from "@tollgate/stage/gateway-process.ts";
 import { openNats } from "@tollgate/stage/plane.ts";
 import { createServerDirectory, DATABASE, startEmptyCluster } from "@tollgate/stage/servers/postgres.ts";
 import type { PostgresServer } from "@tollgate/stage/servers/postgres-server.ts";
@@ -88,7 +88,7 @@ export async function openStage(options: StageOptions): Promise<ThreeGatewayStag
     STRIPE_API_BASE: "http://127.0.0.1:9",
     ...options.gateways,
   };
-  const wanted = { directory, root: ROOT, settings, clock: undefined, cuts: false, needed: [] };
+  const wanted = { directory, root: REPOSITORY_ROOT, settings, clock: undefined, cuts: false, needed: [] };
   const { gateways } = await makeGateways(GATEWAYS, wanted);
   const [first, ...others] = gateways as [Gateway, ...Gateway[]];
   await waitUntilServing(first);
@@ -98,7 +98,7 @@ export async function openStage(options: StageOptions): Promise<ThreeGatewayStag
   const [row] = await query<{ version: string }>("select current_setting('server_version') as version");
   return {
     ...{ postgres, gateways, query, directory },
-    admin: createAdminRunner(settings, () => ROOT),
+    admin: createAdminRunner(settings, () => REPOSITORY_ROOT),
     version: row?.version ?? "",
     async startAgents(hostToken) {
       const gatewayUrl = `http://127.0.0.1:${first.port}`;

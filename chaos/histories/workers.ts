@@ -22,7 +22,7 @@ const CENT = 10_000n * PICO_PER_MICRO;
 const RICH_MICRO = 900_000_000n;
 const CHECKOUTS = 2_000;
 
-export interface HistoryWorkers {
+export interface CallRecordingWorkers {
   readonly history: History;
   /** The number of acknowledged calls. */
   acknowledged(): number;
@@ -44,7 +44,13 @@ interface CallsOptions {
 
 const newId = newIds(systemClock, systemRandom());
 
-export async function startWorkers({ stage, people, chance, now, prepared }: CallsOptions): Promise<HistoryWorkers> {
+export async function startWorkers({
+  stage,
+  people,
+  chance,
+  now,
+  prepared,
+}: CallsOptions): Promise<CallRecordingWorkers> {
   const { accounts, cookie, budgeted } = people;
   const [chats, credits, budgets, balances] = [[], [], [], []] as [
     RequestObservation[],

@@ -1,6 +1,6 @@
 /** Restarts both gateways one after the other under load, without client errors. */
 
-import { ROOT } from "@tollgate/stage/gateway-process.ts";
+import { REPOSITORY_ROOT } from "@tollgate/stage/gateway-process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { waitUntilServing } from "./gateway.ts";
 import type { Platform } from "./stage.ts";
@@ -31,12 +31,12 @@ export async function rollingUpgrade(stage: Platform): Promise<void> {
     gateway.isTakenOut = true;
     await new Promise((resolve) => setTimeout(resolve, TAKEN_OUT_MS));
     await gateway.end();
-    gateway.setVersion(ROOT);
+    gateway.setVersion(REPOSITORY_ROOT);
     await waitUntilServing(gateway);
     gateway.isTakenOut = false;
     await untilWhole(stage);
   }
-  stage.root = ROOT;
+  stage.root = REPOSITORY_ROOT;
 }
 
 function untilWhole(stage: Platform): Promise<unknown> {

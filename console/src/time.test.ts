@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formatDuration, formatTimeSince, utcDay, utcMoment } from "./time.ts";
+import { formatDuration, formatTimeSince, formatUtcDay, formatUtcMoment } from "./time.ts";
 
 const at = (text: string): number => Date.parse(text) / 1000;
 
 test("marks UTC times as UTC", () => {
-  assert.equal(utcMoment(at("2026-11-15T06:30:09Z")), "2026-11-15 06:30:09 UTC");
+  assert.equal(formatUtcMoment(at("2026-11-15T06:30:09Z")), "2026-11-15 06:30:09 UTC");
 });
 
 test("shows the same date for a UTC day in every time zone", () => {
-  assert.equal(utcDay("2026-11-15"), "Nov 15, 2026");
+  assert.equal(formatUtcDay("2026-11-15"), "Nov 15, 2026");
 });
 
 test("shows past times in a suitable unit", () => {

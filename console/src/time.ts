@@ -4,15 +4,15 @@ import { agoText, clockText, dayText, fixedDecimalsText, momentText, utcDayText 
 const DAY_S = 86_400;
 
 export const asDate = (unixSeconds: number): Date => new Date(unixSeconds * 1000);
-export const localMoment = (unixSeconds: number): string => momentText(asDate(unixSeconds));
-export const localDay = (unixSeconds: number): string => dayText(asDate(unixSeconds));
+export const formatLocalMoment = (unixSeconds: number): string => momentText(asDate(unixSeconds));
+export const formatLocalDay = (unixSeconds: number): string => dayText(asDate(unixSeconds));
 /** A UTC day as in the API's usage sums: "Nov 15, 2026" for `2026-11-15`. */
-export const utcDay = (day: string): string => utcDayText(Date.parse(day));
-export const utcMoment = (unixSeconds: number): string =>
+export const formatUtcDay = (day: string): string => utcDayText(Date.parse(day));
+export const formatUtcMoment = (unixSeconds: number): string =>
   `${asDate(unixSeconds).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 
 /** Only the time if it is today, otherwise the date and the time. */
-export function shortMoment(unixSeconds: number, nowMs: number): string {
+export function formatShortMoment(unixSeconds: number, nowMs: number): string {
   const date = asDate(unixSeconds);
   const sameDay = dayText(nowMs) === dayText(date);
   return sameDay ? clockText(date) : momentText(date);
@@ -26,7 +26,7 @@ export function formatTimeSince(unixSeconds: number, nowMs: number): string {
   if (size < 45 * 60) return agoText(Math.round(seconds / 60), "minute");
   if (size < DAY_S) return agoText(Math.round(seconds / 3600), "hour");
   if (size < 30 * DAY_S) return agoText(Math.round(seconds / DAY_S), "day");
-  return localDay(unixSeconds);
+  return formatLocalDay(unixSeconds);
 }
 
 /** For example "840 ms", "1.24 s", "2 min 5 s". */

@@ -13,7 +13,7 @@ import { after, before, beforeEach, describe, test } from "node:test";
 import { wallClock } from "@tollgate/protocol/clock.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import Stripe from "stripe";
-import { type DemoProvider, openDemoProvider } from "./demo-provider.ts";
+import { type DemoPaymentProvider, openDemoPaymentProvider } from "./demo-provider.ts";
 import type { Sale } from "./sale.ts";
 
 const common = { clock: wallClock, random: { below: randomInt }, log: { error() {} } };
@@ -44,12 +44,12 @@ class Receiver {
   }
 }
 
-let demo: DemoProvider;
+let demo: DemoPaymentProvider;
 let receiver: Receiver;
 before(async () => {
   receiver = new Receiver();
   await receiver.open();
-  demo = await openDemoProvider(common);
+  demo = await openDemoPaymentProvider(common);
   demo.deliveries.to(receiver.url);
 });
 beforeEach(async () => {
@@ -248,7 +248,7 @@ test("sales and webhooks that are not acknowledged survive a restart of the demo
   const directory = await mkdtemp(join(tmpdir(), "tollgate-demo-payments-"));
   try {
     const file = join(directory, "demo-payments.json");
-    const first = await openDemoProvider({ ...common, file });
+    const first = await openDemoPaymentProvider({ ...common, file });
     const sale = first.shop.open({
       mode: "payment",
       customer: null,
@@ -264,7 +264,7 @@ test("sales and webhooks that are not acknowledged survive a restart of the demo
     assert.equal(paid.status, 303);
     await first.close();
 
-    const second = await openDemoProvider({ ...common, file });
+    const second = await openDemoPaymentProvider({ ...common, file });
     assert.deepEqual(second.shop.sales, [sale]);
     second.deliveries.to(receiver.url);
     await delivered(2);
@@ -274,7 +274,7 @@ test("sales and webhooks that are not acknowledged survive a restart of the demo
     await eventually("their answers", () => second.deliveries.all.every(({ acknowledged }) => acknowledged));
     await second.close();
 
-    const third = await openDemoProvider({ ...common, file });
+    const third = await openDemoPaymentProvider({ ...common, file });
     assert.ok(third.deliveries.all.every(({ acknowledged }) => acknowledged));
     await third.close();
   } finally {

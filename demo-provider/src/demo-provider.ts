@@ -26,7 +26,7 @@ interface DemoProviderOptions {
   file?: string;
 }
 
-export interface DemoProvider {
+export interface DemoPaymentProvider {
   /**
    * The provider's address, `http://127.0.0.1:…`. It serves the API, the buyers' pages, and the operator's page at its
    * root.
@@ -39,7 +39,12 @@ export interface DemoProvider {
   close(): Promise<void>;
 }
 
-export async function openDemoProvider({ clock, random, log, file }: DemoProviderOptions): Promise<DemoProvider> {
+export async function openDemoPaymentProvider({
+  clock,
+  random,
+  log,
+  file,
+}: DemoProviderOptions): Promise<DemoPaymentProvider> {
   const secretKey = newId(random, "sk_test");
   const webhookSecret = newId(random, "whsec", 32);
   const stateFile = await openStateFile(file, log);

@@ -6,7 +6,7 @@ import { makeKey, openBuilderAccount } from "@tollgate/stage/accounts.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { waitForFormatSupport } from "@tollgate/stage/nodes/agent.ts";
 import { keepBusy } from "@tollgate/stage/requests.ts";
-import { HONEST_NODES_ENV, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
+import { NO_QUARANTINE_OR_PROBATION_ENV, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { ClientConnection } from "./client.ts";
 
@@ -44,7 +44,11 @@ export interface ClientPlatform {
 }
 
 export async function openClientPlatform(): Promise<ClientPlatform> {
-  const stage = await openStage({ as: "processes", nodes: [{ models: SERVED, slots: 64 }], env: HONEST_NODES_ENV });
+  const stage = await openStage({
+    as: "processes",
+    nodes: [{ models: SERVED, slots: 64 }],
+    env: NO_QUARANTINE_OR_PROBATION_ENV,
+  });
   const { key } = await stage.builder();
   await waitForFormatSupport({ ready: { gateway_url: stage.baseUrl, api_key: key } }, "tiny-3b");
   return {

@@ -4,7 +4,15 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { type Cell, parseTable, type Row, readTable, renderTable, updateRows, writeTable } from "./results-table.ts";
+import {
+  type Cell,
+  parseTable,
+  type Row,
+  readTable,
+  renderTable,
+  updateResultRows,
+  writeTable,
+} from "./results-table.ts";
 
 test("the table has one row per client and one note per reason, and lists the clients that were left out", () => {
   const cells = new Map<string, Cell>([
@@ -41,7 +49,7 @@ test("updating the table keeps rows of clients that did not run, removes retired
   ];
   const driven = [row("a 1", { chat: { no: "worse" } }), row("c 3", { chat: "ok" }), row("new 5", { chat: "ok" })];
   const names = ["a 1", "new 5", "b 2", "c 3", "never 6"];
-  assert.deepEqual(updateRows(kept, driven, ["chat", "401"], names), [
+  assert.deepEqual(updateResultRows(kept, driven, ["chat", "401"], names), [
     row("a 1", { stream: { no: "none" }, chat: { no: "worse" } }),
     row("new 5", { chat: "ok" }),
     row("b 2", { chat: { no: "other" } }),

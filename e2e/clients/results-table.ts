@@ -55,7 +55,7 @@ export function parseTable(table: string): Row[] {
 }
 
 /** Replaces the tested columns in the rows of the programs that ran, and sorts the rows in the order of `names`. */
-export function updateRows(kept: Row[], driven: Row[], asked: string[], names: string[]): Row[] {
+export function updateResultRows(kept: Row[], driven: Row[], asked: string[], names: string[]): Row[] {
   const rowIn = (rows: Row[], name: string): Row | undefined => rows.find((row) => row.name === name);
   return names.flatMap((name) => {
     const [old, now] = [rowIn(kept, name), rowIn(driven, name)];

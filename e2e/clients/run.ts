@@ -10,7 +10,15 @@ import { CLIENT_CHECKS } from "./client-checks.ts";
 import { type ClientAccounts, type ClientPlatform, openClientPlatform } from "./client-platform.ts";
 import type { Program, ProgramChecks } from "./program.ts";
 import { PROGRAMS } from "./programs.ts";
-import { type Cell, parseTable, type Row, readTable, renderTable, updateRows, writeTable } from "./results-table.ts";
+import {
+  type Cell,
+  parseTable,
+  type Row,
+  readTable,
+  renderTable,
+  updateResultRows,
+  writeTable,
+} from "./results-table.ts";
 
 /** The number of clients tested at a time. Most of them only wait, but some are whole servers. */
 const AT_ONCE = 4;
@@ -103,7 +111,7 @@ const rows = chosen.flatMap((program) => driven.get(program) ?? []);
 console.log(renderTable(rows, columns));
 if (values.markdown !== undefined) {
   const kept = parseTable(await readTable(values.markdown));
-  const all = updateRows(kept, rows, columns, PROGRAMS.map(rowName));
+  const all = updateResultRows(kept, rows, columns, PROGRAMS.map(rowName));
   await writeTable(
     values.markdown,
     renderTable(

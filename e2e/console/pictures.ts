@@ -10,7 +10,7 @@ import type { Platform } from "@tollgate/stage/dev-platform.ts";
 import type { Page } from "playwright-core";
 import { buildConsole, openBrowser, type Theme } from "./browser.ts";
 import { type LifelikePlatform, openLifelikePlatform } from "./lifelike/lifelike-platform.ts";
-import { PICTURE_GROUPS, type Picture } from "./pictures/pages.ts";
+import { type PageScreenshot, PICTURE_GROUPS } from "./pictures/pages.ts";
 import { keepRequestsRunning } from "./pictures/running-requests.ts";
 
 const FOLDER = fileURLToPath(new URL("../../docs/pictures", import.meta.url));
@@ -73,7 +73,7 @@ async function takeAll({ platform }: LifelikePlatform, { suffix, theme, size }: 
 }
 
 interface Shot {
-  picture: Picture;
+  picture: PageScreenshot;
   name: string;
   platform: Platform;
 }

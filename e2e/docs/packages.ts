@@ -7,7 +7,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Block } from "../../tools/doc-tests/page.ts";
-import { isOnPath } from "../../tools/servers.ts";
+import { isOnPath } from "../../tools/install-test-servers.ts";
 import {
   explainMissingPackages,
   installForDocs,
@@ -35,7 +35,7 @@ export interface DocPackages {
   npm: { folder: string } | { missing: string } | undefined;
 }
 
-export async function installFor(blocks: Block[], root: string): Promise<DocPackages> {
+export async function installPackagesFor(blocks: Block[], root: string): Promise<DocPackages> {
   const usesPip = blocks.flatMap(listCommands).some((name) => PIP.includes(name));
   return {
     python: blocks.some(needsPython) ? await once(`python ${usesPip}`, () => pythonFor(usesPip)) : undefined,

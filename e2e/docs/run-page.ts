@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { findCredentials } from "../../tools/doc-tests/fill-in.ts";
 import { formatSideBySide, matchesOutput } from "../../tools/doc-tests/output.ts";
 import { type Block, readPage, runnableBlocks } from "../../tools/doc-tests/page.ts";
-import { explainSkip, installFor } from "./packages.ts";
+import { explainSkip, installPackagesFor } from "./packages.ts";
 import { openPageEnvironment, type PageEnvironment } from "./page-environment.ts";
 import { type BlockFailure, Session } from "./session.ts";
 
@@ -24,7 +24,7 @@ export async function runPage(root: string, file: string): Promise<Report> {
   const leftOut = page.blocks.flatMap((block) => (block.noRun === undefined ? [] : [`${at(block)}: ${block.noRun}`]));
   const blocks = runnableBlocks(page);
   if (page.kind === "none" || blocks.length === 0) return { ran: 0, leftOut };
-  const packages = await installFor(blocks, root);
+  const packages = await installPackagesFor(blocks, root);
   const possible = blocks.filter((block) => {
     const why = explainSkip(block, packages, root);
     if (why !== undefined) leftOut.push(`${at(block)}: ${why}`);

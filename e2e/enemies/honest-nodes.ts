@@ -7,7 +7,7 @@ import { findKnownAnswer } from "@tollgate/stage/nodes/known-answers.ts";
 import type { InProcessStage } from "@tollgate/stage/stage.ts";
 import { type Engine, EngineError, type GenerationJob } from "../../host/src/engines/engine.ts";
 import { planScriptedAnswer } from "../../host/src/engines/engine-script.ts";
-import { MODEL, setRecordOfNewNodes } from "./strategy.ts";
+import { MODEL, setHonestAnswersOfNewNodes } from "./strategy.ts";
 
 const NODES = 4;
 const SLOTS = 4;
@@ -20,7 +20,7 @@ const EXPANSION_MAX = 10_000;
 /** Starts the nodes and returns their host accounts. */
 export async function openHonestNodes(stage: InProcessStage): Promise<string[]> {
   const hosts: string[] = [];
-  await setRecordOfNewNodes(stage, RECORD);
+  await setHonestAnswersOfNewNodes(stage, RECORD);
   for (let i = 0; i < NODES; i++) {
     const host = await stage.host();
     hosts.push(host.account);
@@ -32,7 +32,7 @@ export async function openHonestNodes(stage: InProcessStage): Promise<string[]> 
       wrapped: (engine) => paced(engine, stage),
     });
   }
-  await setRecordOfNewNodes(stage, 0);
+  await setHonestAnswersOfNewNodes(stage, 0);
   return hosts;
 }
 

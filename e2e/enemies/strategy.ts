@@ -103,14 +103,14 @@ export class Attacker {
     more: Partial<HandMadeNodeOptions> & { host?: Host; honestAnswers?: number } = {},
   ): Promise<HandMadeNode> {
     const { host = await this.host(), honestAnswers = 0, ...manners } = more;
-    if (honestAnswers > 0) await setRecordOfNewNodes(this, honestAnswers);
+    if (honestAnswers > 0) await setHonestAnswersOfNewNodes(this, honestAnswers);
     const claims = { protocol: "1.3", slots: 4096, busy: 0, accepts_early: true, ...manners.claims };
     const models = manners.models ?? [MODEL];
     // Does not wait until the node is online, because the platform may refuse it.
     const name = `node ${++this.#names}`;
     const all = { ...manners, name, models, behaviour, claims, waits: false };
     const node = await this.#again(() => HandMadeNode.join(this, host, all));
-    if (honestAnswers > 0) await setRecordOfNewNodes(this, 0);
+    if (honestAnswers > 0) await setHonestAnswersOfNewNodes(this, 0);
     this.#nodes.add(node);
     return node;
   }
@@ -180,7 +180,10 @@ export class Attacker {
 }
 
 /** Sets the number of honest answers in the records of future nodes. A gateway reads a record when its node joins. */
-export async function setRecordOfNewNodes({ query }: Pick<Attacker, "query">, honestAnswers: number): Promise<void> {
+export async function setHonestAnswersOfNewNodes(
+  { query }: Pick<Attacker, "query">,
+  honestAnswers: number,
+): Promise<void> {
   await query(`alter table node alter column honest_answers set default ${honestAnswers}`);
 }
 

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import type { NodeTraits } from "@tollgate/stage/base-stage.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { sendUserMessage } from "@tollgate/stage/requests.ts";
-import { HONEST_NODES_ENV, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
+import { NO_QUARANTINE_OR_PROBATION_ENV, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { failIfHung } from "@tollgate/stage/wait.ts";
 import type { Target } from "./target.ts";
 
@@ -30,7 +30,12 @@ export async function openFuzzPlatform(
   nodes: NodeTraits[] = [{ models: SERVED, slots: SLOTS }],
   env: Record<string, string> = {},
 ): Promise<FuzzPlatform> {
-  const stage = await openStage({ as: "processes", store: "private", nodes, env: { ...HONEST_NODES_ENV, ...env } });
+  const stage = await openStage({
+    as: "processes",
+    store: "private",
+    nodes,
+    env: { ...NO_QUARANTINE_OR_PROBATION_ENV, ...env },
+  });
   const { key } = await stage.builder(CREDIT_PICO);
   return {
     stage,
@@ -43,7 +48,7 @@ export async function openFuzzPlatform(
  * Checks after any run that no hold is left, that the ledger balances, and that every process still runs. Throws on the
  * first violation.
  */
-export async function assertPlatformIntact(stage: ProcessStage): Promise<void> {
+export async function assertLedgerAndProcessesIntact(stage: ProcessStage): Promise<void> {
   await stage.noHolds();
   await assertBalanced(stage);
   for (const process of [stage.gateway, ...stage.nodes]) assert.ok(process.running(), `${process.name} lives on`);
@@ -54,7 +59,7 @@ export async function assertPlatformIntact(stage: ProcessStage): Promise<void> {
  * contains an error.
  */
 export async function assertPlatformUnharmed(stage: ProcessStage, served: number): Promise<void> {
-  await assertPlatformIntact(stage);
+  await assertLedgerAndProcessesIntact(stage);
   await assertRecorded(stage, served);
   await assertServes(stage);
   await assertQuietLogs(stage);

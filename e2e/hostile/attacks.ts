@@ -17,7 +17,7 @@ import { type Flood, floodUntilCut, joinFloodingNode, outputOfUnknownJobs } from
 
 export const CHAT_PATH = "/v1/chat/completions";
 /** The model of honest users, which no attacker serves. */
-export const HONEST_MODEL = "tiny-3b";
+export const MODEL_OF_HONEST_USERS = "tiny-3b";
 const MIB = 1024 * 1024;
 const OUTPUT_CAP = 500;
 
@@ -79,7 +79,7 @@ export const sendPingsWithoutReading =
  * Sends invalid, partial and endless operations of the NATS protocol. After each, the gateway must close the
  * connection.
  */
-export const sendBrokenOperations =
+export const sendInvalidNatsOperations =
   (stage: Stage): Attack =>
   async () => {
     const node = await RawNode.join(stage, await stage.host(), { name: "stranger", models: ["small-8b"] });
@@ -99,7 +99,7 @@ export const sendBrokenOperations =
 export const sendBodiesWithoutCredit = (stage: Stage, { key }: Builder): Attack => {
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   const messages = [{ role: "user", content: "word ".repeat(2 * MIB - 100) }];
-  const body = JSON.stringify({ model: HONEST_MODEL, messages });
+  const body = JSON.stringify({ model: MODEL_OF_HONEST_USERS, messages });
   return async () => {
     const answers = await Promise.all(
       Array.from({ length: 12 }, () =>
@@ -116,9 +116,12 @@ export const sendBodiesWithoutCredit = (stage: Stage, { key }: Builder): Attack 
  * have hundreds of thousands of messages.
  */
 export const sendLargeBodies = (stage: Stage, { key }: Builder): Attack => {
-  const words = { model: HONEST_MODEL, messages: [{ role: "user", content: "word ".repeat((8 * MIB) / 5 - 50) }] };
+  const words = {
+    model: MODEL_OF_HONEST_USERS,
+    messages: [{ role: "user", content: "word ".repeat((8 * MIB) / 5 - 50) }],
+  };
   const message = { role: "user", content: "word" };
-  const many = { model: HONEST_MODEL, messages: Array.from({ length: (8 * MIB) / 34 }, () => message) };
+  const many = { model: MODEL_OF_HONEST_USERS, messages: Array.from({ length: (8 * MIB) / 34 }, () => message) };
   const bodies = [words, many].map((body) => Buffer.from(JSON.stringify(body)));
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   return async () => {

@@ -20,10 +20,10 @@ import { eventually, failIfHung } from "@tollgate/stage/wait.ts";
 import {
   CHAT_PATH,
   floodPlane,
-  HONEST_MODEL,
+  MODEL_OF_HONEST_USERS,
   sendBodiesWithoutCredit,
-  sendBrokenOperations,
   sendEndlessWhiteSpace,
+  sendInvalidNatsOperations,
   sendLargeBodies,
   sendPingsWithoutReading,
 } from "./attacks.ts";
@@ -55,14 +55,14 @@ const FLOODS: [string, Flood][] = [
 
 const greet = (stage: ProcessStage, key: string): Promise<Response> => {
   const prompt = `#script ${JSON.stringify({ text: "hello" })}`;
-  return sendUserMessage(stage, key, { model: HONEST_MODEL, prompt, max_tokens: 5 });
+  return sendUserMessage(stage, key, { model: MODEL_OF_HONEST_USERS, prompt, max_tokens: 5 });
 };
 
 /** Starts the node that serves honest users. */
 async function honestAgent(stage: ProcessStage, key: string): Promise<Process> {
   const { token } = await stage.host();
   const ready = { gateway_url: stage.baseUrl, host_token: token };
-  const agent = await startNode({ ready }, { name: "honest", model: HONEST_MODEL, slots: 64 });
+  const agent = await startNode({ ready }, { name: "honest", model: MODEL_OF_HONEST_USERS, slots: 64 });
   await eventually("the honest node serves", async () => (await greet(stage, key)).status === 200);
   return agent;
 }
@@ -80,7 +80,7 @@ describe("floods from nodes and builders", () => {
     agent = await honestAgent(stage, key);
     attacker = await stage.builder();
     gateway = await findGatewayName(stage);
-    users = new HonestUsers(stage, { key, model: HONEST_MODEL });
+    users = new HonestUsers(stage, { key, model: MODEL_OF_HONEST_USERS });
   });
   after(async () => {
     await agent?.kill();
@@ -134,7 +134,7 @@ describe("floods from nodes and builders", () => {
   });
 
   test("connections with invalid, partial and endless NATS operations are closed, and other requests are served", async () => {
-    await assertServedDuring(stage, users, sendBrokenOperations(stage));
+    await assertServedDuring(stage, users, sendInvalidNatsOperations(stage));
   });
 
   test("a node can have at most four connections", async () => {
@@ -185,7 +185,7 @@ describe("floods of the plane, on NATS", { skip }, () => {
     gateway = await findGatewayName(stage);
     // During a flood the NATS server may drop the gateway: it drops any client that is 32 MB behind, such as a gateway
     // without processor time.
-    users = new HonestUsers(stage, { key, model: HONEST_MODEL, mayBeRefused: true });
+    users = new HonestUsers(stage, { key, model: MODEL_OF_HONEST_USERS, mayBeRefused: true });
   });
   after(async () => {
     await agent?.kill();

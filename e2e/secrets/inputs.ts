@@ -27,7 +27,7 @@ export const WRONG_FIELDS: [string, (it: string) => object][] = [
   ["a schema's name", (it) => ({ response_format: { type: "json_schema", json_schema: { name: it } } })],
 ];
 
-export const MARKED_HEADERS = [
+export const LEAK_MARKER_HEADERS = [
   "x-request-id",
   "idempotency-key",
   "referer",
@@ -43,7 +43,7 @@ export const MARKED_HEADERS = [
   "x-anything",
 ];
 
-export const PATH_PREFIXES = [
+export const LEAK_MARKER_PATH_PREFIXES = [
   "/",
   "/v1/",
   "/v1/models/",

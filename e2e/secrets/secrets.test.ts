@@ -14,7 +14,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { type DemoProvider, openDemoProvider } from "@tollgate/demo-provider/demo-provider.ts";
+import { type DemoPaymentProvider, openDemoPaymentProvider } from "@tollgate/demo-provider/demo-provider.ts";
 import {
   type Builder,
   DEFAULT_CREDIT_PICO,
@@ -42,10 +42,10 @@ import { nodeStateSubject } from "../../protocol/src/nats-subjects.ts";
 import { ConsoleClient, type ConsoleResponse } from "../console-client.ts";
 import {
   invalidHttpRequests,
-  MARKED_HEADERS,
+  LEAK_MARKER_HEADERS,
+  LEAK_MARKER_PATH_PREFIXES,
   makeInvalidConsoleForms,
   makeNodesThatSendWord,
-  PATH_PREFIXES,
   sendRawHttp,
   WRONG_FIELDS,
 } from "./inputs.ts";
@@ -65,7 +65,7 @@ const script = (orders: object): string => `#script ${JSON.stringify(orders)}`;
 let dataDir: string;
 let platform: Platform;
 let mailbox: TestMailbox;
-let demo: DemoProvider;
+let demo: DemoPaymentProvider;
 let closeDemo = async (): Promise<void> => {};
 let issuer: TestIssuer;
 /** The platform as the helpers for hand-made nodes and requests need it. */
@@ -77,7 +77,7 @@ const answers: { what: string; answer: ConsoleResponse }[] = [];
 before(async () => {
   dataDir = await newDataDir();
   mailbox = await openTestMailbox();
-  demo = await openDemoProvider({ clock: systemClock, random: systemRandom(), log: createLog("silent") });
+  demo = await openDemoPaymentProvider({ clock: systemClock, random: systemRandom(), log: createLog("silent") });
   closeDemo = async () => {
     closeDemo = async () => {};
     await demo.close();
@@ -429,7 +429,7 @@ describe("no secret and no prompt leaks while every feature is used", () => {
   });
 
   test("requests with malformed headers, addresses and bytes are refused", async () => {
-    for (const name of MARKED_HEADERS) {
+    for (const name of LEAK_MARKER_HEADERS) {
       for (const path of [CHAT, "/v1/models", "/console/api/me", "/node/v1/nodes"]) {
         const headers = withKey({
           [name]: word(`the header ${name}`),
@@ -450,7 +450,7 @@ describe("no secret and no prompt leaks while every feature is used", () => {
           await call(path, { headers: { authorization: `${scheme} ${token}` } });
       }
     }
-    for (const prefix of PATH_PREFIXES) {
+    for (const prefix of LEAK_MARKER_PATH_PREFIXES) {
       for (const method of ["GET", "POST", "DELETE"]) {
         await call(`${prefix}${word(`a path below ${prefix}`)}?${word("a query's name")}=${word("a query's value")}`, {
           method,

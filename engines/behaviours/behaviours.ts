@@ -8,8 +8,8 @@ import { checkContextLimit, checkLongPrompt } from "./context-limit.ts";
 import { checkParallel } from "./parallel.ts";
 import { checkOutputCap, checkSeed, checkStopStrings } from "./request-parameters.ts";
 import { checkRestart } from "./restart.ts";
-import { checkDoctorCommand, checkElectCommand, checkUpCommand } from "./setting-up.ts";
-import { checkJsonObject, checkJsonSchema } from "./structured.ts";
+import { checkDoctorCommand, checkElectCommand, checkUpCommand } from "./setup-commands.ts";
+import { checkJsonObject, checkJsonSchema } from "./structured-output.ts";
 
 export const SETUP_CHECKS = { elect: checkElectCommand, doctor: checkDoctorCommand, up: checkUpCommand };
 

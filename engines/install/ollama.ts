@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { copyFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { CACHE } from "./cache.ts";
+import { ENGINE_CACHE_DIRECTORY } from "./cache.ts";
 import { failureReason, runCommand } from "./command.ts";
 
 export const OLLAMA_VERSION = "0.17.4";
@@ -15,7 +15,7 @@ const HEADERS = {
   "libstb-dev": "/usr/include/stb/stb_image.h",
 };
 
-const HOME = join(CACHE, `ollama-${OLLAMA_VERSION}`);
+const HOME = join(ENGINE_CACHE_DIRECTORY, `ollama-${OLLAMA_VERSION}`);
 export const OLLAMA = join(HOME, "bin", "ollama");
 
 /** Builds Ollama. Returns why that is not possible; undefined once it is built. */

@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { CACHE } from "./cache.ts";
+import { ENGINE_CACHE_DIRECTORY } from "./cache.ts";
 import { failureReason, runCommand } from "./command.ts";
 
 const UV = "uv==0.13.7";
@@ -20,7 +20,7 @@ interface PythonPackages {
 
 /** Installs the packages. Returns why that is not possible; undefined once they are installed. */
 export async function installPython({ name, packages, overrides = [] }: PythonPackages): Promise<string | undefined> {
-  const home = join(CACHE, name);
+  const home = join(ENGINE_CACHE_DIRECTORY, name);
   const stamp = join(home, ".tollgate-install");
   const wanted = JSON.stringify({ packages, overrides });
   if (existsSync(stamp) && (await readFile(stamp, "utf8")) === wanted) return undefined;
@@ -34,7 +34,7 @@ export async function installPython({ name, packages, overrides = [] }: PythonPa
   await writeFile(overrideFile, overrides.join("\n"));
   const into = ["--python", join(home, "bin", "python"), "--override", overrideFile];
   const installed = await runCommand(uv.command, ["pip", "install", ...into, ...packages], {
-    env: { UV_CACHE_DIR: join(CACHE, "uv-cache"), UV_HTTP_TIMEOUT: "300" },
+    env: { UV_CACHE_DIR: join(ENGINE_CACHE_DIRECTORY, "uv-cache"), UV_HTTP_TIMEOUT: "300" },
   });
   if (installed.code !== 0) return `pip: ${failureReason(installed)}`;
   await writeFile(stamp, wanted);
@@ -43,10 +43,10 @@ export async function installPython({ name, packages, overrides = [] }: PythonPa
 
 /** Environments share packages through the cache of the installer uv, so that PyTorch is on the disk only once. */
 async function ensureUv(): Promise<{ command: string } | { missing: string }> {
-  const home = join(CACHE, "uv");
+  const home = join(ENGINE_CACHE_DIRECTORY, "uv");
   const command = join(home, "bin", "uv");
   if (existsSync(command)) return { command };
-  await mkdir(CACHE, { recursive: true });
+  await mkdir(ENGINE_CACHE_DIRECTORY, { recursive: true });
   const venv = await runCommand("python3", ["-m", "venv", home]);
   if (venv.code !== 0) return { missing: `python3 cannot make a virtual environment: ${failureReason(venv)}` };
   const pip = await runCommand(join(home, "bin", "pip"), ["install", "--quiet", UV]);

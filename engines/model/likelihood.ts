@@ -6,7 +6,7 @@
  * tokens and never ends by itself; a limit ends it. Braces, quotes and the end token occur only if a grammar allows no
  * words: closing ones first, then the end.
  */
-import { spellBytes } from "./byte-level.ts";
+import { spellBytes } from "./byte-level-spelling.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 const WORDS = `able above air all along animal answer apple around ask autumn away back bank bear before begin bell below

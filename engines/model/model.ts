@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { CACHE } from "../install/cache.ts";
+import { ENGINE_CACHE_DIRECTORY } from "../install/cache.ts";
 import { encodeGguf } from "./gguf.ts";
 import { computeLikelihood } from "./likelihood.ts";
 import { encodeSafetensors } from "./safetensors.ts";
@@ -27,7 +27,7 @@ export interface TinyModel {
 }
 
 export async function ensureTinyModel(): Promise<TinyModel> {
-  const home = join(CACHE, `model-${await digestOfSources()}`);
+  const home = join(ENGINE_CACHE_DIRECTORY, `model-${await digestOfSources()}`);
   const model = { folder: join(home, MODEL_NAME), gguf: join(home, `${MODEL_NAME}-F16.gguf`) };
   if (existsSync(home)) return model;
   const made = `${home}.partial`;

@@ -4,7 +4,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type EngineUnderTest, TINY_EMBEDDINGS } from "../engine.ts";
-import { CACHE } from "../install/cache.ts";
+import { ENGINE_CACHE_DIRECTORY } from "../install/cache.ts";
 import { installPython } from "../install/python.ts";
 import { MODEL_NAME } from "../model/model.ts";
 import { MODEL_SHAPE } from "../model/weights.ts";
@@ -23,7 +23,7 @@ export const llamaServer: EngineUnderTest = {
   start: ({ gguf }, port, log) =>
     startServer(
       {
-        file: join(CACHE, "llama-cpp", "bin", "python"),
+        file: join(ENGINE_CACHE_DIRECTORY, "llama-cpp", "bin", "python"),
         args: [SCRIPT, gguf, MODEL_NAME, String(port), String(SLOTS), String(MODEL_SHAPE.contextTokens)],
       },
       { url: `http://127.0.0.1:${port}`, log, isReady: (url) => isReachable(`${url}/health`) },

@@ -2,7 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { EngineUnderTest } from "../engine.ts";
-import { CACHE } from "../install/cache.ts";
+import { ENGINE_CACHE_DIRECTORY } from "../install/cache.ts";
 import { installPython } from "../install/python.ts";
 import { HUB_SETTINGS } from "./hugging-face-hub.ts";
 import { countOpenAiPromptTokens } from "./openai-prompt-tokens.ts";
@@ -20,7 +20,7 @@ export const mlx: EngineUnderTest = {
     mkdirSync(join(HUB_SETTINGS.HF_HOME, "hub"), { recursive: true });
     return startServer(
       {
-        file: join(CACHE, "mlx", "bin", "python"),
+        file: join(ENGINE_CACHE_DIRECTORY, "mlx", "bin", "python"),
         args: ["-m", "mlx_lm", "server", "--model", folder, "--host", "127.0.0.1", "--port", String(port)],
         env: HUB_SETTINGS,
       },

@@ -5,7 +5,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { EngineUnderTest, Message } from "../engine.ts";
-import { CACHE } from "../install/cache.ts";
+import { ENGINE_CACHE_DIRECTORY } from "../install/cache.ts";
 import { failureReason, runCommand } from "../install/command.ts";
 import { installOllama, OLLAMA, OLLAMA_VERSION } from "../install/ollama.ts";
 import { MODEL_SHAPE } from "../model/weights.ts";
@@ -40,10 +40,10 @@ export const ollama: EngineUnderTest = {
     const url = `http://127.0.0.1:${port}`;
     const env = {
       OLLAMA_HOST: `127.0.0.1:${port}`,
-      OLLAMA_MODELS: join(CACHE, "ollama-models"),
+      OLLAMA_MODELS: join(ENGINE_CACHE_DIRECTORY, "ollama-models"),
       OLLAMA_NUM_PARALLEL: String(SLOTS),
       OLLAMA_KEEP_ALIVE: "-1",
-      HOME: join(CACHE, "ollama-home"),
+      HOME: join(ENGINE_CACHE_DIRECTORY, "ollama-home"),
     };
     await mkdir(env.HOME, { recursive: true });
     const isReady = (address: string): Promise<boolean> => isReachable(`${address}/api/version`);

@@ -2,7 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { EngineUnderTest } from "../engine.ts";
-import { CACHE } from "../install/cache.ts";
+import { ENGINE_CACHE_DIRECTORY } from "../install/cache.ts";
 import { installPython } from "../install/python.ts";
 import { HUB_SETTINGS } from "./hugging-face-hub.ts";
 import { isReachable, startServer } from "./server.ts";
@@ -23,7 +23,7 @@ export const transformers: EngineUnderTest = {
     mkdirSync(join(HUB_SETTINGS.HF_HOME, "hub"), { recursive: true });
     return startServer(
       {
-        file: join(CACHE, "transformers", "bin", "python"),
+        file: join(ENGINE_CACHE_DIRECTORY, "transformers", "bin", "python"),
         args: [
           "-m",
           "transformers.cli.transformers",

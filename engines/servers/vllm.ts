@@ -1,7 +1,7 @@
 /** vLLM on the CPU. One server supports either generation or embeddings. */
 import { join } from "node:path";
 import type { EngineUnderTest } from "../engine.ts";
-import { CACHE } from "../install/cache.ts";
+import { ENGINE_CACHE_DIRECTORY } from "../install/cache.ts";
 import { installPython } from "../install/python.ts";
 import { MODEL_SHAPE } from "../model/weights.ts";
 import { HUB_SETTINGS } from "./hugging-face-hub.ts";
@@ -23,7 +23,7 @@ export const vllm: EngineUnderTest = {
     startServer(
       {
         // Starts vLLM as a module, because the command `vllm serve` looks for a package of another name.
-        file: join(CACHE, "vllm", "bin", "python"),
+        file: join(ENGINE_CACHE_DIRECTORY, "vllm", "bin", "python"),
         args: [
           ...[
             "-m",

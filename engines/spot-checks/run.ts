@@ -28,7 +28,7 @@ import type { Engine, GenerationJob, ScoringJob } from "../../host/src/engines/e
 import { llamaCppEngine } from "../../host/src/engines/llama-cpp/llama-cpp.ts";
 import { openAiEngine } from "../../host/src/engines/openai.ts";
 import { llamaServer as profile } from "../../host/src/engines/profiles/llama-server.ts";
-import { CACHE } from "../install/cache.ts";
+import { ENGINE_CACHE_DIRECTORY } from "../install/cache.ts";
 import { llamaServer } from "../servers/llama-server.ts";
 
 const MODEL = "tiny-3b";
@@ -64,7 +64,11 @@ const newId = newIds(systemClock, random);
 const pick = <T>(of: readonly T[]): T => of[random.below(of.length)] as T;
 
 const port = await findFreePort();
-const server = await llamaServer.start?.({ folder: "", gguf: GGUF }, port, join(CACHE, "spot-checks.log"));
+const server = await llamaServer.start?.(
+  { folder: "", gguf: GGUF },
+  port,
+  join(ENGINE_CACHE_DIRECTORY, "spot-checks.log"),
+);
 if (server === undefined) throw new Error("llama-server has no process");
 const engines: Engine[] = [
   await llamaCppEngine({ name: "in the agent", file: GGUF, models: [MODEL], slots: 2, clock: systemClock }),

@@ -7,7 +7,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findFreePort } from "@tollgate/stage/killable-process.ts";
-import { HONEST_NODES_ENV, openStage as openPlatform, type ProcessStage } from "@tollgate/stage/stage.ts";
+import { NO_QUARANTINE_OR_PROBATION_ENV, openStage as openPlatform, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { type EmbeddingModel, type EngineUnderTest, TINY_EMBEDDINGS } from "../engine.ts";
 import type { TinyModel } from "../model/model.ts";
 import type { Server } from "../servers/server.ts";
@@ -58,7 +58,7 @@ export async function openStage(engine: EngineUnderTest, model: TinyModel): Prom
   try {
     await startEngine();
     const env = async (dataDir: string): Promise<Record<string, string>> => ({
-      ...HONEST_NODES_ENV,
+      ...NO_QUARANTINE_OR_PROBATION_ENV,
       CATALOGUE_FILE: await writeCatalogue(dataDir, engine),
     });
     platform = await openPlatform({ as: "processes", env });

@@ -16,7 +16,7 @@ import type { BuildContext, GatewayBuildOptions } from "./build/context.ts";
 import { openGatewayDatabase } from "./build/database.ts";
 import { openSharedSettings } from "./build/deployment.ts";
 import { createLimitsFactory } from "./build/limits.ts";
-import { openStartingListener, type StartingListener } from "./build/listener.ts";
+import { type ListenerWithInternalServer, openStartingListener } from "./build/listener.ts";
 import { openTracing } from "./build/open-tracing.ts";
 import { openPaymentProvider } from "./build/payments.ts";
 import { openPlane, verifyPlaneDeployment } from "./build/plane.ts";
@@ -65,7 +65,7 @@ export async function buildGateway(options: GatewayBuildOptions): Promise<BuiltG
 
 interface Started {
   time: DatabaseClock;
-  listener: StartingListener;
+  listener: ListenerWithInternalServer;
   tellMissing: ReportMissing;
 }
 

@@ -5,7 +5,7 @@
 import { execFileSync } from "node:child_process";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { BASE_FILE, baseHeader } from "../src/db/base-schema.ts";
+import { BASE_FILE, formatBaseSchemaHeader } from "../src/db/base-schema.ts";
 import { readMigrations, SQL_DIRECTORY } from "../src/db/migrations.ts";
 import { openTestDatabase } from "../src/db/testing.ts";
 
@@ -67,7 +67,7 @@ const dump = execFileSync(
 );
 await close();
 const text = `-- What an empty database is made from: the schema that the migrations below leave behind. Written by gateway/tools/write-base.ts.
-${baseHeader(migrations)}
+${formatBaseSchemaHeader(migrations)}
 
 ${partsOf(dump)
   .filter(isKept)

@@ -26,7 +26,7 @@ export const DELTA_TEXT_BYTES_MAX = 32 * 1024;
 export const DELTAS_FRAME_TEXT_BYTES_MAX = DELTA_TEXT_BYTES_MAX;
 export const DELTAS_PER_FRAME_MAX = 1024;
 /** An agent does not join tokens into one delta if the pause between them is longer than this. */
-export const JOINED_DELTA_PAUSE_MS_MAX = 1_000;
+export const PAUSE_IN_JOINED_DELTA_MS_MAX = 1_000;
 export const VECTOR_WIDTH_MAX = 8192;
 export const FAILURE_MESSAGE_CHARS_MAX = 500;
 /** The maximum number of vectors in a frame. Agents fill frames up to it, so gateways must not allow fewer. */

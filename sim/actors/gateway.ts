@@ -18,7 +18,7 @@ import type { ProviderEvent } from "../../gateway/src/payments/provider.ts";
 import { type EventResult, processEvent } from "../../gateway/src/payments/receive.ts";
 import { SPOT_CHECKS_MIGRATION } from "../../gateway/src/trust/spot-checks/store.ts";
 import type { SimDisk } from "../world/disk.ts";
-import { type ProcessLife, processClock } from "../world/process-life.ts";
+import { type ProcessLifetime, processClock } from "../world/process-lifetime.ts";
 import type { World } from "../world/world.ts";
 import { gatewayLog } from "./log.ts";
 
@@ -41,7 +41,7 @@ export interface Deployment {
 /** One gateway process. */
 export interface RunningGateway {
   name: string;
-  life: ProcessLife;
+  life: ProcessLifetime;
   gateway: Gateway;
   newId: NewId;
   payouts: PayoutBatches;
@@ -62,7 +62,7 @@ interface Machine {
 export async function startGateway(
   deployment: Deployment,
   machine: Machine,
-  life: ProcessLife,
+  life: ProcessLifetime,
 ): Promise<RunningGateway> {
   const { world, payoutHoldDays } = deployment;
   machine.starts += 1;
@@ -95,7 +95,7 @@ export async function startGateway(
  */
 function portsOf(
   { world, limitsWhenAway, catalogue, meter }: Deployment,
-  { name, machine, life }: { name: string; machine: Machine; life: ProcessLife },
+  { name, machine, life }: { name: string; machine: Machine; life: ProcessLifetime },
 ): ExternalInterfaces {
   const chance = world.chance.of(name);
   const originMs = chance.between(0, 1_000_000);

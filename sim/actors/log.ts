@@ -2,7 +2,7 @@
 import type { Log } from "../../gateway/src/base/log.ts";
 import { isStorageTrouble } from "../../gateway/src/db/errors.ts";
 import { PLANE_UNREACHABLE } from "../world/network.ts";
-import type { ProcessLife } from "../world/process-life.ts";
+import type { ProcessLifetime } from "../world/process-lifetime.ts";
 import type { World } from "../world/world.ts";
 
 type Level = "debug" | "info" | "warn" | "error";
@@ -13,7 +13,7 @@ type Level = "debug" | "info" | "warn" | "error";
  */
 const UNSAFE = "request answered, but its settlement is only in memory: a crash would lose it";
 
-export function gatewayLog(world: World, life: ProcessLife, name: string): Log {
+export function gatewayLog(world: World, life: ProcessLifetime, name: string): Log {
   const write =
     (level: Level) =>
     (fields: unknown, message?: string): void => {

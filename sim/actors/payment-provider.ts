@@ -9,7 +9,7 @@ import { inCents, type PaymentEventContent, type ProviderEvent } from "../../gat
 import type { PlanItem } from "../plan.ts";
 import { retryUntilDone } from "../stage/retry-until-done.ts";
 import type { WorldParticipants } from "../stage/stage.ts";
-import { WORLD_START_MS } from "../world/process-life.ts";
+import { WORLD_START_MS } from "../world/process-lifetime.ts";
 
 type PaymentItem = Extract<PlanItem, { do: "payment" }>;
 

@@ -5,7 +5,7 @@
  */
 import type { ClientObservation } from "../actors/client.ts";
 import type { WorldParticipants } from "../stage/stage.ts";
-import { WORLD_START_MS } from "../world/process-life.ts";
+import { WORLD_START_MS } from "../world/process-lifetime.ts";
 import type { RequestRecord } from "../world/store/ledger-model.ts";
 
 /**
@@ -18,7 +18,7 @@ const TOLD_MS_MAX = 1_000;
 
 /**
  * The number of requests for one model that may always be in flight, however few nodes there are (`CEILING_MIN` in
- * gateway/src/inference/gate.ts).
+ * gateway/src/inference/check-limits.ts).
  */
 const PLACES_MIN = 8;
 /** How long the slots of a dead gateway stay occupied. */

@@ -6,7 +6,7 @@
  */
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import type { WorldParticipants } from "../stage/stage.ts";
-import { WORLD_START_MS } from "../world/process-life.ts";
+import { WORLD_START_MS } from "../world/process-lifetime.ts";
 
 /**
  * Runs after every statement about payouts. Checks that each host's balance covers its unpaid payouts, and that no

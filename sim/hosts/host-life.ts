@@ -3,7 +3,7 @@
  * barred, and which ended requests are paid. All of these rules are the gateway's code; only the answers, the
  * verifiers' machines and the time are simulated.
  */
-import { decideEnding, isNormalPace } from "../../gateway/src/inference/endings.ts";
+import { decideEnding, isNormalPace } from "../../gateway/src/inference/request-endings.ts";
 import { ReliabilityRecord } from "../../gateway/src/trust/reliability.ts";
 import { Calibration, type ScoreGroup } from "../../gateway/src/trust/spot-checks/calibration.ts";
 import { isDrawnForCheck, nextDue } from "../../gateway/src/trust/spot-checks/sampling.ts";
@@ -18,12 +18,12 @@ import {
   type SequentialTestState,
 } from "../../gateway/src/trust/spot-checks/sequential-test.ts";
 import {
+  createSeededRandom,
   type SimulatedServer,
-  seeded,
   simulateLogprobs,
   type UniformRandom,
 } from "../../gateway/src/trust/spot-checks/testing.ts";
-import { decide, nextStep, type VerifierOpinion } from "../../gateway/src/trust/spot-checks/verdict.ts";
+import { decideCheckVerdict, nextStep, type VerifierOpinion } from "../../gateway/src/trust/spot-checks/verdict.ts";
 import { HONEST_SCORE_NOISE, type HostAction, honestAction, type Strategy } from "./strategies.ts";
 
 /** The default of SPOT_CHECK_FALSE_ALARMS. */
@@ -56,8 +56,8 @@ export interface HostResult {
 }
 
 /** Calibrates the checks with the scores of honest answers, given by the nodes of six hosts. */
-export function fleetCalibration(seed: number): Calibration {
-  const roll = seeded(seed);
+export function calibrateSpotChecks(seed: number): Calibration {
+  const roll = createSeededRandom(seed);
   const calibration = new Calibration();
   for (let i = 0; i < CALIBRATED_BY; i++) {
     const asked = ask(roll);
@@ -72,7 +72,7 @@ export function simulateHost(
   strategy: Strategy,
   { jobs, seed, calibration }: { jobs: number; seed: number; calibration: Calibration },
 ): HostResult {
-  const roll = seeded(seed);
+  const roll = createSeededRandom(seed);
   const life: HostResult = {
     ...{ strategy: strategy.name, jobs: 0, kept: 0, withheld: 0, cost: 0 },
     ...{ barred: [], checks: 0, tokensChecked: 0, tokensServed: 0 },
@@ -187,7 +187,7 @@ function check(
     nextStep({ first, suspected, ...(third && { third }) }) === "control"
       ? controlOf(bench, asked, roll, calibration)
       : undefined;
-  const { factors, verdict } = decide({ first, suspected, third: third ?? null, control: control ?? null });
+  const { factors, verdict } = decideCheckVerdict({ first, suspected, third: third ?? null, control: control ?? null });
   identity.test = addCheck(test, { at: now, factors, confirmedBad: verdict === "bad" });
   if (!hasFailed(identity.test, FALSE_ALARMS)) return undefined;
   const since = identity.test.badSince ?? now;

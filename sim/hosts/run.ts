@@ -4,7 +4,7 @@
  * strategy earns more per job than honest work does.
  */
 import { parseArgs } from "node:util";
-import { fleetCalibration, type HostResult, simulateHost } from "./host-life.ts";
+import { calibrateSpotChecks, type HostResult, simulateHost } from "./host-life.ts";
 import { STRATEGIES } from "./strategies.ts";
 
 const { values } = parseArgs({
@@ -18,7 +18,7 @@ const { values } = parseArgs({
   },
 });
 const [jobs, lives, seed] = [Number(values.jobs), Number(values.lives), Number(values.seed)];
-const calibration = fleetCalibration(seed);
+const calibration = calibrateSpotChecks(seed);
 
 const profitOf = (all: HostResult[]): number =>
   sum(all, ({ kept, cost }) => kept - cost) / sum(all, (life) => life.jobs);

@@ -7,7 +7,7 @@ import { before, describe, test } from "node:test";
 import { openTestDatabase } from "../../gateway/src/db/testing.ts";
 import { generateRandomPlan } from "../generate-random-plan.ts";
 import { loadTokenCounting, type TokenCounting } from "../token-counting.ts";
-import { type Recording, recordWorld } from "./record.ts";
+import { type Recording, recordWorldLedger } from "./record-world-ledger.ts";
 import { replayRecording } from "./replay.ts";
 
 const WORLDS = 20;
@@ -34,7 +34,10 @@ async function replayed(recording: Recording, planted = "select"): Promise<strin
 describe("a recorded simulation replayed on PostgreSQL", () => {
   for (let seed = 1; seed <= WORLDS; seed++) {
     test(`returns the same answers and the same ledger for seed ${seed}`, async () => {
-      assert.deepEqual(await replayed(await recordWorld(generateRandomPlan(seed, { minutes: MINUTES }), tokens)), []);
+      assert.deepEqual(
+        await replayed(await recordWorldLedger(generateRandomPlan(seed, { minutes: MINUTES }), tokens)),
+        [],
+      );
     });
   }
 });
@@ -45,7 +48,7 @@ describe("a replay detects a difference", () => {
   const WITHOUT_PAYOUTS = 6;
   let recording: Recording;
   before(async () => {
-    recording = await recordWorld(generateRandomPlan(SEED, { minutes: MINUTES }), tokens);
+    recording = await recordWorldLedger(generateRandomPlan(SEED, { minutes: MINUTES }), tokens);
   });
 
   test("in the result of an SQL statement", async () => {
@@ -60,7 +63,7 @@ describe("a replay detects a difference", () => {
 
   test("in an account balance that no recorded response contains", async () => {
     const [differs] = await replayed(
-      await recordWorld(generateRandomPlan(WITHOUT_PAYOUTS, { minutes: MINUTES }), tokens),
+      await recordWorldLedger(generateRandomPlan(WITHOUT_PAYOUTS, { minutes: MINUTES }), tokens),
       "create or replace function host_share(charge bigint) returns bigint language sql as $$ select charge $$",
     );
     assert.match(differs as string, /^accounts of PostgreSQL alone/);

@@ -5,10 +5,10 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type pg from "pg";
-import { WORLD_START_MS } from "../world/process-life.ts";
+import { WORLD_START_MS } from "../world/process-lifetime.ts";
 import type { CommittedStatements } from "../world/store/store.ts";
-import type { Statement } from "../world/store/transactions.ts";
-import type { FinalLedger, Recording } from "./record.ts";
+import type { SqlStatement } from "../world/store/transactions.ts";
+import type { FinalLedger, Recording } from "./record-world-ledger.ts";
 
 const CLOCK = `
   create schema world;
@@ -58,7 +58,7 @@ async function repeat(client: pg.ClientBase, { statements, isTransaction }: Comm
   return differences;
 }
 
-async function ask(client: pg.ClientBase, { text, values }: Statement): Promise<Statement["answer"]> {
+async function ask(client: pg.ClientBase, { text, values }: SqlStatement): Promise<SqlStatement["answer"]> {
   try {
     return (await client.query(text, values)).rows;
   } catch (error) {
@@ -68,7 +68,7 @@ async function ask(client: pg.ClientBase, { text, values }: Statement): Promise<
   }
 }
 
-type Rows = Exclude<Statement["answer"], string>;
+type Rows = Exclude<SqlStatement["answer"], string>;
 
 /** Converts answers into a common form where the two databases format them differently. */
 const MEANINGS: [RegExp, (rows: Rows) => unknown][] = [
@@ -90,7 +90,7 @@ const MEANINGS: [RegExp, (rows: Rows) => unknown][] = [
   [/select payout_create\(|^select from |^set local|^insert|^update/, () => null],
 ];
 
-function comparable({ text }: Statement, answer: Statement["answer"]): unknown {
+function comparable({ text }: SqlStatement, answer: SqlStatement["answer"]): unknown {
   if (typeof answer === "string") return answer;
   const meaning = MEANINGS.find(([pattern]) => pattern.test(text))?.[1];
   return meaning === undefined ? answer.map(plain).map(textOf).sort() : meaning(answer);
@@ -108,7 +108,7 @@ function plainValue(value: unknown): unknown {
 const textOf = (row: Record<string, unknown>): string =>
   JSON.stringify(Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1)));
 
-const shownAs = (answer: Statement["answer"]): string =>
+const shownAs = (answer: SqlStatement["answer"]): string =>
   typeof answer === "string" ? answer : JSON.stringify(answer.map(plain));
 
 async function populate(client: pg.ClientBase, recording: Recording): Promise<void> {

@@ -6,7 +6,7 @@ import { parseArgs } from "node:util";
 import { openTestDatabase } from "../../gateway/src/db/testing.ts";
 import { generateRandomPlan } from "../generate-random-plan.ts";
 import { loadTokenCounting } from "../token-counting.ts";
-import { recordWorld } from "./record.ts";
+import { recordWorldLedger } from "./record-world-ledger.ts";
 import { replayRecording } from "./replay.ts";
 
 const USAGE = `Usage: npm run sim:replay -- [flags]
@@ -33,7 +33,7 @@ if (!(minutes >= 0.1)) throw new Error("--minutes must be a number from 0.1 on")
 const tokens = await loadTokenCounting();
 let [worlds, statements, differing] = [0, 0, 0];
 for (let seed = Number(from); seed <= Number(to); seed++) {
-  const recording = await recordWorld(generateRandomPlan(seed, { minutes }), tokens);
+  const recording = await recordWorldLedger(generateRandomPlan(seed, { minutes }), tokens);
   const db = await openTestDatabase();
   const client = await db.pool.connect();
   const differences = await replayRecording(client, recording);

@@ -1,7 +1,7 @@
 /** The machines that gateways run on. Each has a disk, and a supervisor that restarts its gateway after a crash. */
 import { type Deployment, type RunningGateway, startGateway } from "../actors/gateway.ts";
 import { SimDisk } from "../world/disk.ts";
-import { ProcessLife } from "../world/process-life.ts";
+import { ProcessLifetime } from "../world/process-lifetime.ts";
 import type { World } from "../world/world.ts";
 
 const RESTART_AGAIN_MS = 2_000;
@@ -16,7 +16,7 @@ export class GatewayMachine {
   running: RunningGateway | undefined;
   readonly #world: World;
   readonly #deployment: Deployment;
-  #life: ProcessLife | undefined;
+  #life: ProcessLifetime | undefined;
 
   constructor(deployment: Deployment, { number, skewMs }: { number: number; skewMs: number }) {
     this.#deployment = deployment;
@@ -29,7 +29,7 @@ export class GatewayMachine {
   /** Does nothing if the gateway runs, drains or is about to start. */
   start(): void {
     if (this.#life?.hears === true) return;
-    const life = new ProcessLife({ machine: this.number });
+    const life = new ProcessLifetime({ machine: this.number });
     this.#life = life;
     life.onEnd(() => {
       this.running = undefined;

@@ -2,7 +2,7 @@
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import { pico } from "../../gateway/src/base/money.ts";
 import { NODE_TOPIC } from "../../gateway/src/db/broadcast.ts";
-import { CHANGED_TOPICS } from "../../gateway/src/keys/keys.ts";
+import { SECRET_CHANGE_TOPICS } from "../../gateway/src/keys/keys.ts";
 import type { PayoutBatches } from "../../gateway/src/operators/payouts.ts";
 import { CATALOGUE_VERSIONS } from "../actors/catalogue.ts";
 import { simulatePayment } from "../actors/payment-provider.ts";
@@ -96,7 +96,7 @@ const DEEDS: Deeds = {
     const key = stage.builders[account]?.key;
     if (key === undefined || key.revokedMs !== null) return;
     key.revokedMs = stage.world.scheduler.nowMs;
-    stage.world.store.announce(CHANGED_TOPICS.api_key, key.id);
+    stage.world.store.announce(SECRET_CHANGE_TOPICS.api_key, key.id);
   },
   "reload catalogue": (stage) => {
     stage.priceVersion = Math.min(CATALOGUE_VERSIONS.length, stage.priceVersion + 1);

@@ -12,7 +12,7 @@ import { type JobFacts, SimNode } from "../actors/node.ts";
 import { publicNodeId } from "../actors/node-ids.ts";
 import type { AnswerScript, Plan, RequestPlan } from "../plan.ts";
 import type { NodeRecord } from "../world/store/nodes.ts";
-import type { KeyRow } from "../world/store/statements.ts";
+import type { KeyRow } from "../world/store/sql-statements.ts";
 import type { World } from "../world/world.ts";
 import { GatewayMachine } from "./machines.ts";
 

@@ -6,7 +6,7 @@
 import { dirname } from "node:path";
 import type { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import type { Disk, DiskFile } from "../../gateway/src/ledger/disk.ts";
-import { type ProcessLife, WORLD_START_MS } from "./process-life.ts";
+import { type ProcessLifetime, WORLD_START_MS } from "./process-lifetime.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 interface Inode {
@@ -63,7 +63,7 @@ export class SimDisk {
   }
 
   /** Returns the disk for a process. After the process ends, it begins no more operations. */
-  of(life: ProcessLife): Disk {
+  of(life: ProcessLifetime): Disk {
     const act = <T>(what: () => T): Promise<T> => {
       if (!life.mayAct()) return life.never();
       const epoch = this.#epoch;

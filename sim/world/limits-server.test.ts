@@ -7,11 +7,11 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
+import { LimitCounts, memoryLimits } from "../../gateway/src/limits/in-memory-limits.ts";
 import { DEFAULT_LIMITS, type Limits, LimitsUnavailable } from "../../gateway/src/limits/limits.ts";
-import { LimitCounts, memoryLimits } from "../../gateway/src/limits/memory.ts";
 import { valkeyLimits } from "../../gateway/src/limits/valkey.ts";
 import { LimitsServer } from "./limits-server.ts";
-import { ProcessLife, processClock } from "./process-life.ts";
+import { ProcessLifetime, processClock } from "./process-lifetime.ts";
 import { Scheduler } from "./scheduler.ts";
 
 const HISTORIES = 20;
@@ -21,7 +21,7 @@ const TIGHT = { requestsPerMinute: 5, tokensPerMinute: 30, inFlight: 3 };
 class Bench {
   readonly scheduler = new Scheduler();
   readonly server = new LimitsServer(this.scheduler, new SeededRandom("ways"));
-  readonly life = new ProcessLife();
+  readonly life = new ProcessLifetime();
   readonly clock = processClock(this.life, this.scheduler);
 
   /** Advances time until the answer arrives, and a moment longer for effects that no caller awaits. */

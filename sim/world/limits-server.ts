@@ -6,8 +6,8 @@
 
 import type { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import type { RedisOptions } from "ioredis";
-import type { ScriptedRedis } from "../../gateway/src/limits/valkey-scripts.ts";
-import { type ProcessLife, WORLD_START_MS } from "./process-life.ts";
+import type { RedisWithScripts } from "../../gateway/src/limits/valkey-scripts.ts";
+import { type ProcessLifetime, WORLD_START_MS } from "./process-lifetime.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 const MINUTE_MS = 60_000;
@@ -73,7 +73,7 @@ export class LimitsServer {
   }
 
   /** Returns a client with the part of ioredis's interface that the gateway uses. */
-  client(life: ProcessLife, { retryStrategy }: Pick<RedisOptions, "retryStrategy"> = {}): ScriptedRedis {
+  client(life: ProcessLifetime, { retryStrategy }: Pick<RedisOptions, "retryStrategy"> = {}): RedisWithScripts {
     const client = new Client({
       life,
       scheduler: this.#scheduler,
@@ -94,7 +94,7 @@ export class LimitsServer {
     ];
     for (const [name, run] of commands)
       Object.assign(client, { [name]: (...words: Word[]) => client.command(() => run(...words)) });
-    return client as unknown as ScriptedRedis;
+    return client as unknown as RedisWithScripts;
   }
 
   /** Carries out a command: now, after a hang, or never if the server is dead. */
@@ -176,7 +176,7 @@ export class LimitsServer {
 }
 
 interface ClientOptions {
-  life: ProcessLife;
+  life: ProcessLifetime;
   scheduler: Scheduler;
   chance: SeededRandom;
   server: LimitsServer;

@@ -9,7 +9,7 @@ import type { Dependency } from "../../gateway/src/base/dependency.ts";
 import { concatPayloadParts, type Plane } from "../../gateway/src/plane/plane.ts";
 import { patternCovers } from "../../gateway/src/plane/subject-patterns.ts";
 import { STATE_REQUEST_SUBJECT } from "../../protocol/src/nats-subjects.ts";
-import type { ProcessLife } from "./process-life.ts";
+import type { ProcessLifetime } from "./process-lifetime.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 type Receive = (subject: string, payload: Uint8Array) => void;
@@ -35,7 +35,7 @@ interface Link {
 }
 
 interface GatewayLink extends Link {
-  life: ProcessLife;
+  life: ProcessLifetime;
   health: Dependency & { isAway: boolean };
   hears: boolean;
   gone: ((nodeId: string, by: "node" | "plane") => void)[];
@@ -87,7 +87,7 @@ export class Network {
     this.#chance = chance;
   }
 
-  gateway(name: string, { life, originMs }: { life: ProcessLife; originMs: number }): Plane {
+  gateway(name: string, { life, originMs }: { life: ProcessLifetime; originMs: number }): Plane {
     const link: GatewayLink = {
       ...newLink(name),
       life,

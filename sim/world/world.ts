@@ -6,7 +6,7 @@ import { RecordedCanaries } from "../../gateway/src/trust/testing.ts";
 import { type FaultCounts, zeroFaultCounts } from "./faults.ts";
 import { LimitsServer } from "./limits-server.ts";
 import { Network } from "./network.ts";
-import { WORLD_START_MS } from "./process-life.ts";
+import { WORLD_START_MS } from "./process-lifetime.ts";
 import { Scheduler } from "./scheduler.ts";
 import { LedgerModel } from "./store/ledger-model.ts";
 import { NodeTable } from "./store/nodes.ts";

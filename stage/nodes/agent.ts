@@ -10,7 +10,7 @@ import { eventually } from "../wait.ts";
 const HOST = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", import.meta.url));
 
 /** Returns for each model whether a connected node supports output formats, according to the list of models. */
-export async function readFormatSupport({
+export async function readOutputFormatSupport({
   ready,
 }: {
   ready: Pick<ReadyFile, "gateway_url" | "api_key">;
@@ -29,7 +29,9 @@ export async function waitForFormatSupport(
   platform: { ready: Pick<ReadyFile, "gateway_url" | "api_key"> },
   model: string,
 ): Promise<void> {
-  await eventually(`a node keeps to forms for ${model}`, async () => (await readFormatSupport(platform)).get(model));
+  await eventually(`a node keeps to forms for ${model}`, async () =>
+    (await readOutputFormatSupport(platform)).get(model),
+  );
 }
 
 interface AgentOptions {

@@ -9,10 +9,10 @@ import { chown, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
-import { chooseRunAs, spawnOptions } from "../../gateway/src/db/embedded/user.ts";
+import { choosePostgresUser, spawnOptions } from "../../gateway/src/db/embedded/user.ts";
 import { newAuthority } from "../../gateway/src/plane/credentials/x509.ts";
+import { isOnPath } from "../../tools/install-test-servers.ts";
 import { pythonPath, pythonTool } from "../../tools/python-tools.ts";
-import { isOnPath } from "../../tools/servers.ts";
 import { findFreePort, killTree, newProcess, type Process } from "../killable-process.ts";
 import { eventually } from "../wait.ts";
 import { openSwitchableProxy, type SwitchableProxy } from "./switchable-proxy.ts";
@@ -89,7 +89,7 @@ export function explainMissingPatroni(): string | undefined {
 export async function startPatroni(options: ClusterOptions): Promise<PatroniCluster> {
   const { synchronous, entrance, programs = "/usr/lib/postgresql/15/bin", members: count = 3 } = options;
   const patroniCommand = [PYTHON, pythonTool("patroni") as string];
-  const runAs = await chooseRunAs();
+  const runAs = await choosePostgresUser();
   const directory = await mkdtemp("/tmp/tollgate-patroni-");
   if (runAs) await chown(directory, runAs.uid, runAs.gid);
   const password = (): string => randomBytes(16).toString("hex");
@@ -255,7 +255,7 @@ export async function startPatroni(options: ClusterOptions): Promise<PatroniClus
   };
 }
 
-type RunAs = Awaited<ReturnType<typeof chooseRunAs>>;
+type RunAs = Awaited<ReturnType<typeof choosePostgresUser>>;
 
 /** Creates a private certificate authority, and one certificate with the address that all members use. */
 async function writeCertificates(directory: string, runAs: RunAs): Promise<void> {

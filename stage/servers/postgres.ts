@@ -13,7 +13,7 @@
 
 import { randomBytes } from "node:crypto";
 import { chown, mkdtemp, rm } from "node:fs/promises";
-import { chooseRunAs } from "../../gateway/src/db/embedded/user.ts";
+import { choosePostgresUser } from "../../gateway/src/db/embedded/user.ts";
 import { findPostgresBinaries } from "../../gateway/src/db/testing/versions.ts";
 import { eventually } from "../wait.ts";
 import { createReplicationManager } from "./postgres-replication-manager.ts";
@@ -96,7 +96,7 @@ const COMMIT_DELAY_MS_MAX = 100;
 
 /** Creates a directory for servers of one version. */
 export async function createServerDirectory({ major, diskMb }: Required<PostgresOptions>) {
-  const runAs = await chooseRunAs();
+  const runAs = await choosePostgresUser();
   // /tmp is used because the system's temporary directory may have a path too long for a socket, or be closed to other
   // users.
   const directory = await mkdtemp("/tmp/tollgate-chaos-pg-");

@@ -5,7 +5,7 @@
  */
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ROOT } from "@tollgate/stage/gateway-process.ts";
+import { REPOSITORY_ROOT } from "@tollgate/stage/gateway-process.ts";
 import { startLoad } from "@tollgate/stage/load/load.ts";
 import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import { FAULTS } from "../../chaos/faults.ts";
@@ -13,7 +13,7 @@ import { releaseQuarantinedNodes } from "../../chaos/stage/release-quarantined-n
 import { openStage, type Stage } from "../../chaos/stage/stage.ts";
 import { Prometheus } from "../../e2e/outside/prometheus.ts";
 import { STRIPE_SETTINGS } from "../../e2e/outside/stripe-mock.ts";
-import { type ExtraLoad, startExtraLoad } from "./extra-load.ts";
+import { type ExtraLoad, startExtraLoad } from "./additional-load.ts";
 
 export const SCRAPE_INTERVAL_S = 5;
 const SEED = 17;
@@ -54,7 +54,7 @@ export async function recordPlatform(folder: string, say: (line: string) => void
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
   const stage = await openStage({
-    ...{ postgres: 18, nats: "newest", holdLeaseS: 20, root: ROOT, clocks: false, cuts: false, say },
+    ...{ postgres: 18, nats: "newest", holdLeaseS: 20, root: REPOSITORY_ROOT, clocks: false, cuts: false, say },
     settings: STRIPE_SETTINGS,
   });
   try {

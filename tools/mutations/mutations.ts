@@ -55,7 +55,7 @@ export const MUTATIONS: Mutation[] = [
     file: `${SQL}ledger_settle.sql`,
     find: "g.granted - (sum(own.charge) over before - own.charge)",
     replace: "g.granted - 0 * (sum(own.charge) over before - own.charge)",
-    test: `${SRC}ledger/reserve.test.ts`,
+    test: `${SRC}ledger/withheld-shares-reserve.test.ts`,
     title: "is spent by the requests of one settlement batch in their order",
   },
   {
@@ -236,7 +236,7 @@ export const MUTATIONS: Mutation[] = [
     file: `${SRC}ledger/check.ts`,
     find: "    checks.push(...rollupChecks(KEPT_FROM, performance));\n",
     replace: "",
-    test: `${SRC}history/closing-days.test.ts`,
+    test: `${SRC}history/day-closing.test.ts`,
     title: "include label_day: the ledger check finds a changed figure and names the day",
   },
   {
@@ -244,7 +244,7 @@ export const MUTATIONS: Mutation[] = [
     file: `${SRC}ledger/check.ts`,
     find: "    if (await hasPerformanceDayTable(client)) checks.push(performanceDayRollupCheck(performance));\n",
     replace: "",
-    test: `${SRC}history/closing-days.test.ts`,
+    test: `${SRC}history/day-closing.test.ts`,
     title: "include performance_day: the ledger check finds a changed figure and names the day",
   },
   {

@@ -164,7 +164,7 @@ export const consoleApi: Api = {
     { tag: "Operators: accounts", routes: operatorAccounts.operatorAccountRoutes },
     { tag: "Operators: accounts", routes: operatorAccountPage.accountPageRoutes },
     { tag: "Operators: payouts", routes: operatorPayouts.payoutRoutes },
-    { tag: "Operators: payouts", routes: operatorWithheld.operatorWithheldRoutes },
+    { tag: "Operators: payouts", routes: operatorWithheld.operatorWithheldShareRoutes },
   ],
   parameters: {
     account: {

@@ -6,10 +6,10 @@ import { EarningList, Receipt, WithheldList } from "../nodes/answers.ts";
 import { EarningsQuery, NodeField, WithheldQuery } from "../nodes/fields.ts";
 import {
   EARNINGS_QUERY_DESCRIPTIONS,
-  WITHHELD_LIST_DESCRIPTION,
+  WITHHELD_EARNINGS_DESCRIPTION,
   WITHHELD_QUERY_DESCRIPTIONS,
 } from "../nodes/routes.ts";
-import { sampleEarnings, sampleReceipt, sampleWithheld } from "../nodes/samples.ts";
+import { sampleEarnings, sampleReceipt, sampleWithheldEarnings } from "../nodes/samples.ts";
 import { declareRoutes } from "../route.ts";
 import { Count, Id, Money, makeListSchema, SAMPLE_TIME, sampleList, Time } from "../values.ts";
 
@@ -61,11 +61,15 @@ export const earningRoutes = declareRoutes({
   listWithheld: {
     at: "GET /console/api/withheld",
     summary: "List withheld shares",
-    description: WITHHELD_LIST_DESCRIPTION,
+    description: WITHHELD_EARNINGS_DESCRIPTION,
     guard: "host",
     query: WithheldQuery,
     words: WITHHELD_QUERY_DESCRIPTIONS,
-    answer: { description: "A page of withheld shares.", json: WithheldList, example: sampleList(sampleWithheld) },
+    answer: {
+      description: "A page of withheld shares.",
+      json: WithheldList,
+      example: sampleList(sampleWithheldEarnings),
+    },
     faults: refusalsOfCodes("invalid_cursor"),
   },
   exportEarnings: {

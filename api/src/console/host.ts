@@ -10,7 +10,7 @@ import { NODE_PATH_PARAMETER, nodeRoutes } from "../nodes/routes.ts";
 import * as samples from "../nodes/samples.ts";
 import { declareRoutes, type Route } from "../route.ts";
 import { Id, makeListSchema, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
-import { describeSecretLimit, SecretNameFields } from "./keys.ts";
+import { describeSecretCountLimit, SecretNameFields } from "./keys.ts";
 
 export const HostToken = z.strictObject({
   id: Id("hst"),
@@ -106,7 +106,7 @@ const tokens = declareRoutes({
       json: NewHostToken,
       example: { ...sampleToken, secret: `tht_live_4fJ2kQ9sZ0aB_${"…".repeat(3)}` },
     },
-    faults: [refusal("limit_reached", describeSecretLimit(ACTIVE_HOST_TOKENS_MAX, "host tokens"))],
+    faults: [refusal("limit_reached", describeSecretCountLimit(ACTIVE_HOST_TOKENS_MAX, "host tokens"))],
   },
   revokeHostToken: {
     at: "DELETE /console/api/host-tokens/{id}",

@@ -16,7 +16,7 @@ export const SecretNameFields = z.object({
     .refine(isPlainText, PLAIN_TEXT_RULE),
 });
 
-export const describeSecretLimit = (max: number, what: string): string =>
+export const describeSecretCountLimit = (max: number, what: string): string =>
   `Limit reached: this account already has ${max} ${what}. Revoke one first.`;
 
 const OwnLimit = z.int("must be a whole number or null").min(0, "must be 0 or more").nullable().optional();
@@ -169,7 +169,7 @@ const SAMPLE_SECRET = `tsk_live_4fJ2kQ9sZ0aB_${"…".repeat(3)}`;
 
 const KEY_PATH = { id: "The key ID, `key_…`." };
 const NO_KEY = refusal("not_found", "No such key.");
-const TOO_MANY = refusal("limit_reached", describeSecretLimit(ACTIVE_KEYS_MAX, "API keys"));
+const TOO_MANY = refusal("limit_reached", describeSecretCountLimit(ACTIVE_KEYS_MAX, "API keys"));
 
 export const keyRoutes = declareRoutes({
   listKeys: {

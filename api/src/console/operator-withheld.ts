@@ -7,7 +7,7 @@ import { refusalsOfCodes } from "../faults.ts";
 import { PageFields } from "../list-query-fields.ts";
 import { WithheldShare } from "../nodes/answers.ts";
 import { NodeField } from "../nodes/fields.ts";
-import { sampleWithheld } from "../nodes/samples.ts";
+import { sampleWithheldEarnings } from "../nodes/samples.ts";
 import { declareRoutes } from "../route.ts";
 import { Count, Id, IdField, Money, makeListSchema, sampleId, sampleList } from "../values.ts";
 import { Reason } from "./operator-fields.ts";
@@ -21,7 +21,7 @@ export const PlatformWithheldQuery = z.object({
   open: z.enum(["true", "false"], "must be true or false").optional(),
 });
 
-export const ReleaseSharesFields = z
+export const ReleaseWithheldSharesFields = z
   .object({
     requests: z
       .array(IdField("req", "must be a request ID (req_…)"), "must be a list of request IDs")
@@ -49,7 +49,7 @@ const Released = z.strictObject({ shares: Count, amount_micro: Money }).describe
 export const operatorWithheldAnswerSchemas = { PlatformWithheldShare, PlatformWithheldList, Released };
 export const operatorWithheldRequestSchemas = {
   ReleaseWithheldRequest: {
-    fields: ReleaseSharesFields,
+    fields: ReleaseWithheldSharesFields,
     words: {
       requests: "The requests whose shares are released.",
       node: "Releases every withheld share of this node instead, `node_…`.",
@@ -59,14 +59,14 @@ export const operatorWithheldRequestSchemas = {
 };
 
 const sample = {
-  ...sampleWithheld,
+  ...sampleWithheldEarnings,
   account: sampleId("acc"),
   account_name: "Workshop",
   node_name: "workshop-1",
   released_by: null,
 };
 
-export const operatorWithheldRoutes = declareRoutes({
+export const operatorWithheldShareRoutes = declareRoutes({
   listPlatformWithheld: {
     at: "GET /console/api/operator/withheld",
     summary: "List withheld shares of all hosts",
@@ -87,7 +87,7 @@ export const operatorWithheldRoutes = declareRoutes({
     description:
       "Pays the shares to their hosts from the reserve. Shares that were released before, and requests without a withheld share, are passed over, so repeating the call has no effect.",
     guard: "operator",
-    body: { fields: ReleaseSharesFields, example: { node: sampleId("node"), note: "The failures were ours." } },
+    body: { fields: ReleaseWithheldSharesFields, example: { node: sampleId("node"), note: "The failures were ours." } },
     answer: { description: "The sum.", json: Released, example: { shares: 3, amount_micro: "1.470000" } },
   },
 });

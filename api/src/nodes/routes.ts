@@ -19,7 +19,7 @@ export const NODE_PATH_PARAMETER = { id: "The node ID, `node_…`." };
 
 export const EARNINGS_QUERY_DESCRIPTIONS = { node: "Only earnings of this node, `node_…`." };
 export const WITHHELD_QUERY_DESCRIPTIONS = { node: "Only withheld earnings of this node (`node_…`)." };
-export const WITHHELD_LIST_DESCRIPTION =
+export const WITHHELD_EARNINGS_DESCRIPTION =
   "Shares of requests that were not paid because the node failed, stopped sending output, had no first token in a plausible time, or failed a spot check. Newest request first, released ones included.";
 const NODE_MOVE_FAULTS = refusalsOfCodes("node_not_found", "node_quarantined", "node_state_conflict");
 const NODE_RETIRE_WORDS =
@@ -275,14 +275,14 @@ export const nodeRoutes = declareRoutes({
     at: "GET /node/v1/withheld",
     tag: "Money",
     summary: "List withheld shares",
-    description: WITHHELD_LIST_DESCRIPTION,
+    description: WITHHELD_EARNINGS_DESCRIPTION,
     guard: "hostToken",
     query: WithheldQuery,
     words: WITHHELD_QUERY_DESCRIPTIONS,
     answer: {
       description: "A page of withheld shares.",
       json: answers.WithheldList,
-      example: sampleList(samples.sampleWithheld),
+      example: sampleList(samples.sampleWithheldEarnings),
     },
     faults: refusalsOfCodes("invalid_cursor"),
   },

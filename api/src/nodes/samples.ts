@@ -81,7 +81,7 @@ export const sampleEarning = {
   own: false,
 };
 
-export const sampleWithheld = {
+export const sampleWithheldEarnings = {
   request_id: sampleId("req"),
   node: sampleId("node"),
   model: "small-8b",

@@ -7,7 +7,7 @@ import { operationsOf, type Response, resolveRef } from "../openapi/openapi.ts";
 import type { Route } from "../route.ts";
 import { validateFields } from "../validate-fields.ts";
 import { publicApi } from "./api.ts";
-import { ErrorEnvelope, PUBLIC_CODES, PUBLIC_REFUSALS } from "./faults.ts";
+import { ErrorEnvelope, PUBLIC_ERROR_CODES, PUBLIC_REFUSALS } from "./faults.ts";
 import { publicRoutes } from "./routes.ts";
 import * as samples from "./samples.ts";
 
@@ -24,7 +24,7 @@ describe("errors", () => {
   );
 
   test("each public code has its documented status and message", () => {
-    for (const code of PUBLIC_CODES) {
+    for (const code of PUBLIC_ERROR_CODES) {
       const found = listed.filter((one) => one.code === code);
       assert.ok(found.length > 0, `${code} is under no status`);
       for (const { status, description } of found) {
@@ -36,10 +36,10 @@ describe("errors", () => {
 
   test("the error schema lists exactly the codes that the routes return", () => {
     const declared = routes.flatMap((route) => listRouteErrors(route).flatMap(({ code }) => code ?? []));
-    assert.deepEqual([...new Set(declared)].sort(), [...PUBLIC_CODES].sort());
+    assert.deepEqual([...new Set(declared)].sort(), [...PUBLIC_ERROR_CODES].sort());
     for (const code of Object.keys(faults) as FaultCode[]) {
       const taken = ErrorEnvelope.safeParse(buildErrorBody(refusal(code))).success;
-      assert.equal(taken, PUBLIC_CODES.includes(code), code);
+      assert.equal(taken, PUBLIC_ERROR_CODES.includes(code), code);
     }
   });
 

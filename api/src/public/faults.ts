@@ -18,9 +18,9 @@ const MONEY = ["insufficient_credits", "hold_exceeds_balance"] as const;
 const NODES = ["no_capacity", "upstream_failed", "upstream_stall"] as const;
 
 /** Errors that can end a stream in its last event, after status 200 has been sent. */
-export const STREAMED_CODES: readonly FaultCode[] = NODES;
+export const STREAM_END_ERROR_CODES: readonly FaultCode[] = NODES;
 
-export const PUBLIC_CODES: readonly FaultCode[] = [
+export const PUBLIC_ERROR_CODES: readonly FaultCode[] = [
   ...KEY,
   "request_too_large",
   ...LIMITS,
@@ -43,7 +43,7 @@ export const ErrorEnvelope = z
     error: z.strictObject({
       message: z.string().describe("For humans. The text may change."),
       type: z.string().describe("Equal to `code` if there is one."),
-      code: z.enum(PUBLIC_CODES).optional().describe("The stable contract: branch on this. A 400 has none."),
+      code: z.enum(PUBLIC_ERROR_CODES).optional().describe("The stable contract: branch on this. A 400 has none."),
       param: z.string().optional().describe("400 only: the invalid field, such as `messages[2].content`."),
       required_micro: z.int().optional().describe("hold_exceeds_balance only: the required hold, in microdollars."),
       available_micro: z.int().optional().describe("hold_exceeds_balance only: the available amount, in microdollars."),

@@ -4,7 +4,7 @@
 import { refusalsOfCodes } from "../faults.ts";
 import { declareRoutes } from "../route.ts";
 import * as answers from "./answers.ts";
-import { INFERENCE_FAULTS, STREAMED_CODES } from "./faults.ts";
+import { INFERENCE_FAULTS, STREAM_END_ERROR_CODES } from "./faults.ts";
 import { ChatRequest, CompletionRequest, EmbeddingRequest } from "./fields.ts";
 import { IGNORED_EMBEDDING_FIELDS, IGNORED_FIELDS, IGNORED_FIELDS_HEADER } from "./ignored-fields.ts";
 import * as samples from "./samples.ts";
@@ -27,7 +27,7 @@ const eventsInOrder = (...first: string[]): string =>
       "- with `stream_options.include_usage`, one chunk with empty `choices` and the `usage`; all chunks before it have `usage: null`",
       "- `data: [DONE]`",
     ].join("\n"),
-    `The status is 200 before a node is chosen. A later failure is a terminal event, \`data: {"error":{"message","type","code"}}\`, with one of the codes ${STREAMED_CODES.map((code) => `\`${code}\``).join(", ")}. No \`finish_reason\` comes before it and no \`[DONE]\` after it: the connection is closed without the end of the body.`,
+    `The status is 200 before a node is chosen. A later failure is a terminal event, \`data: {"error":{"message","type","code"}}\`, with one of the codes ${STREAM_END_ERROR_CODES.map((code) => `\`${code}\``).join(", ")}. No \`finish_reason\` comes before it and no \`[DONE]\` after it: the connection is closed without the end of the body.`,
     "While there is no output, a comment line `: keep-alive` is sent every 5 seconds.",
   );
 

@@ -10,7 +10,7 @@ import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { buildOnce, cacheFolder, createPinnedGoBuild } from "../../../tools/go-builds.ts";
 import { MODEL } from "../engine.ts";
 import { BenchProcess } from "../processes.ts";
-import { relayTarget, type StartTarget, TargetUnavailable, untilListening } from "./target.ts";
+import { createRelayTarget, type StartTarget, TargetUnavailable, untilListening } from "./target.ts";
 
 const VERSION = "1.6.0";
 const PINS = fileURLToPath(new URL("../peers/bifrost", import.meta.url));
@@ -43,7 +43,11 @@ export const bifrost: StartTarget = async ({ engine, processors, outDir }) => {
     await stop();
     throw error;
   }
-  const target = relayTarget("bifrost", child, { port, version: VERSION, headers: { authorization: `Bearer ${KEY}` } });
+  const target = createRelayTarget("bifrost", child, {
+    port,
+    version: VERSION,
+    headers: { authorization: `Bearer ${KEY}` },
+  });
   const model = `openai/${MODEL}`;
   return { ...target, address: { ...target.address, models: { chat: model, embedding: model } }, stop };
 };

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { MODEL } from "../engine.ts";
 import { BenchProcess } from "../processes.ts";
-import { relayTarget, type StartTarget, TargetUnavailable, untilListening } from "./target.ts";
+import { createRelayTarget, type StartTarget, TargetUnavailable, untilListening } from "./target.ts";
 
 /** The engine without a gateway, which is the baseline for all targets. */
 export const directEngine: StartTarget = async ({ engine }) => ({
@@ -33,7 +33,7 @@ export const bareProxy: StartTarget = async ({ engine, processors, outDir }) => 
     const { type, port } = message as { type: string; port: number };
     return type === "listening" ? port : undefined;
   });
-  return relayTarget("bare", child, { port });
+  return createRelayTarget("bare", child, { port });
 };
 
 const NGINX_PLACES = ["/usr/sbin/nginx", "/usr/local/sbin/nginx", "/opt/homebrew/bin/nginx"];
@@ -55,7 +55,7 @@ export const nginx: StartTarget = async ({ engine, processors, outDir }) => {
   });
   await untilListening(child, port);
   const [, version] = /nginx\/(\S+)/.exec(spawnSync(program, ["-v"], { encoding: "utf8" }).stderr) ?? [];
-  return relayTarget("nginx", child, { port, withChildren: true, ...(version !== undefined && { version }) });
+  return createRelayTarget("nginx", child, { port, withChildren: true, ...(version !== undefined && { version }) });
 };
 
 function nginxConfiguration({ home, port, enginePort }: { home: string; port: number; enginePort: number }): string {
@@ -115,7 +115,7 @@ export const portkey: StartTarget = async ({ engine, processors, outDir }) => {
   await untilListening(child, port);
   const headers = { "x-portkey-provider": "openai", "x-portkey-custom-host": `${engine.url}/v1` };
   const { version } = JSON.parse(await readFile(PORTKEY_PACKAGE, "utf8"));
-  return relayTarget("portkey", child, { port, headers, version });
+  return createRelayTarget("portkey", child, { port, headers, version });
 };
 
 function installPortkey(): void {

@@ -11,7 +11,7 @@ import { buildOnce, cacheFolder } from "../../../tools/go-builds.ts";
 import { pipInstall } from "../../../tools/python-tools.ts";
 import { MODEL } from "../engine.ts";
 import { BenchProcess } from "../processes.ts";
-import { relayTarget, type StartTarget, TargetUnavailable } from "./target.ts";
+import { createRelayTarget, type StartTarget, TargetUnavailable } from "./target.ts";
 
 const VERSION = "1.106.0";
 const REQUIREMENTS = fileURLToPath(new URL("../peers/litellm/requirements.txt", import.meta.url));
@@ -54,7 +54,7 @@ export const litellm: StartTarget = async ({ engine, processors, outDir }) => {
     },
   });
   await child.eventually(() => isAlive(port), READY_WITHIN_MS);
-  return relayTarget("litellm", child, {
+  return createRelayTarget("litellm", child, {
     port,
     version: VERSION,
     headers: { authorization: `Bearer ${KEY}` },

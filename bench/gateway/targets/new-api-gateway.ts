@@ -11,11 +11,11 @@ import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { systemClock } from "../../../gateway/src/base/clock.ts";
 import { createErrorLog } from "../../../gateway/src/base/log.ts";
 import { type PrivatePostgres, startPrivatePostgres } from "../../../gateway/src/db/embedded.ts";
-import { buildChanged, buildOnce, cacheFolder } from "../../../tools/go-builds.ts";
+import { buildFromModifiedSources, buildOnce, cacheFolder } from "../../../tools/go-builds.ts";
 import { MODEL } from "../engine.ts";
 import { BenchProcess } from "../processes.ts";
 import {
-  relayTarget,
+  createRelayTarget,
   type StartTarget,
   type Target,
   type TargetOptions,
@@ -71,7 +71,11 @@ async function start(
     });
     await untilListening(child, port);
     const key = await setUp(`http://127.0.0.1:${port}/api`, engine.url);
-    const target = relayTarget(name, child, { port, version: VERSION, headers: { authorization: `Bearer sk-${key}` } });
+    const target = createRelayTarget(name, child, {
+      port,
+      version: VERSION,
+      headers: { authorization: `Bearer sk-${key}` },
+    });
     const books = postgres === undefined ? {} : { postgres: { pid: postgres.pid, withChildren: true } };
     return { ...target, parts: { ...target.parts, ...books }, stop };
   } catch (error) {
@@ -84,7 +88,7 @@ async function start(
  * The module does not contain the web pages, which the bench does not need. The listener is changed to loopback,
  * because it would use every address of the machine.
  */
-const build = buildChanged(
+const build = buildFromModifiedSources(
   { module: "github.com/QuantumNous/new-api", version: `v${VERSION}`, binary: "new-api" },
   (sources) => {
     mkdirSync(join(sources, "web/dist"));

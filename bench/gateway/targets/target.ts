@@ -41,7 +41,7 @@ export class TargetUnavailable extends Error {
 }
 
 /** Creates a target that relays the engine's own API. */
-export function relayTarget(
+export function createRelayTarget(
   name: string,
   child: BenchProcess,
   options: { port: number; version?: string; headers?: Record<string, string>; withChildren?: boolean },

@@ -77,7 +77,7 @@ export type EarningSum = Schema<"EarningSum">;
 export type EarningSumsQuery = Query<"GET /console/api/earnings/sums">;
 
 // Types of operator pages.
-export type Setup = Schema<"Setup">;
+export type PlatformSetup = Schema<"Setup">;
 export type Triage = Schema<"Triage">;
 export type Incident = Schema<"Incident">;
 export type PlatformRequest = Schema<"PlatformRequest">;

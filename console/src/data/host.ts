@@ -69,7 +69,7 @@ export const jobsQuery = (id: string, filter: JobFilter) => ({
   refetchInterval: INSIGHT_AGAIN_MS,
 });
 
-export const checksQuery = (id: string) =>
+export const nodeSpotChecksQuery = (id: string) =>
   paginatedQuery(["nodes", "checks", id], (cursor) =>
     call("GET /console/api/nodes/{id}/checks", { path: { id }, query: { cursor, limit: JOBS_SHOWN } }),
   );

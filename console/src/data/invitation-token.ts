@@ -17,7 +17,7 @@ export function takeInvitationToken(): string {
 }
 
 /** Clears the tab's storage but keeps the invitation, so that the next person who signs in can accept it. */
-export function clearExceptInvitation(clear: () => void): void {
+export function clearStorageExceptInvitation(clear: () => void): void {
   const token = sessionStorage.getItem(STORED_AS);
   clear();
   if (token !== null) sessionStorage.setItem(STORED_AS, token);

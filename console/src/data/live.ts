@@ -12,7 +12,7 @@ import type { Balance, LiveRequests } from "../api/types.ts";
 import { balanceQuery } from "./money.ts";
 import { useOutage } from "./outage.ts";
 import { countLoadedPages } from "./pagination.ts";
-import { noticeForbidden, noticeSignedOut, queryClient, STREAM_OPEN_QUERY_KEY } from "./query-client.ts";
+import { callForbiddenHandler, callSignedOutHandler, queryClient, STREAM_OPEN_QUERY_KEY } from "./query-client.ts";
 
 const LIVE_REQUESTS = ["live requests"];
 const READ_AGAIN_MS = 4_000;
@@ -49,13 +49,13 @@ export function useEventStream(
         if (now) gatewayReachability.answered();
         else gatewayReachability.missed();
         // The gateway also ends a stream when the person's role changes, so the page reads the permissions again.
-        if (now && wasOpen) noticeForbidden();
+        if (now && wasOpen) callForbiddenHandler();
         wasOpen ||= now;
       },
       onRefused: (status) => {
         setOpen(false);
-        if (status === 401) noticeSignedOut();
-        else noticeForbidden();
+        if (status === 401) callSignedOutHandler();
+        else callForbiddenHandler();
       },
     });
     return () => {

@@ -35,12 +35,12 @@ export const useMarkPaid = (id: string) =>
     onSuccess: readAgain,
   });
 
-export const platformWithheldQuery = (filter: WithheldFilter) =>
+export const platformWithheldSharesQuery = (filter: WithheldFilter) =>
   paginatedQuery(["payouts", "withheld", filter], (cursor) =>
     call("GET /console/api/operator/withheld", { query: { ...filter, cursor } }),
   );
 
-export const useReleaseShares = () =>
+export const useReleaseWithheldShares = () =>
   useMutation({
     mutationFn: (body: WithheldReleaseRequest) => call("POST /console/api/operator/withheld/release", { body }),
     onSuccess: () => Promise.all([readAgain(), queryClient.invalidateQueries({ queryKey: AUDIT_QUERY_KEY })]),

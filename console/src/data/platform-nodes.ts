@@ -45,7 +45,7 @@ export const useAllowNodeToServe = (id: string) =>
     onSuccess: readAgain,
   });
 
-export const useReleaseNode = (id: string) =>
+export const useReleaseNodeFromQuarantine = (id: string) =>
   useMutation({
     mutationFn: () => call("POST /console/api/operator/nodes/{id}/release", { path: { id } }),
     onSuccess: readAgain,

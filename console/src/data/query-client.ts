@@ -20,12 +20,12 @@ export function setSignedOutHandler(call: () => void): void {
 export function setForbiddenHandler(call: () => Promise<void>): void {
   whenForbidden = call;
 }
-export const noticeSignedOut = (): void => whenSignedOut();
-export const noticeForbidden = (): void => void whenForbidden();
+export const callSignedOutHandler = (): void => whenSignedOut();
+export const callForbiddenHandler = (): void => void whenForbidden();
 
 function onError(error: unknown): void {
   if (isSignedOut(error)) whenSignedOut();
-  if (isForbidden(error)) noticeForbidden();
+  if (isForbidden(error)) callForbiddenHandler();
 }
 
 export const queryClient = new QueryClient({

@@ -12,9 +12,9 @@ import { call } from "../api/client.ts";
 import { GatewayUnreachable } from "../api/gateway.ts";
 import type { Account, AccountKind, Me, Permission } from "../api/types.ts";
 import { setLocale } from "../locale.ts";
-import { clearExceptInvitation } from "./invitation-token.ts";
+import { clearStorageExceptInvitation } from "./invitation-token.ts";
 import { findPermissionChange } from "./permission-change.ts";
-import { noticeSignedOut, queryClient, STREAM_OPEN_QUERY_KEY } from "./query-client.ts";
+import { callSignedOutHandler, queryClient, STREAM_OPEN_QUERY_KEY } from "./query-client.ts";
 
 const STORED_AS = "tollgate.me";
 
@@ -35,7 +35,7 @@ export const meQuery = queryOptions({
     if (identity === null) {
       if (before == null) return null;
       // The person signed out in another tab. The page keeps its content until the person leaves it.
-      noticeSignedOut();
+      callSignedOutHandler();
       return before;
     }
     keepFor(identity.id);
@@ -163,14 +163,14 @@ const PERSON = "tollgate.person";
 const keepFor = (identityId: string): void =>
   inStorage(() => {
     if (sessionStorage.getItem(PERSON) === identityId) return;
-    clearExceptInvitation(() => sessionStorage.clear());
+    clearStorageExceptInvitation(() => sessionStorage.clear());
     sessionStorage.setItem(PERSON, identityId);
   });
 
 /** Whether this tab's stored data still belongs to the person. Throws if the browser blocks its storage. */
 export const isTabOwnedBy = (identityId: string): boolean => sessionStorage.getItem(PERSON) === identityId;
 
-const forgetTab = (): void => inStorage(() => clearExceptInvitation(() => sessionStorage.clear()));
+const forgetTab = (): void => inStorage(() => clearStorageExceptInvitation(() => sessionStorage.clear()));
 
 /** Reloads to the sign-in page, so that no data of the previous person stays in memory. */
 export function reloadToSignIn(search: { next?: string }): void {

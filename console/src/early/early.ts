@@ -9,7 +9,7 @@ import { accountIdForPath, chosenAccount, setOwnedAccounts } from "../api/chosen
 import type { PrefetchedResponse } from "../api/prefetched-responses.ts";
 import type { Me } from "../api/types.ts";
 import { applyTheme } from "../ui/theme-choice.ts";
-import { earlyVisitOf } from "./prefetched-requests.ts";
+import { findPrefetchedVisit } from "./prefetched-requests.ts";
 
 /** For each page, the code files that index.html does not name. Filled in by the build (tools/early-script.ts). */
 declare const CODE_OF_PAGES: Record<string, string[]>;
@@ -38,7 +38,7 @@ function fetchCode(files: string[]): void {
 
 /** Sends the page's requests as soon as the session's response names the account. */
 async function askForPage(session: Promise<Response>): Promise<void> {
-  const visit = earlyVisitOf(location);
+  const visit = findPrefetchedVisit(location);
   if (visit === undefined) return;
   fetchCode(CODE_OF_PAGES[visit.page.code] ?? []);
   const response = await session;

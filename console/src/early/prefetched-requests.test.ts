@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { earlyVisitOf } from "./prefetched-requests.ts";
+import { findPrefetchedVisit } from "./prefetched-requests.ts";
 
 const NOW = Date.parse("2026-11-16T17:45:00Z");
 const ask = (pathname: string, search = ""): string[] | undefined => {
-  const visit = earlyVisitOf({ pathname: `/console${pathname}`, search });
+  const visit = findPrefetchedVisit({ pathname: `/console${pathname}`, search });
   return visit?.page.questions(visit.range, NOW);
 };
 

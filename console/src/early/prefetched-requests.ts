@@ -102,7 +102,7 @@ interface Visit {
 }
 
 /** Undefined for pages without early requests and for URLs with other parameters. */
-export function earlyVisitOf({ pathname, search }: { pathname: string; search: string }): Visit | undefined {
+export function findPrefetchedVisit({ pathname, search }: { pathname: string; search: string }): Visit | undefined {
   const page = PREFETCHED_PAGES[pathname.replace(/^\/console/, "")];
   if (page === undefined) return undefined;
   const { range, ...others } = Object.fromEntries(new URLSearchParams(search));

@@ -9,7 +9,7 @@ import { localeKey } from "../locale.ts";
 import { IconButton } from "../ui/button.tsx";
 import { BookOpen, Code, Menu as MenuIcon, X } from "../ui/icons.tsx";
 import { Loading } from "../ui/loading-states.tsx";
-import { SharedDecimals } from "../ui/shared-decimals.tsx";
+import { SharedDecimalPlaces } from "../ui/shared-decimal-places.tsx";
 import { GatewayBanner } from "./gateway-banner.tsx";
 import { Logo } from "./logo.tsx";
 import { navigationOf } from "./navigation.ts";
@@ -62,11 +62,11 @@ export function AppShell() {
           className="mx-auto w-full max-w-6xl min-w-0 flex-1 px-4 pt-5 pb-16 outline-none sm:px-6 lg:px-8 lg:pt-8"
         >
           <Suspense fallback={<Loading />}>
-            <SharedDecimals page={pathname}>
+            <SharedDecimalPlaces page={pathname}>
               {/* The key remounts the page after a change of account or locale, so that no old input or formatted
                   text remains. */}
               <Outlet key={`${builder?.id} ${host?.id} ${localeKey()}`} />
-            </SharedDecimals>
+            </SharedDecimalPlaces>
           </Suspense>
         </main>
         <TopUpBanner builder={builder} />

@@ -10,7 +10,8 @@ type Figures = Pick<PerformanceRow, "error_share" | "tokens_per_second">;
 
 export const millisecondsText = (ms: number | null): string => (ms === null ? "–" : formatDuration(ms));
 export const speedText = ({ tokens_per_second: speed }: Figures): string => (speed === null ? "–" : decimalText(speed));
-export const errorText = ({ error_share: share }: Figures): string => (share === null ? "–" : formatPercent(share));
+export const formatErrorShare = ({ error_share: share }: Figures): string =>
+  share === null ? "–" : formatPercent(share);
 
 /** Shows the query's totals. `words`: the time range in words. */
 export function PerformanceFigures({ query, words }: { query: UseQueryResult<Performance>; words: string }) {
@@ -32,7 +33,7 @@ export function PerformanceFigures({ query, words }: { query: UseQueryResult<Per
         {({ total }) => speedText(total)}
       </LoadedStat>
       <LoadedStat query={query} label="Error rate" note={({ total }) => failuresText(total)}>
-        {({ total }) => errorText(total)}
+        {({ total }) => formatErrorShare(total)}
       </LoadedStat>
     </Stats>
   );

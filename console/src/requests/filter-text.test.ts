@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { type FilterTerm, parseFilter, printFilter } from "./filter-text.ts";
+import { type FilterTerm, formatFilter, parseFilter } from "./filter-text.ts";
 
 const NAMED = fc.record(
   {
@@ -32,7 +32,7 @@ const COMPARED = fc
 test("parses every printed filter back to the same terms", () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(NAMED, COMPARED)), (terms) => {
-      assert.deepEqual(parseFilter(printFilter(terms)), { terms, wrong: [] });
+      assert.deepEqual(parseFilter(formatFilter(terms)), { terms, wrong: [] });
     }),
   );
 });
@@ -48,7 +48,7 @@ test("splits any text into valid terms and invalid words", () => {
       (text) => {
         const { terms, wrong } = parseFilter(text);
         for (const { word, rule } of wrong) assert.ok(text.includes(word) && rule !== "", word);
-        assert.deepEqual(parseFilter(printFilter(terms)).terms, terms);
+        assert.deepEqual(parseFilter(formatFilter(terms)).terms, terms);
       },
     ),
   );

@@ -82,14 +82,14 @@ function unquoted(text: string): string | undefined {
   return QUOTED.exec(text)?.[1]?.replaceAll(/\\(.)/gsu, "$1");
 }
 
-export function printTerm(term: FilterTerm): string {
+export function formatTerm(term: FilterTerm): string {
   const op = "op" in term ? term.op : ":";
   return `${"not" in term && term.not ? "-" : ""}${term.field}${op}${quoted(term.value)}`;
 }
 
-export const printFilter = (terms: readonly FilterTerm[]): string => terms.map(printTerm).join(" ");
+export const formatFilter = (terms: readonly FilterTerm[]): string => terms.map(formatTerm).join(" ");
 
 const quoted = (value: string): string => (/[\s"]/u.test(value) ? `"${value.replaceAll(/["\\]/g, "\\$&")}"` : value);
 
 /** A filter with one term, for links: `outcome:ok`. */
-export const termText = (field: CategoricalField, value: string): string => printTerm({ field, value, not: false });
+export const termText = (field: CategoricalField, value: string): string => formatTerm({ field, value, not: false });

@@ -55,7 +55,7 @@ const signUp = createRoute({
 const forgot = createRoute({
   getParentRoute: () => authRoute,
   path: "/forgot-password",
-  component: lazyRouteComponent(() => import("../pages/sign-in/forgot-password-page.tsx"), "ForgotPage"),
+  component: lazyRouteComponent(() => import("../pages/sign-in/forgot-password-page.tsx"), "ForgotPasswordPage"),
 });
 const reset = createRoute({
   getParentRoute: () => authRoute,
@@ -65,7 +65,7 @@ const reset = createRoute({
 const verify = createRoute({
   getParentRoute: () => authRoute,
   path: "/verify-email",
-  component: lazyRouteComponent(() => import("../pages/sign-in/verify-email-page.tsx"), "VerifyPage"),
+  component: lazyRouteComponent(() => import("../pages/sign-in/verify-email-page.tsx"), "VerifyEmailPage"),
 });
 
 /** Open to users with and without a session. A user without one signs in first. */

@@ -8,7 +8,7 @@ import { classes } from "./classes.ts";
 import { FormProblem } from "./form.tsx";
 import { X } from "./icons.tsx";
 import { useReturnFocus } from "./return-focus.ts";
-import { SharedDecimals } from "./shared-decimals.tsx";
+import { SharedDecimalPlaces } from "./shared-decimal-places.tsx";
 
 interface DialogProps {
   open: boolean;
@@ -48,7 +48,7 @@ export function Dialog({ open, onClose, title, about, sticky = false, wide = fal
               </IconButton>
             </Radix.Close>
           </div>
-          <SharedDecimals>{children}</SharedDecimals>
+          <SharedDecimalPlaces>{children}</SharedDecimalPlaces>
         </Radix.Content>
       </Radix.Portal>
     </Radix.Root>

@@ -6,7 +6,7 @@ import { IconButton } from "./button.tsx";
 import { CopyButton } from "./copy.tsx";
 import { X } from "./icons.tsx";
 import { useReturnFocus } from "./return-focus.ts";
-import { SharedDecimals } from "./shared-decimals.tsx";
+import { SharedDecimalPlaces } from "./shared-decimal-places.tsx";
 
 interface DrawerProps {
   open: boolean;
@@ -39,7 +39,7 @@ export function Drawer({ open, onClose, title, actions, children }: DrawerProps)
             </div>
           </header>
           <div className="min-h-0 flex-1 overflow-y-auto px-4 py-5 sm:px-6">
-            <SharedDecimals>{children}</SharedDecimals>
+            <SharedDecimalPlaces>{children}</SharedDecimalPlaces>
           </div>
         </Radix.Content>
       </Radix.Portal>

@@ -1,12 +1,12 @@
 /**
  * Shows the API's amounts. Within sentences they are short, with the exact amount on hover. Elsewhere they show every
- * digit, with the same number of decimals on the whole page (`SharedDecimals`). Balances and sums show the digits below a
+ * digit, with the same number of decimals on the whole page (`SharedDecimalPlaces`). Balances and sums show the digits below a
  * cent smaller.
  */
 import type { ReactNode } from "react";
 import { decimalsNeeded, formatColumnDollars, formatExactDollars, formatShortDollars, toPico } from "../money.ts";
 import { Skeleton } from "./loading-states.tsx";
-import { useSharedDecimals } from "./shared-decimals.tsx";
+import { useSharedDecimalPlaces } from "./shared-decimal-places.tsx";
 import type { Column } from "./table.tsx";
 
 /** Splits an amount into "$4.99" and the digits below a cent. */
@@ -37,7 +37,7 @@ export function Money({ of, as = "charge", exact = false }: MoneyProps) {
 }
 
 function Balance({ pico }: { pico: bigint }) {
-  const places = useSharedDecimals(decimalsNeeded([pico]));
+  const places = useSharedDecimalPlaces(decimalsNeeded([pico]));
   const whole = formatExactDollars(pico);
   const text = formatColumnDollars(pico, places);
   const [, cents, finer] = BELOW_CENT.exec(text) ?? [];
@@ -99,7 +99,7 @@ export function moneyColumn<Row>(parts: MoneyColumnParts<Row>): Column<Row> {
 interface AmountProps {
   pico: bigint;
   /**
-   * The number of decimals that the column's other amounts need. It aligns the column if no `SharedDecimals` is around
+   * The number of decimals that the column's other amounts need. It aligns the column if no `SharedDecimalPlaces` is around
    * it.
    */
   atLeast?: number;
@@ -107,7 +107,7 @@ interface AmountProps {
 }
 
 function Amount({ pico, atLeast = 0, signed = false }: AmountProps) {
-  const places = useSharedDecimals(Math.max(atLeast, decimalsNeeded([pico])));
+  const places = useSharedDecimalPlaces(Math.max(atLeast, decimalsNeeded([pico])));
   const gain = signed && pico >= 0n;
   return (
     <data

@@ -1,7 +1,15 @@
 /** Shows a time in the local time zone, with UTC on hover. */
 import { useEffect, useMemo, useState } from "react";
 import { countText } from "../locale.ts";
-import { asDate, formatDuration, formatTimeSince, localDay, localMoment, shortMoment, utcMoment } from "../time.ts";
+import {
+  asDate,
+  formatDuration,
+  formatLocalDay,
+  formatLocalMoment,
+  formatShortMoment,
+  formatTimeSince,
+  formatUtcMoment,
+} from "../time.ts";
 
 const TICK_MS = 30_000;
 
@@ -18,12 +26,12 @@ export function Time({ at, as = "short" }: TimeProps) {
     as === "ago"
       ? formatTimeSince(at, now)
       : as === "full"
-        ? localMoment(at)
+        ? formatLocalMoment(at)
         : as === "day"
-          ? localDay(at)
-          : shortMoment(at, now);
+          ? formatLocalDay(at)
+          : formatShortMoment(at, now);
   return (
-    <time dateTime={asDate(at).toISOString()} title={`${localMoment(at)} · ${utcMoment(at)}`}>
+    <time dateTime={asDate(at).toISOString()} title={`${formatLocalMoment(at)} · ${formatUtcMoment(at)}`}>
       {text}
     </time>
   );

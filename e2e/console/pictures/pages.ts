@@ -4,9 +4,9 @@ import type { Platform } from "@tollgate/stage/dev-platform.ts";
 import type { Page } from "playwright-core";
 import { signIn } from "../browser.ts";
 import { DEMO_USER } from "../lifelike/accounts.ts";
-import { showAnswer, showComparison } from "./answer.ts";
+import { showAnswer, showComparison } from "./playground-questions.ts";
 
-export interface Picture {
+export interface PageScreenshot {
   name: string;
   /** The path below /console. Without a path, the browser stays on the current page. */
   path?: string;
@@ -22,7 +22,7 @@ export interface Picture {
 interface PictureGroup {
   who: string;
   enter: (page: Page, platform: Platform) => Promise<void>;
-  pictures: Picture[];
+  pictures: PageScreenshot[];
 }
 
 const chart = async (page: Page): Promise<void> => page.locator("figure svg[role=application]").first().waitFor();

@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Page } from "playwright-core";
 import { type BrowserSession, type Theme, waitUntilEqual } from "../browser.ts";
-import { findBrokenAmounts, findUnevenAmounts } from "./layout.ts";
+import { findBrokenAmounts, findUnevenDecimals } from "./layout.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -89,7 +89,7 @@ const pixelsBeyond = (page: Page): Promise<number> =>
 async function untilFits(page: Page, where: string): Promise<void> {
   await waitUntilEqual(`${where}: pixels to scroll sideways`, () => pixelsBeyond(page), 0);
   await waitUntilEqual(`${where}: amounts broken in two`, () => findBrokenAmounts(page), []);
-  await waitUntilEqual(`${where}: amounts with other decimals than the rest`, () => findUnevenAmounts(page), []);
+  await waitUntilEqual(`${where}: amounts with other decimals than the rest`, () => findUnevenDecimals(page), []);
 }
 
 /**

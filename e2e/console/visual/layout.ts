@@ -86,7 +86,7 @@ export const findBrokenAmounts = (page: Page): Promise<string[]> => page.evaluat
  * Only marked figures are compared: amounts in sentences are rounded. A dialog and the page below it are checked
  * separately.
  */
-const UNEVEN_AMOUNTS = `(() => {
+const UNEVEN_DECIMALS = `(() => {
   const found = [];
   for (const surface of document.querySelectorAll("main, [role=dialog]")) {
     const figures = [...surface.querySelectorAll("data[data-figure]")];
@@ -98,7 +98,7 @@ const UNEVEN_AMOUNTS = `(() => {
 })()`;
 
 /** Returns amounts with different numbers of decimals on one page, drawer or dialog. */
-export const findUnevenAmounts = (page: Page): Promise<string[]> => page.evaluate(UNEVEN_AMOUNTS);
+export const findUnevenDecimals = (page: Page): Promise<string[]> => page.evaluate(UNEVEN_DECIMALS);
 
 const WRAPPED_FIGURES = `(() => {
   ${IN_PAGE}

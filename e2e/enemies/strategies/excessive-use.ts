@@ -4,7 +4,7 @@ import { makeKey } from "@tollgate/stage/accounts.ts";
 import { pauseFor } from "@tollgate/stage/nodes/pace.ts";
 import { readParts, readText } from "@tollgate/stage/raw-http.ts";
 import { type Attacker, type AttackStrategy, MODEL, userMessage } from "../strategy.ts";
-import { PAST_PROBATION_RECORD, passCanaries } from "./uncomputed-answers.ts";
+import { passCanaries, RECORD_AFTER_PROBATION } from "./uncomputed-answers.ts";
 
 /** Sends a chat and reads the whole answer. */
 const asks = async (enemy: Attacker, key: string, body: object): Promise<void> =>
@@ -25,7 +25,7 @@ export const EXCESSIVE_USE_ATTACKS: AttackStrategy[] = [
         }
         job.done();
       });
-      for (let i = 0; i < 4; i++) await enemy.node(floods, { models: ["small-8b"], ...PAST_PROBATION_RECORD });
+      for (let i = 0; i < 4; i++) await enemy.node(floods, { models: ["small-8b"], ...RECORD_AFTER_PROBATION });
       const body = { model: "small-8b", stream: true, max_tokens: 4_000, ...userMessage("Count.") };
       enemy.keep(() => asks(enemy, key, body), { lanes: 16 });
     },

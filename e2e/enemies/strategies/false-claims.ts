@@ -12,7 +12,7 @@ import { waitForFirstOutput } from "@tollgate/stage/requests.ts";
 import { encodeFrame } from "../../../protocol/src/codec.ts";
 import { gatewaySubject, nodeStateSubject } from "../../../protocol/src/nats-subjects.ts";
 import { type Attacker, type AttackStrategy, MODEL, userMessage } from "../strategy.ts";
-import { answerWith, PAST_PROBATION_RECORD, passCanaries } from "./uncomputed-answers.ts";
+import { answerWith, passCanaries, RECORD_AFTER_PROBATION } from "./uncomputed-answers.ts";
 
 const NODES_A_HOST = 3;
 
@@ -157,7 +157,7 @@ export const FALSE_CLAIM_ATTACKS: AttackStrategy[] = [
           }
           job.done();
         }),
-        PAST_PROBATION_RECORD,
+        RECORD_AFTER_PROBATION,
       )),
   },
 ];

@@ -4,7 +4,7 @@ import { answerHonestly } from "@tollgate/stage/nodes/behaviours.ts";
 import { pauseFor } from "@tollgate/stage/nodes/pace.ts";
 import { convertRequestIdToUuid, readText } from "@tollgate/stage/raw-http.ts";
 import { type Attacker, type AttackStrategy, scriptedMessage, userMessage } from "../strategy.ts";
-import { PAST_PROBATION_RECORD, passCanaries } from "./uncomputed-answers.ts";
+import { passCanaries, RECORD_AFTER_PROBATION } from "./uncomputed-answers.ts";
 
 const json = (schema: object): object => ({
   response_format: { type: "json_schema", json_schema: { name: "answer", schema } },
@@ -150,7 +150,7 @@ export const HARMFUL_REQUEST_ATTACKS: AttackStrategy[] = [
     does: "Asks for embeddings of 2,048 texts, over and over, and reads no answer.",
     async attack(enemy) {
       const { key } = await enemy.builder();
-      await enemy.node(answerHonestly(), { models: ["embed-m3"], ...PAST_PROBATION_RECORD });
+      await enemy.node(answerHonestly(), { models: ["embed-m3"], ...RECORD_AFTER_PROBATION });
       const body = { model: "embed-m3", input: Array(2_048).fill("text") };
       enemy.keep(() => unread(enemy, key, "/v1/embeddings", body), { lanes: 60, everyMs: 100 });
     },
@@ -160,7 +160,7 @@ export const HARMFUL_REQUEST_ATTACKS: AttackStrategy[] = [
     does: "Opens streams of long answers and reads none of them.",
     async attack(enemy) {
       const { key } = await enemy.builder();
-      await enemy.node(longAnswer, { models: ["mid-14b"], ...PAST_PROBATION_RECORD });
+      await enemy.node(longAnswer, { models: ["mid-14b"], ...RECORD_AFTER_PROBATION });
       const body = { model: "mid-14b", stream: true, max_tokens: 30_000, ...userMessage("Tell me everything.") };
       enemy.keep(() => unread(enemy, key, "/v1/chat/completions", body), { lanes: 40, everyMs: 200 });
     },

@@ -9,7 +9,7 @@ import {
 import { pauseFor } from "@tollgate/stage/nodes/pace.ts";
 import { RawNode } from "@tollgate/stage/nodes/raw-node.ts";
 import type { Attacker, AttackStrategy } from "../strategy.ts";
-import { answerWith, PAST_PROBATION_RECORD, passCanaries } from "./uncomputed-answers.ts";
+import { answerWith, passCanaries, RECORD_AFTER_PROBATION } from "./uncomputed-answers.ts";
 
 const oneWord = passCanaries((job) => {
   job.accept();
@@ -41,7 +41,7 @@ export const UNFINISHED_ANSWER_ATTACKS: AttackStrategy[] = [
     name: "one word, then silence",
     known: 2,
     does: "Says one word to every request and then nothing.",
-    attack: async (enemy) => void (await enemy.node(oneWord, PAST_PROBATION_RECORD)),
+    attack: async (enemy) => void (await enemy.node(oneWord, RECORD_AFTER_PROBATION)),
   },
   {
     name: "silence, retired and registered again",
@@ -60,7 +60,7 @@ export const UNFINISHED_ANSWER_ATTACKS: AttackStrategy[] = [
     async attack(enemy) {
       for (let i = 0; i < 2; i++) {
         const host = await enemy.host();
-        const { id } = await enemy.node(oneWord, { host, ...PAST_PROBATION_RECORD });
+        const { id } = await enemy.node(oneWord, { host, ...RECORD_AFTER_PROBATION });
         const credentials = await fetchCredentials(enemy, host, id);
         const second = new RawNode(id, credentials);
         enemy.keep(
@@ -80,7 +80,7 @@ export const UNFINISHED_ANSWER_ATTACKS: AttackStrategy[] = [
     attack: async (enemy) =>
       void (await enemy.node(
         afterAWord((job) => job.failed("prompt", "the prompt is too long")),
-        PAST_PROBATION_RECORD,
+        RECORD_AFTER_PROBATION,
       )),
   },
   {
@@ -96,7 +96,7 @@ export const UNFINISHED_ANSWER_ATTACKS: AttackStrategy[] = [
             await pauseFor(500);
           }
         }),
-        PAST_PROBATION_RECORD,
+        RECORD_AFTER_PROBATION,
       )),
   },
   {
@@ -112,7 +112,7 @@ export const UNFINISHED_ANSWER_ATTACKS: AttackStrategy[] = [
           }
           job.done();
         }),
-        PAST_PROBATION_RECORD,
+        RECORD_AFTER_PROBATION,
       )),
   },
   {
@@ -127,7 +127,7 @@ export const UNFINISHED_ANSWER_ATTACKS: AttackStrategy[] = [
         await pauseFor(1_900);
         job.accept();
       };
-      await enemy.node(late, { early, ...PAST_PROBATION_RECORD });
+      await enemy.node(late, { early, ...RECORD_AFTER_PROBATION });
     },
   },
   {
@@ -138,7 +138,7 @@ export const UNFINISHED_ANSWER_ATTACKS: AttackStrategy[] = [
       let node: HandMadeNode | undefined;
       const drops = afterAWord(() => void node?.leave());
       enemy.keep(async () => {
-        node = await enemy.node(drops, { host, ...PAST_PROBATION_RECORD });
+        node = await enemy.node(drops, { host, ...RECORD_AFTER_PROBATION });
         await Promise.race([node.line.closed(), enemy.ended]);
       });
     },
@@ -152,7 +152,7 @@ export const UNFINISHED_ANSWER_ATTACKS: AttackStrategy[] = [
           job.seq += 3;
           job.done();
         }),
-        PAST_PROBATION_RECORD,
+        RECORD_AFTER_PROBATION,
       )),
   },
   {
@@ -164,7 +164,7 @@ export const UNFINISHED_ANSWER_ATTACKS: AttackStrategy[] = [
           job.done("stop");
           job.done("length");
         }),
-        PAST_PROBATION_RECORD,
+        RECORD_AFTER_PROBATION,
       )),
   },
   {

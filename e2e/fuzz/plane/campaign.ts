@@ -13,10 +13,10 @@ import {
   HOSTILE_NODES_MODEL,
   judgeHonestNodeAnswer,
   judgeHostileNodeAnswer,
-  type KnownText,
   makeHostileNodeRequest,
   makeKnownTexts,
   sendChatRequest,
+  type TextWithKnownTokenCount,
 } from "./clients.ts";
 import { CONNECTION_ATTACKS } from "./connection-attacks.ts";
 import { type Message, makeMessage } from "./frames.ts";
@@ -53,7 +53,7 @@ export const emptyTally = (): Tally => ({
  * Requests every known text once before the attack, to learn its token counts. They must stay the same during the
  * attack.
  */
-export async function learnTokenCounts(seed: number, target: Target): Promise<KnownText[]> {
+export async function learnTokenCounts(seed: number, target: Target): Promise<TextWithKnownTokenCount[]> {
   const texts = makeKnownTexts(new Random(seed, KNOWN_SEED_INDEX));
   return Promise.all(
     texts.map(async ({ text, body }) => {
@@ -71,7 +71,7 @@ interface CampaignOptions {
   to: number;
   target: Target;
   nodes: RawNode[];
-  known: KnownText[];
+  known: TextWithKnownTokenCount[];
   onProgress?: (frames: number) => void;
 }
 
@@ -139,7 +139,7 @@ async function requestFromHonestNodes(
   isOver: () => boolean,
 ): Promise<void> {
   for (let i = first; !isOver(); i++) {
-    const due = known[i % known.length] as KnownText;
+    const due = known[i % known.length] as TextWithKnownTokenCount;
     const answer = await sendChatRequest(target, due.body);
     note(tally, answer, judgeHonestNodeAnswer(due, answer));
     tally.honest += 1;

@@ -52,7 +52,7 @@ export async function sendChatRequest(target: Target, body: object): Promise<Ans
 }
 
 /** A text whose token counts are learned before the run. */
-export interface KnownText {
+export interface TextWithKnownTokenCount {
   text: string;
   body: object;
   usage: Answer["usage"];
@@ -61,7 +61,7 @@ export interface KnownText {
 export const HONEST_NODES_MODEL = "tiny-3b";
 export const HOSTILE_NODES_MODEL = "small-8b";
 
-export function makeKnownTexts(random: Random): Omit<KnownText, "usage">[] {
+export function makeKnownTexts(random: Random): Omit<TextWithKnownTokenCount, "usage">[] {
   return Array.from({ length: 24 }, (_, i) => {
     const text = random.times(1, 60, () => random.word(random.between(1, 9))).join(" ");
     const content = `#script ${JSON.stringify({ text })}`;
@@ -76,7 +76,7 @@ export function makeKnownTexts(random: Random): Omit<KnownText, "usage">[] {
 }
 
 /** Returns the mistake in an honest client's response, or undefined. */
-export function judgeHonestNodeAnswer(known: KnownText, answer: Answer): string | undefined {
+export function judgeHonestNodeAnswer(known: TextWithKnownTokenCount, answer: Answer): string | undefined {
   const { status, code, text, usage } = answer;
   if (status !== 200 || code !== undefined) return `an honest request was answered ${status} ${code ?? ""}`;
   if (text !== known.text) return `an honest answer is not the one that was asked for: ${JSON.stringify(text)}`;

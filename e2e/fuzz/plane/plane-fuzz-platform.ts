@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { RawNode } from "@tollgate/stage/nodes/raw-node.ts";
 import type { ProcessStage } from "@tollgate/stage/stage.ts";
 import { parseId } from "../../../gateway/src/base/ids.ts";
-import { assertPlatformIntact, type FuzzPlatform, openFuzzPlatform } from "../fuzz-platform.ts";
+import { assertLedgerAndProcessesIntact, type FuzzPlatform, openFuzzPlatform } from "../fuzz-platform.ts";
 import { INSPECTOR_OPTION, MemoryProbe } from "../memory.ts";
 import type { Tally } from "./campaign.ts";
 import { HONEST_NODES_MODEL, HOSTILE_NODES_MODEL } from "./clients.ts";
@@ -59,7 +59,7 @@ export async function openPlaneFuzzPlatform({ load = [] }: { load?: string[] } =
 
 /** Checks that every answer was charged with the token counts that the client got. */
 async function assertCharged(stage: ProcessStage, { counted, findings }: Tally): Promise<void> {
-  await assertPlatformIntact(stage);
+  await assertLedgerAndProcessesIntact(stage);
   const rows = await stage.query<{ id: string; prompt_tokens: number; completion_tokens: number; charge: string }>(
     `select id, prompt_tokens, completion_tokens,
             -- An answer without one token that no other node confirmed is free.

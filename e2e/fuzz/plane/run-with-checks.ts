@@ -1,7 +1,7 @@
 /** A complete fuzzing run: quiet traffic first, then hostile frames, and all checks at the end. */
 import type { MemoryUse } from "../memory.ts";
 import { emptyTally, learnTokenCounts, runPlaneCampaign, type Tally } from "./campaign.ts";
-import type { KnownText } from "./clients.ts";
+import type { TextWithKnownTokenCount } from "./clients.ts";
 import type { PlaneFuzzPlatform } from "./plane-fuzz-platform.ts";
 
 /**
@@ -26,7 +26,7 @@ interface RunOptions {
   seed: number;
   tell?: (frames: number, memory: MemoryUse) => void;
   /** Called before the hostile nodes join and after each half of the frames, before garbage is collected. */
-  between?: (known: KnownText[]) => Promise<void>;
+  between?: (known: TextWithKnownTokenCount[]) => Promise<void>;
 }
 
 export async function runCampaign(fuzzed: PlaneFuzzPlatform, options: RunOptions): Promise<WholeRun> {

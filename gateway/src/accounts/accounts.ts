@@ -7,7 +7,7 @@ import type { NewId, Uuid } from "../base/ids.ts";
 import { ACCOUNT_KINDS, type AccountKind } from "../base/states.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
-import { MEMBERS } from "./team-rows.ts";
+import { MEMBERS_SQL } from "./team-rows.ts";
 
 export type { AccountKind };
 
@@ -65,7 +65,7 @@ export function findMemberships(db: pg.Pool | pg.PoolClient, identityId: Uuid): 
     db,
     Membership,
     `select a.id, a.kind, a.name, a.suspended_at is not null as suspended, p.role
-       from ${MEMBERS} p join account a on a.id = p.account_id where p.identity_id = $1
+       from ${MEMBERS_SQL} p join account a on a.id = p.account_id where p.identity_id = $1
       order by a.created_at, a.id`,
     [identityId],
   );

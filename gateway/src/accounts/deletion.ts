@@ -12,7 +12,7 @@ import { ACCOUNT_TOPIC, sendBroadcast, TEAM_TOPIC } from "../db/broadcast.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import { PAYOUT_METHODS_MIGRATION } from "./payout-methods.ts";
-import { type Actor, lockAccountIfOwner, MEMBERS } from "./team-rows.ts";
+import { type Actor, lockAccountIfOwner, MEMBERS_SQL } from "./team-rows.ts";
 
 /** The migration that adds the last of the tables and columns used here. */
 export const ACCOUNT_DELETION_MIGRATION = PAYOUT_METHODS_MIGRATION;
@@ -71,7 +71,7 @@ const PLAN = `select a.kind, l.balance,
     (select count(*)::int from api_key where account_id = $1 and revoked_at is null)
       + (select count(*)::int from host_token where account_id = $1 and revoked_at is null) as keys,
     (select count(*)::int from node where account_id = $1 and state <> 'retired') as nodes,
-    (select count(*)::int from ${MEMBERS} p where p.account_id = $1) as people
+    (select count(*)::int from ${MEMBERS_SQL} p where p.account_id = $1) as people
   from account a join ledger_account l on l.id = a.id where a.id = $1`;
 
 /**
@@ -100,7 +100,7 @@ export function openAccountDeletion({ pool, newId }: { pool: pg.Pool; newId: New
         const emails = await queryRows(
           client,
           Address,
-          `select i.email from ${MEMBERS} p join identity i on i.id = p.identity_id where p.account_id = $1 order by 1`,
+          `select i.email from ${MEMBERS_SQL} p join identity i on i.id = p.identity_id where p.account_id = $1 order by 1`,
           [accountId],
         );
         await client.query(

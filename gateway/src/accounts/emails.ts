@@ -6,7 +6,7 @@ import { INVITATION_VALID_DAYS } from "@tollgate/api/bounds.ts";
 import type { Role } from "@tollgate/api/roles.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import { buildConsoleTokenLink } from "./links.ts";
+import { buildConsoleTokenLink } from "./console-token-link.ts";
 import type { Email, MailSender } from "./mail.ts";
 
 export interface AccountEmailSender {

@@ -14,10 +14,10 @@ import { openAttemptLimits } from "./attempt-limits.ts";
 import type { Auth, openAuth } from "./auth.ts";
 import { createAuthLibraryCall } from "./auth-library-call.ts";
 import { originOf } from "./better-auth-constants.ts";
+import { createIdentity, hasOperator, type NewIdentity } from "./create-identity.ts";
 import { captureDatabaseErrors } from "./database-error-capture.ts";
 import { ACCOUNT_DELETION_MIGRATION, type AccountDeletion, openAccountDeletion } from "./deletion.ts";
 import { openAccountEmailSender, type PayoutMethodChange } from "./emails.ts";
-import { createIdentity, hasOperator, type NewIdentity } from "./enrolment.ts";
 import { openInvitationService } from "./invitations.ts";
 import { convertToMachineTime } from "./machine-clock-conversion.ts";
 import type { MailSender } from "./mail.ts";
@@ -34,11 +34,11 @@ import { createSessionSignatureReplacer } from "./session-signature-replacer.ts"
 import { deleteExpiredSessions, openSessions, type Sessions } from "./sessions.ts";
 import { openSignIn, type SignIn } from "./sign-in.ts";
 import { signCookieValue } from "./signed-cookie.ts";
-import { personFromLibrarySession, type SignedInPerson } from "./signed-in-person.ts";
+import { convertBetterAuthSession, type SignedInPerson } from "./signed-in-person.ts";
 import { openTeam, type Team } from "./team.ts";
 import { openTwoFactor, type TwoFactor } from "./two-factor.ts";
 
-export { IdentityError } from "./enrolment.ts";
+export { IdentityError } from "./create-identity.ts";
 export type { SignedInPerson };
 
 export interface Identities {
@@ -177,7 +177,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
       const found = await witness.ask(() => auth.api.getSession({ headers: sent, query: { disableRefresh: true } }), {
         onSent,
       });
-      return found === null ? undefined : personFromLibrarySession(found);
+      return found === null ? undefined : convertBetterAuthSession(found);
     });
   };
   const scripts = openScriptSessions({ pool, newId, attempts, hasScripts });

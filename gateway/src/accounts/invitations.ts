@@ -12,8 +12,8 @@ import { inTransaction } from "../db/pool.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
 import { Account } from "./accounts.ts";
 import type { AttemptLimits } from "./attempt-limits.ts";
+import { buildConsoleTokenLink } from "./console-token-link.ts";
 import type { AccountEmailSender } from "./emails.ts";
-import { buildConsoleTokenLink } from "./links.ts";
 import { type Actor, lockAccountIfOwner, recordTeamEvent, roleOf, teamSize } from "./team-rows.ts";
 
 const SECRET_BYTES = 32;

@@ -4,7 +4,7 @@ import { systemClock } from "../base/clock.ts";
 import { newIds } from "../base/ids.ts";
 import { systemRandom } from "../base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
-import { createIdentity } from "./enrolment.ts";
+import { createIdentity } from "./create-identity.ts";
 import { listOperators, removeOperator, resetSecondFactor } from "./operators.ts";
 
 const newId = newIds(systemClock, systemRandom());

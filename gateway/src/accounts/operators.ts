@@ -3,7 +3,7 @@ import type pg from "pg";
 import { z } from "zod";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
-import { IdentityError } from "./enrolment.ts";
+import { IdentityError } from "./create-identity.ts";
 
 const Operator = row({
   id: column.uuid,

@@ -11,7 +11,7 @@ import { invariant } from "../base/invariant.ts";
 import { PAYOUT_METHODS, type PayoutMethodKind } from "../base/states.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
-import { MEMBERS } from "./team-rows.ts";
+import { MEMBERS_SQL } from "./team-rows.ts";
 
 /** The migration that adds the table of payout methods. */
 export const PAYOUT_METHODS_MIGRATION = 56;
@@ -86,7 +86,7 @@ export function openPayoutMethods({ pool, newId, schemaNumber }: Options): Payou
       const people = await queryRows(
         client,
         Address,
-        `select i.email from ${MEMBERS} p join identity i on i.id = p.identity_id
+        `select i.email from ${MEMBERS_SQL} p join identity i on i.id = p.identity_id
           where p.account_id = $1 and p.role in ('owner', 'billing') order by 1`,
         [accountId],
       );

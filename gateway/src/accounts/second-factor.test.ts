@@ -11,8 +11,8 @@ import { openTestDatabase, TEST_CONNECTION_TIMEOUT_MS, type TestDatabase } from 
 import { ATTEMPT_RULES, openAttemptLimits } from "./attempt-limits.ts";
 import { openAuth } from "./auth.ts";
 import { type AuthLibraryCall, type Caller, createAuthLibraryCall } from "./auth-library-call.ts";
+import { createIdentity } from "./create-identity.ts";
 import { captureDatabaseErrors } from "./database-error-capture.ts";
-import { createIdentity } from "./enrolment.ts";
 import { openPasswordService, type Passwords } from "./passwords.ts";
 import { SignInRefusal } from "./refusals.ts";
 import { openSignIn, type SignIn } from "./sign-in.ts";

@@ -7,7 +7,7 @@ import { type AuthAnswer, type AuthLibraryCall, type Caller, UnknownAuthError } 
 import { CHALLENGE_PATH, COOKIE_PREFIX } from "./better-auth-constants.ts";
 import { SignInRefusal } from "./refusals.ts";
 import type { SecretReencryption } from "./secret-reencryption.ts";
-import { type FoundSession, personFromLibrarySession, type SignedInPerson } from "./signed-in-person.ts";
+import { convertBetterAuthSession, type FoundSession, type SignedInPerson } from "./signed-in-person.ts";
 
 /** The result of a step of the sign-in, with the cookies for the browser. */
 interface Entered {
@@ -103,7 +103,7 @@ export function openSignIn({ ask, attempts, pool, verifyEmails, kept }: SignInOp
 
     async renew(caller) {
       const { body, cookies } = await ask(caller, { path: "/get-session" });
-      return { who: body === null ? undefined : personFromLibrarySession(body as unknown as FoundSession), cookies };
+      return { who: body === null ? undefined : convertBetterAuthSession(body as unknown as FoundSession), cookies };
     },
   };
 

@@ -24,7 +24,7 @@ export interface FoundSession {
   };
 }
 
-export function personFromLibrarySession({ session, user }: FoundSession): SignedInPerson {
+export function convertBetterAuthSession({ session, user }: FoundSession): SignedInPerson {
   const { id, email, name, operator, emailVerified, twoFactorEnabled } = user;
   return {
     identityId: id as Uuid,

@@ -13,7 +13,7 @@ export interface Actor {
 }
 
 /** SQL for all people of all accounts, with their roles. Owners and invited members are in separate tables. */
-export const MEMBERS = `(select account_id, identity_id, 'owner' as role, created_at from account_owner
+export const MEMBERS_SQL = `(select account_id, identity_id, 'owner' as role, created_at from account_owner
   union all select account_id, identity_id, role, created_at from account_member)`;
 
 const RoleRow = row({ role: z.enum(ROLES) });
@@ -44,13 +44,13 @@ export async function lockAccountIfOwner(
 
 /** The role of the member with this email address. Undefined if there is none. */
 export async function roleOf(client: pg.PoolClient, accountId: Uuid, email: string): Promise<Role | undefined> {
-  const text = `select p.role from ${MEMBERS} p join identity i on i.id = p.identity_id
+  const text = `select p.role from ${MEMBERS_SQL} p join identity i on i.id = p.identity_id
                  where p.account_id = $1 and i.email = $2`;
   return (await queryRow(client, RoleRow, text, [accountId, email]))?.role;
 }
 
 export async function teamSize(client: pg.PoolClient, accountId: Uuid): Promise<number> {
-  const text = `select count(*)::integer as size from ${MEMBERS} p where p.account_id = $1`;
+  const text = `select count(*)::integer as size from ${MEMBERS_SQL} p where p.account_id = $1`;
   return (await queryOne(client, Size, text, [accountId])).size;
 }
 

@@ -20,7 +20,7 @@ import {
   revokeInvitationsFrom,
   revokeInvitationsTo,
 } from "./invitations.ts";
-import { type Actor, lockAccount, lockAccountIfOwner, MEMBERS, recordTeamEvent, teamSize } from "./team-rows.ts";
+import { type Actor, lockAccount, lockAccountIfOwner, MEMBERS_SQL, recordTeamEvent, teamSize } from "./team-rows.ts";
 
 const EVENTS_SHOWN = 50;
 /** How many days events are kept that the team page no longer shows. */
@@ -225,7 +225,7 @@ export function openTeam({ pool, newId, attempts, invitations, verifyEmails }: T
 }
 
 const MEMBER = `select i.id, i.name, i.email, p.role, p.created_at as since
-  from ${MEMBERS} p join identity i on i.id = p.identity_id`;
+  from ${MEMBERS_SQL} p join identity i on i.id = p.identity_id`;
 
 const findMember = (client: pg.PoolClient, accountId: Uuid, memberId: Uuid): Promise<Member | undefined> =>
   queryRow(client, Member, `${MEMBER} where p.account_id = $1 and p.identity_id = $2`, [accountId, memberId]);

@@ -2,7 +2,7 @@
 import { sleep } from "../base/clock.ts";
 import { DAY_MS } from "../base/time.ts";
 import { CLOSED_DAYS_MIGRATION } from "../db/closed-days.ts";
-import { type DayClosing, startDayClosing } from "../history/closing-days.ts";
+import { type DayClosing, startDayClosing } from "../history/day-closing.ts";
 import { startModelAvailabilitySampler } from "../history/model-availability-sampler.ts";
 import { prepareExportFolder } from "../history/month-export.ts";
 import { startNodePresenceSampler } from "../history/node-presence-sampler.ts";
@@ -10,8 +10,8 @@ import { openRetention } from "../history/retention.ts";
 import { type RetentionRunner, startRetention } from "../history/retention-runner.ts";
 import type { HistoryServices } from "../history/services.ts";
 import type { InferenceServices } from "../inference/services.ts";
-import { openReserve } from "../ledger/reserve.ts";
 import { DERIVED_ENTRIES_MIGRATION } from "../ledger/sql-views.ts";
+import { openWithheldSharesReserve } from "../ledger/withheld-shares-reserve.ts";
 import type { NotificationServices } from "../notifications/services.ts";
 import { INCIDENTS_MIGRATION } from "../operators/incidents/store.ts";
 import { startRecordingIncidents } from "../operators/incidents/watch.ts";
@@ -132,7 +132,7 @@ function keepRecordsPruned(
 
 /** Pays hosts for verifying other hosts' answers, with one transfer for many spot checks. */
 function keepVerifiersPaid({ clock, log, onClose }: Context, { ledgerPool, schema }: DatabaseAccess): void {
-  const reserve = openReserve({ pool: ledgerPool });
+  const reserve = openWithheldSharesReserve({ pool: ledgerPool });
   onClose(
     clock.every(VERIFIERS_PAID_EVERY_MS, () => {
       if (schema.number < SPOT_CHECKS_MIGRATION) return;

@@ -12,7 +12,7 @@ import type { NodeRules } from "../fleet/rules.ts";
 import type { Gateway } from "../inference/gateway.ts";
 import { CREDENTIAL_TTL_MS_MAX } from "../plane/credentials/user-jwt.ts";
 import type { Plane } from "../plane/plane.ts";
-import { openCanarySource, type SecretCanaries } from "../trust/canaries.ts";
+import { type OperatorCanariesByModel, openCanarySource } from "../trust/canaries.ts";
 import type { GenerateCanary } from "../trust/generated-canaries.ts";
 import type { QuarantineVerdict } from "../trust/reliability.ts";
 import { type Trust, watchNodes } from "../trust/trust.ts";
@@ -27,7 +27,7 @@ export interface FleetSettings {
   /** The rules for new nodes. */
   nodeRules: NodeRules;
   /** The operator's own canaries. */
-  secretCanaries: SecretCanaries;
+  secretCanaries: OperatorCanariesByModel;
   /** Generates canaries (test requests with known answers). By default they are unpredictable. */
   makeUpCanary?: GenerateCanary;
   /** The host accounts of the operator's own nodes. In spot checks, the result of such a node overrules every other. */

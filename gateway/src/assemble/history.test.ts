@@ -5,12 +5,12 @@ import { systemClock } from "../base/clock.ts";
 import { newIds } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { seededRandom } from "../base/testing.ts";
-import { Lineage } from "../db/lineage/lineage.ts";
+import { DatabaseLineage } from "../db/lineage/lineage.ts";
 import { openTestDatabase } from "../db/testing.ts";
 import { absentPlane } from "../plane/absent-plane.ts";
 import type { Plane } from "../plane/plane.ts";
 import type { Context } from "./context.ts";
-import { exchangeTimelines } from "./history.ts";
+import { exchangeDatabaseTimelines } from "./history.ts";
 
 const log = createLog("silent");
 const random = seededRandom(1);
@@ -38,11 +38,11 @@ test("a gateway stops using the old primary once another gateway reports the new
     ...{ clock: systemClock, random, newId, log, gatewayId: "test" },
     onClose: (stop) => void stops.push(stop),
   };
-  const open = async (): Promise<Lineage> => {
+  const open = async (): Promise<DatabaseLineage> => {
     const memory = { read: async () => undefined, write: async () => {} };
-    const lineage = new Lineage({ memory, newId, clock: systemClock, log });
+    const lineage = new DatabaseLineage({ memory, newId, clock: systemClock, log });
     await lineage.begin(pool);
-    exchangeTimelines(context, lineage, plane);
+    exchangeDatabaseTimelines(context, lineage, plane);
     return lineage;
   };
   const [moved, left] = [await open(), await open()];

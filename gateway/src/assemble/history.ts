@@ -5,17 +5,17 @@
 import type pg from "pg";
 import { z } from "zod";
 import { CLEAR_CACHES_TOPIC, sendBroadcast } from "../db/broadcast.ts";
-import { CHANGE_TOPIC, joinChangeParts } from "../db/changes.ts";
-import type { Lineage, TimelineSwitch } from "../db/lineage/lineage.ts";
+import { EXTERNAL_CHANGE_TOPIC, joinChangeParts } from "../db/change-notices.ts";
+import type { DatabaseLineage, TimelineSwitch } from "../db/lineage/lineage.ts";
 import { type Journal, openJournal } from "../ledger/journal.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import {
-  emptyReentryResult,
+  createEmptyReentryResult,
   type LostCommitsReentryResult,
   pruneChangeIds,
-  reenterChanges,
-  reenterRequests,
-} from "../ledger/reentry.ts";
+  reenterLostChanges,
+  reenterLostRequests,
+} from "../ledger/lost-commit-reentry.ts";
 import type { Spool } from "../ledger/spool.ts";
 import { parsePayload } from "../plane/deployment/ask-running-gateways.ts";
 import { DATABASE_HISTORIES_SUBJECT } from "../plane/gateway-subjects.ts";
@@ -75,7 +75,7 @@ export function openJournals(
   const add = (text: string): void => changes.add({ kind: "change", text });
   store.onChange?.(add);
   // Records the changes made by commands too. A command has no journal, so it broadcasts its changes to the gateways.
-  store.broadcast.on(CHANGE_TOPIC, joinChangeParts(add));
+  store.broadcast.on(EXTERNAL_CHANGE_TOPIC, joinChangeParts(add));
   return { requests, changes };
 }
 
@@ -91,7 +91,7 @@ export async function followDatabaseHistory(
   { store, journals, ledger }: Following,
 ): Promise<() => HistoryLossMetrics> {
   const { log, clock, gatewayId } = context;
-  const lineage = store.lineage as Lineage;
+  const lineage = store.lineage as DatabaseLineage;
   const figures = { losses: 0, lastAt: undefined as number | undefined, entered: 0, notEntered: 0 };
   const found = new Map<string, LostCommitsReentryResult>();
   const keepAll = (isNeeded: boolean): void => {
@@ -123,7 +123,7 @@ export async function followDatabaseHistory(
     into: LostCommitsReentryResult,
   ): Promise<void> => {
     if (store.schema.number < CHANGES_SINCE) return;
-    const isEntered = await reenterChanges({ client, journal: journals.changes, nowMs: clock.now(), isLast }, into);
+    const isEntered = await reenterLostChanges({ client, journal: journals.changes, nowMs: clock.now(), isLast }, into);
     if (!isEntered) return;
     store.forget?.();
     await sendBroadcast(client, CLEAR_CACHES_TOPIC, "");
@@ -142,13 +142,13 @@ export async function followDatabaseHistory(
       async first(client, { epoch }) {
         keepAll(true);
         store.forget?.();
-        const into = emptyReentryResult();
+        const into = createEmptyReentryResult();
         await enter(client, { isLast: false }, into);
         found.set(epoch, into);
       },
       async rest(move) {
-        const into = structuredClone(found.get(move.epoch) ?? emptyReentryResult());
-        await reenterRequests({ pool: store.ledgerPool, ledger, journal: journals.requests }, into);
+        const into = structuredClone(found.get(move.epoch) ?? createEmptyReentryResult());
+        await reenterLostRequests({ pool: store.ledgerPool, ledger, journal: journals.requests }, into);
         await enter(store.pool, { isLast: true }, into);
         await declare(move, into);
         found.delete(move.epoch);
@@ -179,7 +179,7 @@ const Told = z.object({ system: z.string(), timeline: z.int() });
  * Exchanges timelines with other gateways, because a gateway connected only to an old primary cannot detect the
  * failover itself.
  */
-export function exchangeTimelines({ clock, onClose }: Context, lineage: Lineage, plane: Plane): void {
+export function exchangeDatabaseTimelines({ clock, onClose }: Context, lineage: DatabaseLineage, plane: Plane): void {
   const tell = (): void => {
     const { seen } = lineage;
     if (seen !== undefined) plane.publish(DATABASE_HISTORIES_SUBJECT, Buffer.from(JSON.stringify(Told.parse(seen))));

@@ -1,6 +1,6 @@
 /** Opens the ledger with its leases and its spool (settlements on disk), and the record of refused requests. */
 import { openRefusals, type Refusals } from "../history/refusals.ts";
-import { openRefusedCalls, REFUSED_CALLS_MIGRATION, type RefusedCalls } from "../history/refused-calls.ts";
+import { openRefusedCallCounts, REFUSED_CALLS_MIGRATION, type RefusedCalls } from "../history/refused-calls.ts";
 import { openRollups, type Rollups } from "../history/rollups.ts";
 import { openUnfundedRequestCounts, type UnfundedRequestCounts } from "../history/unfunded-request-counts.ts";
 import { type HoldLeases, openHoldLeases } from "../ledger/leases.ts";
@@ -77,7 +77,12 @@ export async function openLedgerAndSpool(
   onClose(() => leases.stop());
   const unfunded = openUnfundedRequestCounts({ pool, clock, log });
   onClose(() => unfunded.close());
-  const refusedCalls = openRefusedCalls({ pool, clock, log, isThere: () => schema.number >= REFUSED_CALLS_MIGRATION });
+  const refusedCalls = openRefusedCallCounts({
+    pool,
+    clock,
+    log,
+    isThere: () => schema.number >= REFUSED_CALLS_MIGRATION,
+  });
   onClose(() => refusedCalls.close());
   const losses = journals && (await followDatabaseHistory(context, { store, journals, ledger }));
   const isSpoolEmpty = async (): Promise<boolean> => ledger.unsettled().length === 0 && (await replay.run());

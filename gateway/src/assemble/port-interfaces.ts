@@ -5,7 +5,7 @@
 import type { FastifyInstance } from "fastify";
 import type pg from "pg";
 import type { MailSender } from "../accounts/mail.ts";
-import type { LiveCertificate } from "../base/certificate.ts";
+import type { ReloadableCertificate } from "../base/certificate.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Dependency } from "../base/dependency.ts";
 import type { NewId } from "../base/ids.ts";
@@ -16,9 +16,9 @@ import type { Tracing } from "../base/tracing.ts";
 import type { Broadcast } from "../db/broadcast.ts";
 import type { ClockState } from "../db/database-clock.ts";
 import type { SharedSettings } from "../db/deployment/watch.ts";
-import type { Lineage } from "../db/lineage/lineage.ts";
+import type { DatabaseLineage } from "../db/lineage/lineage.ts";
 import type { SchemaMonitor } from "../db/schema-monitor.ts";
-import type { LargeBodies } from "../http/call.ts";
+import type { LargeBodyParsing } from "../http/call.ts";
 import type { Health } from "../http/server.ts";
 import type { Gateway } from "../inference/gateway.ts";
 import type { Disk } from "../ledger/disk.ts";
@@ -74,7 +74,7 @@ export interface DatabaseAccess {
   /** The number of connections refused at the database's limit. Undefined: not counted. */
   connectionsRefused?: () => number;
   /** The database history that this gateway follows. Undefined: not checked. */
-  lineage?: Lineage;
+  lineage?: DatabaseLineage;
   /** Clears caches of database rows. */
   forget?: () => void;
   /** Calls `run` with each row that this gateway changed, after the commit and before the caller gets the result. */
@@ -87,7 +87,7 @@ export interface ModelsAndTokenizers {
   meter: Gateway["meter"];
   /** Parses large request bodies. */
   reader: Gateway["reader"];
-  parseForm: LargeBodies["parseForm"];
+  parseForm: LargeBodyParsing["parseForm"];
 }
 
 interface LimitsFacts {
@@ -112,7 +112,7 @@ export interface SpoolPlace {
 
 export interface Listener {
   /** The TLS certificate. Undefined: plain HTTP. */
-  certificate?: LiveCertificate | undefined;
+  certificate?: ReloadableCertificate | undefined;
   /** Makes this server listen, and resolves to its port. */
   open: (server: FastifyInstance, which: "public" | "internal") => Promise<number>;
   /**

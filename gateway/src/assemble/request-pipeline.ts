@@ -14,7 +14,7 @@ import { absentPlane } from "../plane/absent-plane.ts";
 import type { Plane } from "../plane/plane.ts";
 import type { Context } from "./context.ts";
 import { type Dispatch, type FleetSettings, openDispatch } from "./fleet.ts";
-import { exchangeTimelines } from "./history.ts";
+import { exchangeDatabaseTimelines } from "./history.ts";
 import { type LedgerAndSpool, type MoneySettings, openLedgerAndSpool } from "./money.ts";
 import type { DatabaseAccess, ExternalInterfaces } from "./port-interfaces.ts";
 import { createNodeCheckCounter, type DeferredSpotChecks, openDeferredSpotChecks } from "./spot-checks.ts";
@@ -50,7 +50,7 @@ export async function openRequestPipeline(
   const { clock, log, newId, onClose } = context;
   const { store, models, plane = absentPlane() } = ports;
   const money = await openLedgerAndSpool(context, settings, ports);
-  if (store.lineage !== undefined && plane.isShared) exchangeTimelines(context, store.lineage, plane);
+  if (store.lineage !== undefined && plane.isShared) exchangeDatabaseTimelines(context, store.lineage, plane);
   const apiKeys = createApiKeyService(keyOptions(context, settings.pepper, store));
   onClose(() => apiKeys.close());
   const { broadcast } = store;

@@ -10,7 +10,7 @@ import { openHistoryServices } from "../history/services.ts";
 import { openBodyBudget } from "../http/body-budget.ts";
 import type { HttpOptions } from "../http/call.ts";
 import type { CorsOrigins } from "../http/cors.ts";
-import { openCursors } from "../http/lists/cursors.ts";
+import { openPageCursors } from "../http/lists/cursors.ts";
 import type { Metrics } from "../http/metrics/metrics.ts";
 import { watchOutages } from "../http/outages.ts";
 import type { InferenceServices } from "../inference/services.ts";
@@ -94,7 +94,7 @@ export async function openSite(
     log,
     newId,
     now,
-    cursors: openCursors(settings.cursorSecret),
+    cursors: openPageCursors(settings.cursorSecret),
     publicUrl,
     certificate: listener.certificate,
     live,

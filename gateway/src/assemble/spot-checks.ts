@@ -4,8 +4,13 @@
  */
 import type { Uuid } from "../base/ids.ts";
 import type { AnswerChecks, Gateway, RequestObserver } from "../inference/gateway.ts";
-import { openReserve } from "../ledger/reserve.ts";
-import { type CheckCounts, type CheckPayments, openSpotChecks, type SpotChecks } from "../trust/spot-checks/checker.ts";
+import { openWithheldSharesReserve } from "../ledger/withheld-shares-reserve.ts";
+import {
+  type CheckCounts,
+  openSpotChecks,
+  type SpotCheckPayments,
+  type SpotChecks,
+} from "../trust/spot-checks/checker.ts";
 import { countNodeChecks, openCheckStore, SPOT_CHECKS_MIGRATION } from "../trust/spot-checks/store.ts";
 import type { Context } from "./context.ts";
 import {
@@ -77,8 +82,8 @@ export function openDeferredSpotChecks(context: Context, settings: Settings): De
   };
 }
 
-const checkMoney = ({ ledgerPool }: DatabaseAccess, watch: RequestObserver): CheckPayments => {
-  const reserve = openReserve({ pool: ledgerPool });
+const checkMoney = ({ ledgerPool }: DatabaseAccess, watch: RequestObserver): SpotCheckPayments => {
+  const reserve = openWithheldSharesReserve({ pool: ledgerPool });
   return {
     async withhold(nodeId, since) {
       const { shares } = await reserve.withhold(nodeId, since, "spot_check");

@@ -27,7 +27,7 @@ export interface Certificate {
   key: string;
 }
 
-export interface LiveCertificate {
+export interface ReloadableCertificate {
   current(): Certificate;
   /** Registers a listener that is called at every renewal. */
   onRenewal(listener: (certificate: Certificate) => void): void;
@@ -43,7 +43,7 @@ interface CertificateOptions {
 }
 
 /** Rejects when the files contain no valid certificate. */
-export async function openCertificate(options: CertificateOptions): Promise<LiveCertificate> {
+export async function openCertificate(options: CertificateOptions): Promise<ReloadableCertificate> {
   const { settings, clock, log } = options;
   let current = await readCertificate(options);
   const listeners: ((certificate: Certificate) => void)[] = [];

@@ -78,7 +78,7 @@ export const QUARANTINE_FAILURES_MIN = 5;
  * Failures of a node and its host's retired nodes within this time count when the node joins. Alone they never lead to
  * a quarantine.
  */
-export const FAILURE_RECORD_MS = 24 * 60 * 60_000;
+export const FAILURES_COUNTED_AT_JOIN_MS = 24 * 60 * 60_000;
 
 export function countFailuresFromBeforeJoin({ answers, failures }: { answers: number; failures: number }): number {
   const jobs = Math.max(QUARANTINE_JOBS_WINDOW, answers + failures);
@@ -93,7 +93,7 @@ export const SILENT_NODES_PER_REQUEST_MAX = 2;
  * their connection to the same server at the same time.
  */
 export const SERVER_LOSS_WITNESSES_MIN = 2;
-export const SERVER_LOSS_WITNESS_MS = 5_000;
+export const SERVER_LOSS_WITNESS_WINDOW_MS = 5_000;
 
 /**
  * How long reports of progress in reading the prompt keep an attempt alive, in total over all attempts of a request.

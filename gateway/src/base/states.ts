@@ -70,7 +70,7 @@ export const INCIDENT_STATES = ["degraded", "down"] as const;
 export type IncidentState = (typeof INCIDENT_STATES)[number];
 
 /** The reasons for which a new epoch of the database's history begins. */
-export const HISTORY_EPOCH_REASONS = ["first", "failover", "accepted"] as const;
+export const DATABASE_EPOCH_REASONS = ["first", "failover", "accepted"] as const;
 
 /**
  * The standing that a node's record in the database holds. "Online" is not one of them: it means ready and connected,

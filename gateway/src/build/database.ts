@@ -10,10 +10,10 @@ import { assertAcceptsWrites } from "../db/client.ts";
 import { connectionName } from "../db/connected-programs.ts";
 import { type DatabaseClock, readClock } from "../db/database-clock.ts";
 import { startPrivatePostgres } from "../db/embedded.ts";
-import { DatabaseGuard } from "../db/guard.ts";
-import { openGuardedPool } from "../db/guarded-pool.ts";
-import { historyFile } from "../db/lineage/history-file.ts";
-import { LINEAGE_MIGRATION, Lineage } from "../db/lineage/lineage.ts";
+import { openDatabaseHistoryFile } from "../db/lineage/database-history-file.ts";
+import { DatabaseLineage, LINEAGE_MIGRATION } from "../db/lineage/lineage.ts";
+import { DatabaseOutageGuard } from "../db/outage-guard.ts";
+import { openGuardedPool } from "../db/outage-guarded-pool.ts";
 import { type Connection, clientConfig, LEDGER_SESSION_OPTIONS } from "../db/pool.ts";
 import { assertPoolerKeepsSessions } from "../db/pooler.ts";
 import { queryOne, row } from "../db/rows.ts";
@@ -64,8 +64,8 @@ export async function openGatewayDatabase(
   const { databaseDurability: durability } = config;
   const { spoolRoot = config.spoolDir } = context.worker ?? {};
   const family = () => spoolDirectories(spoolRoot, readdirIfExists);
-  const lineage = new Lineage({ memory: historyFile(config.spoolDir, family), newId, clock, log });
-  const guard = new DatabaseGuard({ connection, clock, log, durability, lineage, time });
+  const lineage = new DatabaseLineage({ memory: openDatabaseHistoryFile(config.spoolDir, family), newId, clock, log });
+  const guard = new DatabaseOutageGuard({ connection, clock, log, durability, lineage, time });
   lineage.onNewer = () => guard.failedOver();
   onClose(() => guard.stop());
   const max = config.databasePoolMax;
@@ -140,7 +140,7 @@ export async function openGatewayDatabase(
  * Verifies the database's history. Uses one connection for all steps, because a load balancer may lead the next
  * connection to another server.
  */
-async function beginLineage(lineage: Lineage, pool: pg.Pool): Promise<void> {
+async function beginLineage(lineage: DatabaseLineage, pool: pg.Pool): Promise<void> {
   const client = await pool.connect();
   try {
     await lineage.begin(client);

@@ -1,7 +1,7 @@
 /** Chooses where limits are counted: in this process, in the primary process, or on a shared Valkey server. */
 import type { ExternalInterfaces } from "../assemble/port-interfaces.ts";
+import { memoryLimits } from "../limits/in-memory-limits.ts";
 import { limitsWithLocalFallback } from "../limits/local-fallback.ts";
-import { memoryLimits } from "../limits/memory.ts";
 import type { BuildContext } from "./context.ts";
 
 /** `nowMs`: replaces the Valkey server's clock in tests. */

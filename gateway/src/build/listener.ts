@@ -1,16 +1,19 @@
 /** Opens the configured listeners. */
 import type { Listener } from "../assemble/port-interfaces.ts";
-import { type LiveCertificate, openCertificate } from "../base/certificate.ts";
+import { openCertificate, type ReloadableCertificate } from "../base/certificate.ts";
 import { ListenError } from "../base/listen-error.ts";
 import type { Config } from "../config.ts";
 import { type Health, internalServer, listen } from "../http/server.ts";
 import type { BuildContext } from "./context.ts";
 
 type ListenerContext = Omit<BuildContext, "gatewayId">;
-export type StartingListener = Listener & Required<Pick<Listener, "internal">>;
+export type ListenerWithInternalServer = Listener & Required<Pick<Listener, "internal">>;
 
 /** Opens the internal listener first, so that it can report what the start is waiting for. */
-export async function openStartingListener(context: ListenerContext, starting: Health): Promise<StartingListener> {
+export async function openStartingListener(
+  context: ListenerContext,
+  starting: Health,
+): Promise<ListenerWithInternalServer> {
   const listener = await openListener(context);
   if (context.worker !== undefined) {
     const { internalPort: port, tellOf } = context.worker;
@@ -48,7 +51,7 @@ export async function openListener(context: ListenerContext): Promise<Listener> 
 }
 
 /** Undefined if the public listener uses plain HTTP. */
-async function openPublicCertificate(context: ListenerContext): Promise<LiveCertificate | undefined> {
+async function openPublicCertificate(context: ListenerContext): Promise<ReloadableCertificate | undefined> {
   const { config, clock, log, onClose } = context;
   if (config.tls === undefined) return undefined;
   const settings = { cert: "TLS_CERT", key: "TLS_KEY" };

@@ -3,14 +3,14 @@ import type { Settings } from "../assemble.ts";
 import { VERSION } from "../base/version.ts";
 import type { Config } from "../config.ts";
 import type { ServerSecrets } from "../server-secrets.ts";
-import type { SecretCanaries } from "../trust/canaries.ts";
+import type { OperatorCanariesByModel } from "../trust/canaries.ts";
 import { derivedSecrets, sessionSecrets } from "./context.ts";
 import { linkOriginOf } from "./listener.ts";
 
 interface Known {
   config: Config;
   secrets: ServerSecrets;
-  secretCanaries: SecretCanaries;
+  secretCanaries: OperatorCanariesByModel;
   development?: boolean | undefined;
   /** False if another worker of this gateway runs the background jobs. */
   upkeep?: boolean;

@@ -9,7 +9,7 @@ import { ListenError } from "../base/listen-error.ts";
 import type { SharedSettingName } from "../db/deployment/rules.ts";
 import { differenceLogFields, SettingsDifferError } from "../db/deployment/watch.ts";
 import { isConnectionLoss, isDatabaseUnreachable, isResourceShortage, isStorageTrouble } from "../db/errors.ts";
-import { WrongHistoryError } from "../db/lineage/lineage.ts";
+import { WrongDatabaseHistoryError } from "../db/lineage/lineage.ts";
 import { DatabaseMisconfigured } from "../db/session.ts";
 import { MigrationError } from "../db/sql-files.ts";
 import type { BuildContext } from "./context.ts";
@@ -141,7 +141,7 @@ const isTlsTrouble = ({ message, code = "" }: Error & { code?: string }): boolea
   /CERT|_TLS_|_SSL_/.test(code) || /SSL connection/.test(message);
 
 function mayPass(error: unknown): boolean {
-  if (error instanceof WrongHistoryError) return false;
+  if (error instanceof WrongDatabaseHistoryError) return false;
   if (error instanceof MigrationError || error instanceof DatabaseMisconfigured) return isConnectionLoss(error);
   return error instanceof Error && (isStorageTrouble(error) || isTlsTrouble(error));
 }

@@ -6,7 +6,7 @@
 import { mkdirSync } from "node:fs";
 import { rename, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { DemoProvider } from "@tollgate/demo-provider/demo-provider.ts";
+import type { DemoPaymentProvider } from "@tollgate/demo-provider/demo-provider.ts";
 import type { BaseCommandContext, Command, CommandInput } from "@tollgate/terminal/command.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import type { Terminal } from "@tollgate/terminal/terminal.ts";
@@ -111,7 +111,7 @@ class DevPlatform {
   readonly #o: DevOptions;
   #gateway: BuiltGateway | undefined;
   #nodes: LocalNode[] = [];
-  #payments: DemoProvider | undefined;
+  #payments: DemoPaymentProvider | undefined;
 
   constructor(options: DevOptions) {
     this.#o = options;
@@ -155,7 +155,7 @@ class DevPlatform {
   async #withPayments(): Promise<Config> {
     const { flags, config, dataDir, log } = this.#o;
     if (flags.payments !== "demo") return config;
-    const { openDemoProvider } = await import("@tollgate/demo-provider/demo-provider.ts");
+    const { openDemoPaymentProvider: openDemoProvider } = await import("@tollgate/demo-provider/demo-provider.ts");
     const file = join(dataDir, "demo-payments.json");
     const demo = await openDemoProvider({ clock: systemClock, random: systemRandom(), log, file });
     this.#payments = demo;

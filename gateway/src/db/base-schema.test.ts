@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
 import type pg from "pg";
 import { createLog } from "../base/log.ts";
-import { BASE_FILE, baseHeader, readBaseSchema } from "./base-schema.ts";
+import { BASE_FILE, formatBaseSchemaHeader, readBaseSchema } from "./base-schema.ts";
 import { migrate } from "./migrate.ts";
 import { padVersion, readMigrations } from "./migrations.ts";
 import { OLDEST_SCHEMA } from "./schema-status.ts";
@@ -134,7 +134,10 @@ test("migrations newer than base.sql run after it, and a base.sql newer than the
   const directory = await makeSqlDirectory(t, { migrations: TWO });
   const known = await readMigrations(directory);
   const write = (count: number) =>
-    writeFile(join(directory, BASE_FILE), `${baseHeader(known.slice(0, count))}\ncreate table first (from_base int);`);
+    writeFile(
+      join(directory, BASE_FILE),
+      `${formatBaseSchemaHeader(known.slice(0, count))}\ncreate table first (from_base int);`,
+    );
   await write(1);
   const empty = await openTestDatabase({ sql: await makeSqlDirectory(t) });
   t.after(empty.close);

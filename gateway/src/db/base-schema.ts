@@ -29,7 +29,7 @@ export async function readBaseSchema(directory: string, migrations: Migration[])
 }
 
 /** The first line of base.sql, which identifies the migrations that it was written from. */
-export const baseHeader = (migrations: Migration[]): string =>
+export const formatBaseSchemaHeader = (migrations: Migration[]): string =>
   `-- migrations: 0001 to ${padVersion(migrations.length)}, ${checksumOf(migrations, migrations.length)}`;
 
 const checksumOf = (migrations: Migration[], version: number): string =>

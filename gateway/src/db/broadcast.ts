@@ -9,7 +9,7 @@ import type { Log } from "../base/log.ts";
 import { DatabaseClient } from "./client.ts";
 import { broadcastConnectionName } from "./connected-programs.ts";
 import { isDatabaseUnreachable } from "./errors.ts";
-import type { DatabaseGuard } from "./guard.ts";
+import type { DatabaseOutageGuard } from "./outage-guard.ts";
 import { type Connection, clientConfig } from "./pool.ts";
 
 const CHANNEL = "tollgate";
@@ -63,8 +63,11 @@ export async function openBroadcast(options: {
 }
 
 /** The functions of the database guard that a listener uses. */
-type Guard = { health: Pick<DatabaseGuard["health"], "isAway" | "suspect"> } & Pick<DatabaseGuard, "adopt"> &
-  Partial<Pick<DatabaseGuard, "lineage">>;
+type Guard = { health: Pick<DatabaseOutageGuard["health"], "isAway" | "suspect"> } & Pick<
+  DatabaseOutageGuard,
+  "adopt"
+> &
+  Partial<Pick<DatabaseOutageGuard, "lineage">>;
 
 interface ListenerOptions {
   connection: Connection;

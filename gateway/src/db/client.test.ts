@@ -16,7 +16,7 @@ import { parseDatabaseUrl } from "./address.ts";
 import { DatabaseClient, databaseHostsOf, parseSessionOptions } from "./client.ts";
 import { closeImmediately } from "./close-immediately.ts";
 import { Heartbeat } from "./heartbeat.ts";
-import { type Lineage, WrongHistoryError } from "./lineage/lineage.ts";
+import { type DatabaseLineage, WrongDatabaseHistoryError } from "./lineage/lineage.ts";
 import { type Connection, clientConfig, openPool } from "./pool.ts";
 import { assertPoolerKeepsSessions } from "./pooler.ts";
 import { checkSession } from "./session.ts";
@@ -104,9 +104,9 @@ describe("a URL with several hosts", () => {
       isOn: true,
       beat: async ({ port }: pg.Client) => {
         asked.push(port);
-        if (port === a) throw new WrongHistoryError("it is an old primary");
+        if (port === a) throw new WrongDatabaseHistoryError("it is an old primary");
       },
-    } as unknown as Lineage;
+    } as unknown as DatabaseLineage;
     const clock = systemClock;
     const heartbeat = new Heartbeat({
       ...{ connection, clock, time: { read() {} }, lineage, durability: "assumed" },

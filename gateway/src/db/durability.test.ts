@@ -11,8 +11,8 @@ import { UnreachableError } from "../base/dependency.ts";
 import { createLog } from "../base/log.ts";
 import { manualClock } from "../base/testing.ts";
 import { createScratchDirectory, query } from "./embedded/testing.ts";
-import { DatabaseGuard } from "./guard.ts";
-import { openGuardedPool } from "./guarded-pool.ts";
+import { DatabaseOutageGuard } from "./outage-guard.ts";
+import { openGuardedPool } from "./outage-guarded-pool.ts";
 import { openTestDatabase, urlOf } from "./testing.ts";
 
 /** The guard's intervals in ms: between heartbeats, and before the first retry of an outage. */
@@ -52,7 +52,7 @@ test("a gateway that reconnects refuses a database server that can lose commits,
   const lines: { msg: string; reason?: string }[] = [];
   const log = createLog("info", { write: (line: string) => void lines.push(JSON.parse(line)) });
   const connection = { connectionString: `postgres://${user}@${at}/${name}` };
-  const guard = new DatabaseGuard({ connection, clock, log, durability: "checked" });
+  const guard = new DatabaseOutageGuard({ connection, clock, log, durability: "checked" });
   const pool = openGuardedPool(connection, { guard, log, sizeMax: 1 });
   t.after(async () => {
     await pool.end();

@@ -12,7 +12,7 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import pg from "pg";
 import { codeOf, DataDirectoryInUse, PrivatePostgresError } from "./embedded/errors.ts";
 import { isPostmasterOf } from "./embedded/postmaster.ts";
-import { createScratchDirectory, isRoot, query, startOtherGateway } from "./embedded/testing.ts";
+import { createScratchDirectory, isRoot, query, startGatewayInOwnProcess } from "./embedded/testing.ts";
 
 /** Asserts that a start was refused with an error of a single line. */
 const oneLine = (pattern: RegExp) => (error: unknown) => {
@@ -89,7 +89,7 @@ test("stopping the embedded server ends all its processes, and stopping it again
 });
 
 test("the next start adopts the server that a killed gateway left running", async (t) => {
-  const killed = startOtherGateway(t, place);
+  const killed = startGatewayInOwnProcess(t, place);
   const { pid } = await killed.next("ready");
   await killed.kill();
   assert.equal(await isPostmasterOf(pid, place.cluster), true);
@@ -103,7 +103,7 @@ test("the next start adopts the server that a killed gateway left running", asyn
 });
 
 test("a second gateway on the same data directory is refused, and the server keeps running", async (t) => {
-  const holder = startOtherGateway(t, place);
+  const holder = startGatewayInOwnProcess(t, place);
   const { pid } = await holder.next("ready");
   await assert.rejects(place.start(), (error) => {
     assert.ok(error instanceof DataDirectoryInUse);
@@ -117,7 +117,7 @@ test("a second gateway on the same data directory is refused, and the server kee
 
 test("of two gateways that start at once on a new data directory, one serves", async (t) => {
   const fresh = await createScratchDirectory(t);
-  const gateways = [startOtherGateway(t, fresh), startOtherGateway(t, fresh)];
+  const gateways = [startGatewayInOwnProcess(t, fresh), startGatewayInOwnProcess(t, fresh)];
   const ends = await Promise.allSettled(gateways.map((gateway) => gateway.next("ready")));
   const refusals = ends.flatMap((end) => (end.status === "rejected" ? [String(end.reason)] : []));
   assert.equal(refusals.length, 1, refusals.join("\n"));
@@ -150,7 +150,7 @@ test("a start ignores the postmaster.pid file of a server that no longer runs", 
 });
 
 test("a start waits for a server that is shutting down", async (t) => {
-  const killed = startOtherGateway(t, place);
+  const killed = startGatewayInOwnProcess(t, place);
   const { pid, host } = await killed.next("ready");
   const client = new pg.Client({ host, port: 5432, user: "tollgate", database: "tollgate" });
   await client.connect();
@@ -172,7 +172,7 @@ test("a start waits for a server that is shutting down", async (t) => {
 
 test("a start removes the leftovers of an interrupted first start", async (t) => {
   const fresh = await createScratchDirectory(t);
-  const interrupted = startOtherGateway(t, fresh);
+  const interrupted = startGatewayInOwnProcess(t, fresh);
   assert.equal((await interrupted.next("progress")).what, "creating the database cluster");
   await interrupted.kill();
   await mkdir(join(fresh.dataDir, "postgres", "cluster.new-abcdef", "base"), { recursive: true });

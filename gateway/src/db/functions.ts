@@ -56,7 +56,7 @@ export async function readFunctions(directory: string): Promise<FunctionFile[]> 
 export const checksumOf = (files: FunctionFile[]): string =>
   sha256Of(files.map((file) => `${file.function} ${file.sha256}\n`).join(""));
 
-export const FUNCTION_RECORDS = `create table if not exists function_file (
+export const CREATE_FUNCTION_FILE_TABLE = `create table if not exists function_file (
   name text primary key,
   sha256 text not null,
   applied_at timestamptz not null default now()

@@ -12,7 +12,7 @@ import { closeImmediately } from "./close-immediately.ts";
 import { connectionName } from "./connected-programs.ts";
 import type { DatabaseClock } from "./database-clock.ts";
 import { isConnectionLoss } from "./errors.ts";
-import { DatabaseHistoryRow, type Lineage, READ_HISTORY } from "./lineage/lineage.ts";
+import { DatabaseHistoryRow, type DatabaseLineage, READ_DATABASE_HISTORY } from "./lineage/lineage.ts";
 import { type Connection, clientConfig } from "./pool.ts";
 import { assertPoolerKeepsSessions } from "./pooler.ts";
 import { queryOne, row } from "./rows.ts";
@@ -29,7 +29,8 @@ const READING = `select extract(epoch from clock_timestamp())::float8 * 1000 as 
 /** Writes a message without meaning to the write-ahead log, so that the query has something to commit. */
 const WRITING = `${READING}, pg_logical_emit_message(true, 'tollgate heartbeat', '')::text as written`;
 /** Also reads the database's history (its timeline and latest epoch) in the same query, to save a round trip. */
-const withHistory = (text: string): string => `${text}, (select to_jsonb(l) from (${READ_HISTORY}) l) as history`;
+const withHistory = (text: string): string =>
+  `${text}, (select to_jsonb(l) from (${READ_DATABASE_HISTORY}) l) as history`;
 const QUESTIONS = {
   read: { name: "heartbeat", text: READING },
   write: { name: "heartbeat_write", text: WRITING },
@@ -43,7 +44,7 @@ interface HeartbeatOptions {
   time: Pick<DatabaseClock, "read">;
   durability: DurabilityMode;
   /** Compares the database with the known history. Undefined: any database is accepted. */
-  lineage: Lineage | undefined;
+  lineage: DatabaseLineage | undefined;
   /** Whether the database must prove that it commits, because a read is not enough. */
   isDoubtful: () => boolean;
   /** Called when the heartbeat's connection ended while idle. */

@@ -7,9 +7,9 @@ import pg from "pg";
 import { systemClock } from "../base/clock.ts";
 import { createLog } from "../base/log.ts";
 import { ADVISORY_LOCK_CLASS, ADVISORY_LOCK_IDS } from "./advisory-locks.ts";
-import { DatabaseGuard } from "./guard.ts";
-import { openGuardedPool } from "./guarded-pool.ts";
 import { migrate } from "./migrate.ts";
+import { DatabaseOutageGuard } from "./outage-guard.ts";
+import { openGuardedPool } from "./outage-guarded-pool.ts";
 import { openPool } from "./pool.ts";
 import { MigrationError } from "./sql-files.ts";
 import { makeSqlDirectory } from "./testing/sql-directory.ts";
@@ -134,7 +134,12 @@ test("the migrator waits for locks without a limit, unlike other statements", as
   const directory = await files(t, {
     "0001_first.sql": "create table bound as select current_setting('lock_timeout') as lock",
   });
-  const guard = new DatabaseGuard({ connection: database.connection, clock: systemClock, log, durability: "assumed" });
+  const guard = new DatabaseOutageGuard({
+    connection: database.connection,
+    clock: systemClock,
+    log,
+    durability: "assumed",
+  });
   const pool = openGuardedPool(database.connection, { guard, log, sizeMax: 1 });
   t.after(() => pool.end());
   await migrate(pool, { directory, log });

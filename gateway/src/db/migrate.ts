@@ -12,7 +12,7 @@ import type { Log } from "../base/log.ts";
 import { type BundledSql, oldestCompatibleProgram, readBundledSql } from "./bundled-sql.ts";
 import { connectedPrograms, formatPrograms } from "./connected-programs.ts";
 import { isDeadlock } from "./errors.ts";
-import { applyFunctions, compareFunctions, FUNCTION_RECORDS } from "./functions.ts";
+import { applyFunctions, CREATE_FUNCTION_FILE_TABLE, compareFunctions } from "./functions.ts";
 import { takeMigrationLock } from "./migration-lock.ts";
 import type { Migration } from "./migrations.ts";
 import { runOutsideTransaction } from "./outside-transaction.ts";
@@ -40,13 +40,13 @@ export interface MigrationResult {
  * defers them. `if alone` runs them when no connected program needs what they remove. `insist` runs them, or fails if a
  * connected program needs what they remove.
  */
-export type AfterPhaseMode = "leave" | "if alone" | "insist";
+export type AfterPhaseMigrationMode = "leave" | "if alone" | "insist";
 
 interface MigrateOptions {
   /** The SQL directory, with the folders migrations/ and functions/. */
   directory: string;
   log: Log;
-  after?: AfterPhaseMode;
+  after?: AfterPhaseMigrationMode;
   /** For tests: the oldest supported schema of an invented release. */
   oldestSchema?: number;
 }
@@ -88,7 +88,7 @@ async function migrateOnce(
     if (standing.isNewer) return { migrations: [], functions: [], left: [] };
     const { now, left } = await choose(client, standing, after);
     await client.query(MIGRATION_RECORDS);
-    await client.query(FUNCTION_RECORDS);
+    await client.query(CREATE_FUNCTION_FILE_TABLE);
     const functions = await apply(client, program, standing.schema, now);
     const names = (migrations: Migration[]): string[] => migrations.map(({ name }) => name);
     const applied = { migrations: names(now), functions, left: names(left) };
@@ -118,7 +118,7 @@ async function isNothingToDo(pool: pg.Pool, { migrations, functions }: BundledSq
 async function choose(
   client: pg.PoolClient,
   { pending }: SchemaStatus,
-  mode: AfterPhaseMode,
+  mode: AfterPhaseMigrationMode,
 ): Promise<{ now: Migration[]; left: Migration[] }> {
   const all = pending.length;
   const needed = pending.findLastIndex(({ phase }) => phase === "before") + 1;

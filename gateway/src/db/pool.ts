@@ -35,7 +35,7 @@ interface PoolOptions {
 export const LEDGER_SESSION_OPTIONS =
   "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_bitmapscan=off -c jit=off";
 
-/** Opens a pool for commands and tests, which wait for a slow database. Gateways use guarded-pool.ts. */
+/** Opens a pool for commands and tests, which wait for a slow database. Gateways use outage-guarded-pool.ts. */
 export function openPool(connection: Connection, options: PoolOptions): pg.Pool {
   const pool = new pg.Pool(poolConfig(connection, options));
   // Listens for errors, because a lost connection would otherwise end the process. The pool replaces the connection,

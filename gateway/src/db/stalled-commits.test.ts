@@ -10,14 +10,14 @@ import { UnreachableError } from "../base/dependency.ts";
 import { createLog } from "../base/log.ts";
 import { connectionName } from "./connected-programs.ts";
 import { createScratchDirectory, query } from "./embedded/testing.ts";
-import { DatabaseGuard } from "./guard.ts";
-import { openGuardedPool } from "./guarded-pool.ts";
+import { DatabaseOutageGuard } from "./outage-guard.ts";
+import { openGuardedPool } from "./outage-guarded-pool.ts";
 
 test("the gateway treats a hanging commit as an outage, even while the server still answers reads", async (t) => {
   const { connection } = await (await createScratchDirectory(t)).start();
   const lines: { msg: string }[] = [];
   const log = createLog("info", { write: (line: string) => void lines.push(JSON.parse(line)) });
-  const guard = new DatabaseGuard({ connection, clock: systemClock, log, durability: "assumed" });
+  const guard = new DatabaseOutageGuard({ connection, clock: systemClock, log, durability: "assumed" });
   const pool = openGuardedPool(connection, { guard, log, sizeMax: 2 });
   t.after(async () => {
     await pool.end();

@@ -26,7 +26,7 @@ import type { ClusterHome } from "./embedded/cluster-home.ts";
 import { findPostmaster } from "./embedded/postmaster.ts";
 import { serverArguments } from "./embedded/server.ts";
 import { logTail } from "./embedded/socket-and-log.ts";
-import { chooseRunAs, spawnOptions } from "./embedded/user.ts";
+import { choosePostgresUser, spawnOptions } from "./embedded/user.ts";
 import { migrate } from "./migrate.ts";
 import { type Connection, openPool } from "./pool.ts";
 import { enableRowValidation } from "./rows.ts";
@@ -169,7 +169,7 @@ function wantedMajor(): number | undefined {
 }
 
 async function startThrowAway(major: number | undefined): Promise<Extract<Connection, { host: string }>> {
-  const runAs = await chooseRunAs();
+  const runAs = await choosePostgresUser();
   // Fixed to /tmp, because the system's temporary directory may be too long for a socket path, or closed to other
   // users.
   const directory = await mkdtemp("/tmp/tollgate-test-");

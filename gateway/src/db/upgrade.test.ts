@@ -13,7 +13,7 @@ import {
   connectionName,
   countConnectedGateways,
 } from "./connected-programs.ts";
-import { type AfterPhaseMode, type MigrationResult, migrate } from "./migrate.ts";
+import { type AfterPhaseMigrationMode, type MigrationResult, migrate } from "./migrate.ts";
 import { planMigration } from "./migration-plan.ts";
 import { clientConfig } from "./pool.ts";
 import { makeSqlDirectory } from "./testing/sql-directory.ts";
@@ -44,7 +44,7 @@ beforeEach(async (t) => {
 async function run(
   t: TestContext,
   migrations: Record<string, string>,
-  phase?: AfterPhaseMode,
+  phase?: AfterPhaseMigrationMode,
 ): Promise<MigrationResult> {
   const directory = await makeSqlDirectory(t, { migrations });
   return await migrate(database.pool, { directory, log, oldestSchema, ...(phase && { after: phase }) });

@@ -1,14 +1,14 @@
 /**
  * Decides whether the node or the dispatch plane caused an attempt to break off. An attempt ends as `cut` if the plane
  * lost a node that was well. The evidence must come from the plane's servers: this gateway's connection is down or
- * frozen, a server closes the connection or does not answer, or nodes of other hosts lost the same server (server-loss-evidence.ts).
+ * frozen, a server closes the connection or does not answer, or nodes of other hosts lost the same server (plane-server-loss-evidence.ts).
  */
 import type { Clock } from "../base/clock.ts";
 import type { Plane } from "../plane/plane.ts";
+import { PlaneServerLossEvidence } from "./plane-server-loss-evidence.ts";
 import type { Roster } from "./roster.ts";
 import { isOnProbation, type RosterNode } from "./roster-node.ts";
 import { applyEvent, type RunningAttempt } from "./running-attempt.ts";
-import { ServerLossEvidence } from "./server-loss-evidence.ts";
 
 interface BlameOptions {
   plane: Plane;
@@ -23,7 +23,7 @@ const NOTICED_MS_MAX = 15_000;
 
 export class AttemptBlame {
   readonly #options: BlameOptions;
-  readonly #excuses = new ServerLossEvidence();
+  readonly #excuses = new PlaneServerLossEvidence();
   /** Nodes that fell silent, each with the time of its last silence. */
   readonly #silent = new Map<string, { node: RosterNode; at: number }>();
 

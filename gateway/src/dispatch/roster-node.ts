@@ -108,9 +108,9 @@ const isProven = ({ nodeRecord }: RosterNode): boolean => (nodeRecord.checked ??
 
 /** Whether the node meets the requirements that the index (by model and output format) does not check. */
 export const meetsRequirements = (node: RosterNode, need: NodeRequirements): boolean =>
-  enforcesKeywords(node, need) && (need.proven !== true || isProven(node));
+  enforcesSchemaKeywords(node, need) && (need.proven !== true || isProven(node));
 
-export const enforcesKeywords = ({ keywords }: RosterNode, need: NodeRequirements): boolean =>
+export const enforcesSchemaKeywords = ({ keywords }: RosterNode, need: NodeRequirements): boolean =>
   need.keywords === undefined || need.keywords.every((keyword) => keywords.has(keyword));
 
 export const isOnProbation = ({ answersOwed = 0 }: NodeRecord): boolean => answersOwed > 0;

@@ -24,7 +24,7 @@ import {
   applyRecord,
   applyState,
   canServe,
-  enforcesKeywords,
+  enforcesSchemaKeywords,
   meetsRequirements,
   newRosterNode,
   type RosterNode,
@@ -114,7 +114,7 @@ export class Roster {
       this.#index
         .of(need)
         ?.able.all()
-        .filter((node) => enforcesKeywords(node, need))
+        .filter((node) => enforcesSchemaKeywords(node, need))
         .map(({ id }) => id) ?? []
     );
   }

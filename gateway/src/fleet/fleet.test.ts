@@ -6,12 +6,12 @@ import { systemRandom } from "../base/random.ts";
 import type { NodeStanding } from "../base/states.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { type Fleet, type Node, type NodeStateChangeOutcome, openFleet } from "./fleet.ts";
-import { NODE_RULES, type NodeMove, standingAfterMove } from "./rules.ts";
+import { findStandingAfterAction, NODE_RULES, type NodeStandingAction } from "./rules.ts";
 
 const newId = newIds(systemClock, systemRandom());
 
 test("a node's standing follows the transition table for every standing and event", () => {
-  const table: [NodeStanding, Partial<Record<NodeMove, NodeStanding>>][] = [
+  const table: [NodeStanding, Partial<Record<NodeStandingAction, NodeStanding>>][] = [
     ["registered", { elect: "ready", unelect: "registered", quarantine: "quarantined", retire: "retired" }],
     [
       "ready",
@@ -41,9 +41,9 @@ test("a node's standing follows the transition table for every standing and even
     ],
     ["retired", {}],
   ];
-  const moves: NodeMove[] = ["elect", "unelect", "pause", "resume", "quarantine", "release", "retire"];
+  const moves: NodeStandingAction[] = ["elect", "unelect", "pause", "resume", "quarantine", "release", "retire"];
   for (const [from, to] of table) {
-    for (const move of moves) assert.equal(standingAfterMove(from, move), to[move], `${from}, ${move}`);
+    for (const move of moves) assert.equal(findStandingAfterAction(from, move), to[move], `${from}, ${move}`);
   }
 });
 

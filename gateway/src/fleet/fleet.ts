@@ -11,12 +11,12 @@ import { ACCOUNT_TOPIC, sendBroadcast } from "../db/broadcast.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import { type NodeRecord, openNodeRecord } from "./node-record.ts";
 import {
+  findStandingAfterAction,
   NODE_RULES,
-  type NodeMove,
   type NodeRules,
+  type NodeStandingAction,
   nodeTrustOf,
   type Probation,
-  standingAfterMove,
   type WithheldWorkReason,
 } from "./rules.ts";
 
@@ -93,7 +93,7 @@ export interface Fleet {
   move(
     owner: Owner,
     id: Uuid,
-    move: Exclude<NodeMove, "elect" | "unelect" | "quarantine" | "release">,
+    move: Exclude<NodeStandingAction, "elect" | "unelect" | "quarantine" | "release">,
   ): Promise<NodeStateChangeOutcome>;
   quarantine(id: Uuid, why: Omit<Quarantine, "at">): Promise<NodeStateChangeOutcome>;
   release(id: Uuid, by: string): Promise<NodeStateChangeOutcome>;
@@ -190,12 +190,12 @@ export function openFleet(options: {
   const move = async (
     owner: Owner,
     id: Uuid,
-    name: NodeMove,
+    name: NodeStandingAction,
     beside: Beside = { sql: [], values: [] },
   ): Promise<NodeStateChangeOutcome> => {
     const node = await find(owner, id);
     if (node === undefined) return { kind: "absent" };
-    const to = standingAfterMove(node.standing, name);
+    const to = findStandingAfterAction(node.standing, name);
     if (to === undefined) return { kind: "refused", standing: node.standing };
     // The old standing is a condition, so that of two concurrent moves only the first is made.
     const moved = await queryRow(

@@ -4,10 +4,10 @@
  */
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
-import { FAILURE_RECORD_MS } from "../base/node-trust-thresholds.ts";
+import { FAILURES_COUNTED_AT_JOIN_MS } from "../base/node-trust-thresholds.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 
-export interface ObservedCounts {
+export interface ObservedNodeCounts {
   /** The number of user requests with a good answer. */
   answers: number;
   /** Failed jobs, except those whose node fell silent. */
@@ -22,7 +22,7 @@ export interface ObservedCounts {
 /** The migration that created the table. */
 export const NODE_RECORD_MIGRATION = 40;
 
-export const NO_OBSERVED_COUNTS: Readonly<ObservedCounts> = {
+export const NO_OBSERVED_COUNTS: Readonly<ObservedNodeCounts> = {
   answers: 0,
   failures: 0,
   silences: 0,
@@ -32,11 +32,11 @@ export const NO_OBSERVED_COUNTS: Readonly<ObservedCounts> = {
 
 export interface NodeRecord {
   /** Adds counts to the records. Returns the nodes that completed their probation with them. */
-  add(seen: ReadonlyMap<Uuid, ObservedCounts>): Promise<Uuid[]>;
+  add(seen: ReadonlyMap<Uuid, ObservedNodeCounts>): Promise<Uuid[]>;
   /** The node's counts of the last day. */
-  lastDay(id: Uuid): Promise<ObservedCounts>;
+  lastDay(id: Uuid): Promise<ObservedNodeCounts>;
   /** The counts of the last day of the node and its host's retired nodes together. */
-  lastDayOfHost(id: Uuid): Promise<ObservedCounts>;
+  lastDayOfHost(id: Uuid): Promise<ObservedNodeCounts>;
   /** Deletes the hours before this time. Returns the number of deleted rows. */
   prune(before: Date): Promise<number>;
 }
@@ -49,9 +49,9 @@ const SeenRow = row({
   refusals: column.count,
   late: column.count,
 });
-const COLUMNS = ["answers", "failures", "silences", "refusals", "late"] as const satisfies (keyof ObservedCounts)[];
+const COLUMNS = ["answers", "failures", "silences", "refusals", "late"] as const satisfies (keyof ObservedNodeCounts)[];
 const SUMS = COLUMNS.map((name) => `least(coalesce(sum(r.${name}), 0), 2000000000)::int as ${name}`).join(", ");
-const LAST_DAY = `r.hour > now() - make_interval(secs => ${FAILURE_RECORD_MS / 1000})`;
+const LAST_DAY = `r.hour > now() - make_interval(secs => ${FAILURES_COUNTED_AT_JOIN_MS / 1000})`;
 
 /** Locks nodes in a fixed order, so that gateways that write at once do not deadlock. */
 const COUNTED = `said as (

@@ -8,9 +8,9 @@
 import { PROBATION_ANSWERS, trustedSlotCount } from "../base/node-trust-thresholds.ts";
 import type { NodeStanding } from "../base/states.ts";
 
-export type NodeMove = "elect" | "unelect" | "pause" | "resume" | "quarantine" | "release" | "retire";
+export type NodeStandingAction = "elect" | "unelect" | "pause" | "resume" | "quarantine" | "release" | "retire";
 
-const next: Record<NodeStanding, Partial<Record<NodeMove, NodeStanding>>> = {
+const next: Record<NodeStanding, Partial<Record<NodeStandingAction, NodeStanding>>> = {
   registered: { elect: "ready", unelect: "registered", quarantine: "quarantined", retire: "retired" },
   ready: {
     elect: "ready",
@@ -39,7 +39,7 @@ const next: Record<NodeStanding, Partial<Record<NodeMove, NodeStanding>>> = {
 };
 
 /** The standing after a move. Undefined when the move is not allowed. */
-export function standingAfterMove(from: NodeStanding, move: NodeMove): NodeStanding | undefined {
+export function findStandingAfterAction(from: NodeStanding, move: NodeStandingAction): NodeStanding | undefined {
   return next[from][move];
 }
 

@@ -8,7 +8,7 @@ import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "../ledger/check.ts";
 import { openHistory } from "./history.ts";
 import { openRefusals, type Refusal } from "./refusals.ts";
-import { openUsage } from "./usage.ts";
+import { openUsageHistory } from "./usage.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const newIdAt = (at: Date): Uuid => newIds({ ...systemClock, now: () => at.getTime() }, systemRandom())();
@@ -97,7 +97,7 @@ describe("request history", () => {
         "the first of them gives its id",
       );
 
-    const usage = openUsage({ pool: db.pool });
+    const usage = openUsageHistory({ pool: db.pool });
     const sums = await usage.sums(account, { by: "outcome", from: hour[1] as Date, to: new Date() });
     assert.deepEqual(sums.map(({ bucket, requests }) => [bucket, requests]).sort(), [
       ["rate_limit_requests", 2_600],
@@ -195,7 +195,7 @@ describe("request history", () => {
       }
       assert.deepEqual(found, expected, JSON.stringify(filter));
     }
-    const usage = openUsage({ pool: db.pool });
+    const usage = openUsageHistory({ pool: db.pool });
     const whole = { from: new Date(start - 3_600_000), to: new Date(Date.now() + 3_600_000) };
     for (const by of ["key", "model", "day", "hour", "outcome"] as const) {
       const sums = await usage.sums(account, { ...whole, by });

@@ -4,7 +4,6 @@ import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { ENDPOINTS, FINISH_REASONS, REQUEST_OUTCOMES } from "../base/states.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
-import { type Counts, countsOverTime } from "./counts-over-time.ts";
 import {
   type BindParameter,
   buildRecordConditions,
@@ -24,6 +23,7 @@ import {
   readInGrowingSpans,
 } from "./growing-span-reads.ts";
 import { openOldestRecordTime } from "./oldest-record-time.ts";
+import { type Counts, countRequestsOverTime } from "./request-counts-over-time.ts";
 import { countLabelledRequests, type RequestTotal, sumRequests } from "./totals.ts";
 
 const RequestRecord = row({
@@ -292,7 +292,7 @@ export function openHistory(options: { pool: pg.Pool; schema?: { readonly number
       ];
       return await queryRows(pool, RequestRecord, largestText(by, filter, createParameterBinder(values)), values);
     },
-    counts: (accountId, filter, more) => countsOverTime(pool, accountId, { filter, ...more }),
+    counts: (accountId, filter, more) => countRequestsOverTime(pool, accountId, { filter, ...more }),
     total: (accountId, filter, nowMs) => sumRequests(pool, accountId, { filter, nowMs }),
     labelled: (accountId, label, span) => countLabelledRequests(pool, accountId, { label, ...span }),
     async makePartitions() {

@@ -6,7 +6,7 @@ import { PICO_PER_MICRO, type Pico, pico, ZERO } from "../base/money.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import { type Performance, type PerformanceSum, type TimeSlots, timeSlotsOf } from "./performance.ts";
 
-export interface ModelWork {
+export interface ModelTokensAndBusyTime {
   model: string;
   promptTokens: number;
   completionTokens: number;
@@ -18,7 +18,7 @@ interface ModelMarket {
   hourTokens24h: number;
   hourTokens7d: number;
   /** The work of all nodes with the model in the last 7 days. */
-  work: ModelWork | undefined;
+  work: ModelTokensAndBusyTime | undefined;
   /**
    * By host account: the last 24 hours' earnings of the nodes for which the host elected (chose) the model, and their
    * connected time.
@@ -30,7 +30,7 @@ export interface MarketReader {
   /** The market of each model over all hosts. At most a minute old. */
   models(): Promise<Map<string, ModelMarket>>;
   /** The work of one node in the last 7 days, by model. */
-  workOf(nodeId: Uuid): Promise<ModelWork[]>;
+  workOf(nodeId: Uuid): Promise<ModelTokensAndBusyTime[]>;
 }
 
 /** How long results are cached, because many hosts ask and each result reads the rollups of a whole day. */
@@ -69,7 +69,7 @@ export function createMarketReader(options: {
   now: () => number;
 }): MarketReader {
   const { pool, performance, now } = options;
-  const workOf = ({ model, promptTokens, completionTokens, busyMs }: PerformanceSum): ModelWork => ({
+  const workOf = ({ model, promptTokens, completionTokens, busyMs }: PerformanceSum): ModelTokensAndBusyTime => ({
     ...{ model: model ?? "", promptTokens, completionTokens, busyMs },
   });
   const look = async (): Promise<Map<string, ModelMarket>> => {
@@ -137,8 +137,8 @@ export function meanHourlyEarnings({ hosts }: Pick<ModelMarket, "hosts">, asker:
 }
 
 /** The host's earnings per busy hour of a slot at these prices. Null without work. */
-export function slotHourlyEarnings(
-  { promptTokens, completionTokens, busyMs }: ModelWork,
+export function computeHourlySlotEarnings(
+  { promptTokens, completionTokens, busyMs }: ModelTokensAndBusyTime,
   prices: { in: bigint; out: bigint; sharePercent: number },
 ): Pico | null {
   if (busyMs <= 0) return null;

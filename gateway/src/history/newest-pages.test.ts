@@ -9,7 +9,7 @@ import { systemClock } from "../base/clock.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { systemRandom } from "../base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
-import { openStatement } from "../ledger/statement.ts";
+import { openAccountStatement } from "../ledger/statement.ts";
 import { openEarningsHistory } from "./earnings.ts";
 import { openHistory } from "./history.ts";
 import { createJobHistory } from "./jobs.ts";
@@ -60,7 +60,7 @@ describe("the newest page of an account after many newer records of others", () 
       openHistory({ pool }).list(OWNER, { limit: LIMIT, from: new Date(Date.now() - 86_400_000), to: new Date() }),
     earnings: (pool) => openEarningsHistory({ pool }).lines(OWNER, { limit: LIMIT }),
     jobs: (pool) => createJobHistory({ pool }).list(OWNER as Uuid, { limit: LIMIT }),
-    statement: (pool) => openStatement({ pool }).lines(OWNER, { before: undefined, limit: LIMIT }),
+    statement: (pool) => openAccountStatement({ pool }).lines(OWNER, { before: undefined, limit: LIMIT }),
   };
   for (const [name, ask] of Object.entries(pages)) {
     test(name, async () => {

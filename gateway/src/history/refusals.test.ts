@@ -12,7 +12,7 @@ import { makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "../db/testing/sql-di
 import { openTestDatabase } from "../db/testing.ts";
 import { openHistory } from "./history.ts";
 import { openRefusals } from "./refusals.ts";
-import { openUsage } from "./usage.ts";
+import { openUsageHistory } from "./usage.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const log = createLog("silent");
@@ -55,7 +55,7 @@ test("migrating from before 0015 keeps records, leaves their new columns empty, 
   for (const id of more) {
     await refusals.record({ id, accountId: account, keyId: key, keyName: "k", ...what, httpStatus: 429, client: "" });
   }
-  const [sum] = await openUsage({ pool }).sums(account, {
+  const [sum] = await openUsageHistory({ pool }).sums(account, {
     by: "outcome",
     from: new Date(Date.now() - 7_200_000),
     to: new Date(Date.now() + 3_600_000),

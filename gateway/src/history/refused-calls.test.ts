@@ -6,7 +6,7 @@ import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
-import { openRefusedCalls, type RefusedCall, type RefusedCalls } from "./refused-calls.ts";
+import { openRefusedCallCounts, type RefusedCall, type RefusedCalls } from "./refused-calls.ts";
 
 const HOUR_MS = 3_600_000;
 const [ACCOUNT, OTHER, KEY, SECOND, THIRD] = [1, 2, 3, 4, 5].map((n) => `01a1e000-0000-7000-8000-00000000000${n}`) as [
@@ -42,7 +42,7 @@ before(async () => {
 beforeEach(async () => {
   await db.pool.query("truncate refused_hour, refused_last");
   clock = manualClock(Date.UTC(2030, 0, 10, 12));
-  refused = openRefusedCalls({ pool: db.pool, clock, log });
+  refused = openRefusedCallCounts({ pool: db.pool, clock, log });
 });
 after(() => db.close());
 
@@ -133,7 +133,7 @@ test("refused calls of a database outage are written when the database is back",
     query: (text: string, values: unknown[]) =>
       isAway ? Promise.reject(new Error("away")) : db.pool.query(text, values),
   } as unknown as pg.Pool;
-  const calls = openRefusedCalls({ pool, clock, log });
+  const calls = openRefusedCallCounts({ pool, clock, log });
   calls.note({ id: KEY, accountId: ACCOUNT }, NO_MODEL);
   await assert.rejects(calls.flush(), /away/);
   calls.note({ id: KEY, accountId: ACCOUNT }, NO_MODEL);
@@ -146,7 +146,7 @@ test("refused calls of a database outage are kept up to a limit, and the number 
   const lines: Record<string, unknown>[] = [];
   const telling = createLog("warn", { write: (text: string) => void lines.push(JSON.parse(text)) });
   let isThere = false;
-  const calls = openRefusedCalls({ pool: db.pool, clock, log: telling, isThere: () => isThere });
+  const calls = openRefusedCallCounts({ pool: db.pool, clock, log: telling, isThere: () => isThere });
   const reference = (i: number): string => String(i).padStart(12, "0");
   for (let i = 0; i < 20_100; i++) calls.note({ reference: reference(i) }, BAD_KEY);
   isThere = true;

@@ -11,7 +11,7 @@ import { DAY_MS } from "../base/time.ts";
 import { formatTextArray, formatUnquotedArray } from "../db/arrays.ts";
 import { isDatabaseUnreachable } from "../db/errors.ts";
 import { queryRows } from "../db/rows.ts";
-import { RecentRefusedCalls, RefusedCallSum } from "./refused-rows.ts";
+import { RecentRefusedCalls, RefusedCallSum } from "./refused-call-rows.ts";
 
 /** The migration that creates the tables. */
 export const REFUSED_CALLS_MIGRATION = 45;
@@ -80,7 +80,7 @@ interface Options {
   isThere?: () => boolean;
 }
 
-export function openRefusedCalls({ pool, clock, log, isThere = () => true }: Options): RefusedCalls {
+export function openRefusedCallCounts({ pool, clock, log, isThere = () => true }: Options): RefusedCalls {
   let tallies = new Map<string, Tally>();
   let held = 0;
   let uncounted = 0;

@@ -18,7 +18,7 @@ import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "../ledger/check.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
 import { openSpool } from "../ledger/spool.ts";
-import { openStatement } from "../ledger/statement.ts";
+import { openAccountStatement } from "../ledger/statement.ts";
 import { createTestHold, createTestSettlement, newDirectory, newId, TEST_CHARGE } from "../ledger/testing.ts";
 import { openEarningsHistory } from "./earnings.ts";
 import { openHistory } from "./history.ts";
@@ -27,7 +27,7 @@ import { openRefusals } from "./refusals.ts";
 import { openRetention, type RetentionResult, type RetentionRules } from "./retention.ts";
 import { startRetention } from "./retention-runner.ts";
 import { idAt, makePastMonths, monthsAgo, nameOfMonth, waitPastMidnight } from "./testing.ts";
-import { openUsage } from "./usage.ts";
+import { openUsageHistory } from "./usage.ts";
 
 const MONTHS = 5;
 const HOUR_MS = 3_600_000;
@@ -159,9 +159,9 @@ async function told() {
   const { keptFrom, ...history } = openHistory({ pool });
   return {
     balances: balances.rows,
-    byDay: await openStatement({ pool }).byDay(builder),
-    usage: await openUsage({ pool }).sums(builder, { by: "day", ...span }),
-    labels: await openUsage({ pool }).byLabel(builder, span),
+    byDay: await openAccountStatement({ pool }).byDay(builder),
+    usage: await openUsageHistory({ pool }).sums(builder, { by: "day", ...span }),
+    labels: await openUsageHistory({ pool }).byLabel(builder, span),
     earned: await openEarningsHistory({ pool }).sum(host, {}),
     total: await history.total(builder, {}, systemClock.now()),
   };
@@ -510,7 +510,7 @@ describe("lists at the boundary of dropped months", () => {
 
   test("show one statement line for a closed month, between the lines before and after that month", async () => {
     await openPast();
-    const statement = openStatement({ pool: db.pool });
+    const statement = openAccountStatement({ pool: db.pool });
     const before = await statement.lines(builder, { limit: 1000 });
     await retentionOf({ historyDays: daysFor(2) }).retain();
     const pages: typeof before = [];

@@ -3,19 +3,19 @@ import type pg from "pg";
 import { type Availability, openAvailability } from "./availability.ts";
 import { type EarningsHistory, openEarningsHistory } from "./earnings.ts";
 import { type History, openHistory } from "./history.ts";
-import { type NodeActivityReader, openNodeActivityReader } from "./insight.ts";
 import { createJobHistory, type JobHistory } from "./jobs.ts";
 import { createMarketReader, type MarketReader } from "./market.ts";
+import { type NodeActivityReader, openNodeActivityReader } from "./node-activity.ts";
 import { type NodePresence, openNodePresence } from "./node-presence.ts";
 import { openPerformance, type Performance } from "./performance.ts";
 import { openReceipts, type Receipts } from "./receipts.ts";
 import type { RefusedCalls } from "./refused-calls.ts";
 import type { UnfundedRequestCounts } from "./unfunded-request-counts.ts";
-import { openUsage, type Usage } from "./usage.ts";
+import { openUsageHistory, type UsageHistory } from "./usage.ts";
 
 export interface HistoryServices {
   history: History;
-  usage: Usage;
+  usage: UsageHistory;
   earnings: EarningsHistory;
   /** Counts, percentiles and speeds of requests. */
   performance: Performance;
@@ -55,7 +55,7 @@ export async function openHistoryServices(options: HistoryServicesOptions): Prom
     ...rollups,
     presence,
     history: openHistory({ pool, schema: options.schema }),
-    usage: openUsage({ pool }),
+    usage: openUsageHistory({ pool }),
     insights: openNodeActivityReader({ pool, ...rollups, presence }),
     jobs: createJobHistory({ pool }),
     market: createMarketReader({ pool, ...rollups, now }),

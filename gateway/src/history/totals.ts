@@ -29,7 +29,7 @@ const Total = row({
 });
 export type RequestTotal = z.infer<typeof Total>;
 
-export interface Span {
+export interface TimeSpan {
   from?: Date | undefined;
   to?: Date | undefined;
 }
@@ -72,7 +72,7 @@ export async function countLabelledRequests(
   return (await ofDays(pool, accountId, { label, from, to: end })).requests;
 }
 
-interface OfLabel extends Span {
+interface OfLabel extends TimeSpan {
   label: string;
 }
 
@@ -116,7 +116,7 @@ const ofDays = (pool: pg.Pool, accountId: Uuid, { label, from, to }: OfLabel) =>
   );
 
 /** Splits a span into its whole units, if any, and the remaining parts before and after them. */
-export function splitSpan({ from, to }: Span, unitMs: number): { whole: Span | undefined; edges: Span[] } {
+export function splitSpan({ from, to }: TimeSpan, unitMs: number): { whole: TimeSpan | undefined; edges: TimeSpan[] } {
   if (from !== undefined && to !== undefined && from >= to) return { whole: undefined, edges: [] };
   const first = from && new Date(Math.ceil(from.getTime() / unitMs) * unitMs);
   const last = to && new Date(Math.floor(to.getTime() / unitMs) * unitMs);

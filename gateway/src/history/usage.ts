@@ -8,7 +8,7 @@ import { DAY_MS } from "../base/time.ts";
 import { buildOwnerHourlyRowsSql } from "../db/owner-hourly-rows-sql.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import { type HourlySum, hourlySums } from "./hourly-sums.ts";
-import { type LabelSum, labelSums } from "./labels.ts";
+import { type LabelUsage, sumUsageByLabel } from "./usage-by-label.ts";
 
 interface UsageQuery {
   by: Exclude<(typeof USAGE_GROUPINGS)[number], "label">;
@@ -31,19 +31,19 @@ type Burn = z.infer<typeof Burn> & { perDay: Pico };
 
 const DAYS_OF_WEEK = 7n;
 
-export interface Usage {
+export interface UsageHistory {
   /** The spending in the 24 hours and the seven days up to now, by whole hours. */
   burn(accountId: Uuid, now: number): Promise<Burn>;
   sums(accountId: Uuid, query: UsageQuery): Promise<HourlySum[]>;
-  byLabel(accountId: Uuid, span: { from: Date; to: Date }): Promise<LabelSum[]>;
+  byLabel(accountId: Uuid, span: { from: Date; to: Date }): Promise<LabelUsage[]>;
   /** The names of all keys that the account ever had. */
   keyNames(accountId: Uuid): Promise<Map<Uuid, string>>;
   /** The spending per key since this time. */
   byKey(accountId: Uuid, since: Date): Promise<Map<Uuid, HourlySum>>;
 }
 
-export function openUsage({ pool }: { pool: pg.Pool }): Usage {
-  const sums: Usage["sums"] = (accountId, query) => hourlySums(pool, "usage", accountId, query);
+export function openUsageHistory({ pool }: { pool: pg.Pool }): UsageHistory {
+  const sums: UsageHistory["sums"] = (accountId, query) => hourlySums(pool, "usage", accountId, query);
   return {
     sums,
     async burn(accountId, now) {
@@ -59,7 +59,7 @@ export function openUsage({ pool }: { pool: pg.Pool }): Usage {
       const mean = (week + DAYS_OF_WEEK - 1n) / DAYS_OF_WEEK;
       return { day, week, perDay: pico(day > mean ? day : mean) };
     },
-    byLabel: (accountId, span) => labelSums(pool, accountId, span),
+    byLabel: (accountId, span) => sumUsageByLabel(pool, accountId, span),
     async keyNames(accountId) {
       const keys = await queryRows(pool, KeyName, "select id, name from api_key where account_id = $1", [accountId]);
       return new Map(keys.map(({ id, name }) => [id, name]));

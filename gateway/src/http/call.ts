@@ -49,7 +49,7 @@ export interface HttpOptions {
   log: Log;
   /** A rate-limited log for database failures, which come in large numbers. */
   troubles: RateLimitedLog;
-  bodies: LargeBodies;
+  bodies: LargeBodyParsing;
   /** The origins whose pages may call the public API; none by default. */
   cors?: CorsOrigins;
   /** The number of trusted proxies, each of which appends to X-Forwarded-For. */
@@ -72,7 +72,7 @@ export interface HttpOptions {
 }
 
 /** Memory for large bodies, and a worker thread that parses them. */
-export interface LargeBodies {
+export interface LargeBodyParsing {
   budget: BodyBudget;
   /** Parses a form on a worker thread, which takes over the body's memory. Rejects with the error for the client. */
   parseForm(body: Body, payer: string): Promise<unknown>;

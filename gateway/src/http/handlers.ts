@@ -25,7 +25,7 @@ declare module "fastify" {
 type Handler = (call: OpenCall) => Promise<void> | void;
 
 /** Creates a call object for every request, and converts errors to the error envelope. */
-export function wrapHandlers(app: FastifyInstance, door: HttpOptions): void {
+export function addCallAndErrorHandling(app: FastifyInstance, door: HttpOptions): void {
   const { files } = door;
   if (files !== undefined) {
     const turnAway = refuseConnections(app.server, door);

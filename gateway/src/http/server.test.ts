@@ -11,7 +11,7 @@ import { noTracing } from "../base/tracing.ts";
 import type { Gateway } from "../inference/gateway.ts";
 import { InFlight } from "../inference/in-flight.ts";
 import { openRequestLogger } from "../inference/request-log.ts";
-import { memoryLimits } from "../limits/memory.ts";
+import { memoryLimits } from "../limits/in-memory-limits.ts";
 import { openAiRoutes } from "../routes/openai/routes.ts";
 import { makeTestHttpOptions } from "../routes/testing/http-options.ts";
 import type { OpenCall } from "./call.ts";

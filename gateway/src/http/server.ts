@@ -4,7 +4,7 @@
  */
 import { type IncomingMessage, METHODS, type RequestListener, type Server } from "node:http";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
-import type { LiveCertificate } from "../base/certificate.ts";
+import type { ReloadableCertificate } from "../base/certificate.ts";
 import { systemClock } from "../base/clock.ts";
 import { type AddressSettings, ListenError } from "../base/listen-error.ts";
 import { invalidRequest, notFound } from "../faults.ts";
@@ -12,8 +12,8 @@ import { answerBrokenRequests } from "./broken-requests.ts";
 import { createHttpCall, type HttpOptions } from "./call.ts";
 import { watchConnections } from "./connections.ts";
 import { answerPreflights } from "./cors.ts";
-import { addRoutesBypassingFastify, lacksHost, wrapHandlers } from "./handlers.ts";
-import type { MetricFigures } from "./metrics/page.ts";
+import { addCallAndErrorHandling, addRoutesBypassingFastify, lacksHost } from "./handlers.ts";
+import type { MetricFigures } from "./metrics/metrics-page.ts";
 import { faultHeaders } from "./reply.ts";
 import { tlsListener } from "./tls-listener.ts";
 import { limitUnreadAnswers } from "./unread-answers.ts";
@@ -80,7 +80,7 @@ export function internalServer(health: Health): FastifyInstance {
 
 interface Listener {
   /** The TLS certificate. Undefined: plain HTTP. */
-  certificate?: LiveCertificate | undefined;
+  certificate?: ReloadableCertificate | undefined;
   patience?: Patience;
 }
 
@@ -123,7 +123,7 @@ export function createServerWithoutRoutes(
     if (route.method === "GET") route.method = ["GET", "HEAD"];
   });
   if (door !== undefined) {
-    wrapHandlers(app, door);
+    addCallAndErrorHandling(app, door);
     addRoutesBypassingFastify(app, door);
     requireHost(app);
     answerPreflights(app, door.cors ?? []);

@@ -2,12 +2,16 @@
 import type { RequestListener, Server } from "node:http";
 import { createServer, type ServerOptions } from "node:https";
 import type { TLSSocket } from "node:tls";
-import type { LiveCertificate } from "../base/certificate.ts";
+import type { ReloadableCertificate } from "../base/certificate.ts";
 
 /** How long a TLS handshake may take. */
 const HANDSHAKE_MS_MAX = 15_000;
 
-export function tlsListener(certificate: LiveCertificate, options: ServerOptions, handler: RequestListener): Server {
+export function tlsListener(
+  certificate: ReloadableCertificate,
+  options: ServerOptions,
+  handler: RequestListener,
+): Server {
   const server = createServer(
     {
       ...options,

@@ -10,7 +10,7 @@ import { type Metering, openMetering } from "../metering/metering.ts";
 import { chat } from "../routes/openai/chat.ts";
 import { completions } from "../routes/openai/completions.ts";
 import { embeddings } from "../routes/openai/embeddings.ts";
-import { countPrompt, outputCap, outputTokensLeft, placeHold } from "./admit.ts";
+import { countPromptTokens, outputCap, outputTokensLeft, placeHold } from "./admit.ts";
 import type { ParsedRequest } from "./endpoint.ts";
 import type { Gateway } from "./gateway.ts";
 import { quoteRequest } from "./quote.ts";
@@ -37,7 +37,7 @@ describe("admission of prompts by the context limit", () => {
   const count = (model: ActiveModel, ask: ParsedRequest): Promise<number> => {
     const meter = metering.meter(model.build.tokenizer);
     assert.ok(meter !== undefined);
-    return countPrompt(meter, model, ask);
+    return countPromptTokens(meter, model, ask);
   };
   const said = (words: number, more: object = {}): ParsedRequest =>
     chat.parse({ model: "tiny-3b", messages: [{ role: "user", content: " word".repeat(words) }], ...more });

@@ -4,7 +4,7 @@ import { ceilMicro, floorMicro, type Pico, pico, ZERO } from "../base/money.ts";
 import { fault, invalidRequest, modelNotFound } from "../faults.ts";
 import type { KeyHolder } from "../keys/keys.ts";
 import { holdAmount } from "../ledger/request-costs.ts";
-import type { ActiveModel, CountedModel } from "../metering/catalogue.ts";
+import type { ActiveModel, ModelForTokenCounting } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
 import { PoolBusyError } from "../metering/worker-pool.ts";
 import type { Call } from "./call.ts";
@@ -12,7 +12,7 @@ import type { Endpoint, ParsedRequest } from "./endpoint.ts";
 import type { Gateway } from "./gateway.ts";
 import { refuseLongCharacterRuns } from "./long-character-runs.ts";
 
-export function findModel<Model extends CountedModel>(
+export function findModel<Model extends ModelForTokenCounting>(
   { active }: { active: Map<string, Model> },
   ask: Pick<ParsedRequest, "model">,
   { kind, allowed }: { kind: Endpoint["kind"]; allowed: readonly string[] | null },
@@ -27,9 +27,9 @@ export function findModel<Model extends CountedModel>(
  * Counts the prompt's tokens. Throws a 400 for a run of characters that is too long (long-character-runs.ts), for a prompt that
  * leaves no room for an output token, or for an input too long to embed.
  */
-export async function countPrompt(
+export async function countPromptTokens(
   meter: Meter,
-  model: CountedModel,
+  model: ModelForTokenCounting,
   ask: ParsedRequest,
   payer?: string,
 ): Promise<number> {
@@ -52,7 +52,11 @@ function notCounted(cause: unknown): never {
  * then shorten the prompt (admit.test.ts lists these parts). Some read the number after "resulted in". It may be a
  * lower bound, because counting stops well above the limit.
  */
-function tooLong({ contextLimit }: CountedModel, field: string, over: { tokens: number; isExact: boolean }): string {
+function tooLong(
+  { contextLimit }: ModelForTokenCounting,
+  field: string,
+  over: { tokens: number; isExact: boolean },
+): string {
   const counted = `${over.tokens} tokens${over.isExact ? "" : " or more"}`;
   const room = over.tokens > contextLimit ? "" : ", to leave room for one token of output";
   return (

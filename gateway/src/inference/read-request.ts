@@ -5,9 +5,9 @@
 import { IGNORED_FIELDS_HEADER } from "@tollgate/api/public/ignored-fields.ts";
 import { invariant } from "../base/invariant.ts";
 import { Fault } from "../faults.ts";
-import type { ActiveModel, Catalogue, CountedModel } from "../metering/catalogue.ts";
+import type { ActiveModel, Catalogue, ModelForTokenCounting } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
-import { countPrompt, findModel } from "./admit.ts";
+import { countPromptTokens, findModel } from "./admit.ts";
 import type { Call, CountedRequest } from "./call.ts";
 import type { ClientSdk, Endpoint, ParsedRequest } from "./endpoint.ts";
 import type { Gateway } from "./gateway.ts";
@@ -16,7 +16,7 @@ import type { Gateway } from "./gateway.ts";
  * Parses the fields and counts the prompt. The order of errors is the same on any thread: invalid fields (400), model
  * (404), context (400).
  */
-export async function readFields<Model extends CountedModel>(
+export async function readFields<Model extends ModelForTokenCounting>(
   gw: Pick<Gateway, "meter"> & { catalogue: () => { active: Map<string, Model> } },
   {
     endpoint,
@@ -38,7 +38,7 @@ export async function readFields<Model extends CountedModel>(
   try {
     const model = findModel(gw.catalogue(), ask, { kind: endpoint.kind, allowed }); // Throws 404.
     const meter = gw.meter(model.build.tokenizer);
-    return { ask, model, meter, promptTokens: await countPrompt(meter, model, ask, payer) }; // Throws 400.
+    return { ask, model, meter, promptTokens: await countPromptTokens(meter, model, ask, payer) }; // Throws 400.
   } catch (error) {
     throw error instanceof Fault ? error.withHeaders(buildIgnoredFieldsHeader(ask)).ofModel(ask.model) : error;
   }
@@ -101,7 +101,7 @@ export function serializeModels(catalogue: Catalogue): string {
   const known = written.get(catalogue);
   if (known !== undefined) return known;
   const models = [...catalogue.active.values()].map(
-    ({ id, kind, contextLimit, build: { tokenizer } }): CountedModel => ({
+    ({ id, kind, contextLimit, build: { tokenizer } }): ModelForTokenCounting => ({
       id,
       kind,
       contextLimit,
@@ -114,5 +114,5 @@ export function serializeModels(catalogue: Catalogue): string {
 }
 
 /** Parses the text that `serializeModels` created. */
-export const deserializeModels = (text: string): Map<string, CountedModel> =>
-  new Map((JSON.parse(text) as CountedModel[]).map((model) => [model.id, model]));
+export const deserializeModels = (text: string): Map<string, ModelForTokenCounting> =>
+  new Map((JSON.parse(text) as ModelForTokenCounting[]).map((model) => [model.id, model]));

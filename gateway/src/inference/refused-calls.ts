@@ -1,7 +1,7 @@
 /** Counts a refused call for the owner of its API key. */
 import type { Uuid } from "../base/ids.ts";
 import { Fault } from "../faults.ts";
-import { bearerToken, referenceOf } from "../keys/secrets.ts";
+import { bearerToken, extractTokenReference } from "../keys/secrets.ts";
 import type { Gateway } from "./gateway.ts";
 
 /** The caller of a refused request, as far as known. */
@@ -24,6 +24,6 @@ export function countRefusedCall(gw: Pick<Gateway, "refusedCalls">, asker: Refus
 
 function named(authorization: string | undefined): { reference: string } | undefined {
   const token = bearerToken(authorization);
-  const reference = token === undefined ? undefined : referenceOf("tsk", token);
+  const reference = token === undefined ? undefined : extractTokenReference("tsk", token);
   return reference === undefined ? undefined : { reference };
 }

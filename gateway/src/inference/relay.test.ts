@@ -6,7 +6,7 @@ import { type ActiveModel, type Catalogue, loadCatalogue } from "../metering/cat
 import type { Meter } from "../metering/meter.ts";
 import { type Metering, openMetering } from "../metering/metering.ts";
 import { chat } from "../routes/openai/chat.ts";
-import { nodeSampling, Relay } from "./relay.ts";
+import { Relay, toNodeSamplingOptions } from "./relay.ts";
 
 describe("relay", () => {
   let catalogue: Catalogue;
@@ -289,8 +289,8 @@ describe("thinking opened by the chat template", () => {
 describe("sampling options sent to a node", () => {
   const sampling = { stop: ["END"], seed: 1 };
   test("exclude stop strings for models that think, because engines would also search the thinking", () => {
-    assert.deepEqual(nodeSampling(model(true, false), sampling), { seed: 1 });
-    assert.deepEqual(nodeSampling(model(false, false), sampling), sampling);
+    assert.deepEqual(toNodeSamplingOptions(model(true, false), sampling), { seed: 1 });
+    assert.deepEqual(toNodeSamplingOptions(model(false, false), sampling), sampling);
   });
 });
 

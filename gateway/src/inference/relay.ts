@@ -32,7 +32,7 @@ export const templateOpensThinking = ({ build }: Pick<ActiveModel, "build">, end
  * The sampling options for the node. Engines search all output for stop strings, so for models with thinking they get
  * none, and the gateway itself ends the answer.
  */
-export function nodeSampling({ build }: Pick<ActiveModel, "build">, sampling: Sampling): Sampling {
+export function toNodeSamplingOptions({ build }: Pick<ActiveModel, "build">, sampling: Sampling): Sampling {
   if (build.reasoning === undefined) return sampling;
   const { stop: _, ...rest } = sampling;
   return rest;

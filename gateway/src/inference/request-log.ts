@@ -18,7 +18,7 @@ import { Fault } from "../faults.ts";
 import type { KeyHolder } from "../keys/keys.ts";
 import type { OutputCount } from "../metering/meter.ts";
 import type { Call } from "./call.ts";
-import type { Ending } from "./endings.ts";
+import type { Ending } from "./request-endings.ts";
 
 /** The most lines per minute for one key and one outcome. */
 const LINES_OF_ONE = 10;

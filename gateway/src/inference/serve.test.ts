@@ -14,7 +14,7 @@ import { noTracing } from "../base/tracing.ts";
 import type { DispatchSink } from "../dispatch/dispatch-request.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
 import type { Settlement } from "../ledger/settlement.ts";
-import { memoryLimits } from "../limits/memory.ts";
+import { memoryLimits } from "../limits/in-memory-limits.ts";
 import { chat } from "../routes/openai/chat.ts";
 import type { Call } from "./call.ts";
 import type { AnswerToSpotCheck, Gateway } from "./gateway.ts";

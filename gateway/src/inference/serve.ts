@@ -13,16 +13,22 @@ import type { ActiveModel } from "../metering/catalogue.ts";
 import type { Meter, OutputCount } from "../metering/meter.ts";
 import { type Hold, outputCap, outputTokensLeft, placeHold } from "./admit.ts";
 import type { Call, CountedRequest } from "./call.ts";
+import {
+  type Caller,
+  checkCredit,
+  checkDeclaredBodyLength,
+  countAgainstKeyLimit,
+  countAgainstModelLimit,
+} from "./check-limits.ts";
 import { DeltaJoiner } from "./delta-joiner.ts";
 import { encodeInSlices } from "./encode-in-slices.ts";
-import { decideEnding, type Ending, type EndingFacts, isNormalPace, isNormalWait } from "./endings.ts";
 import type { AnswerMeta, Endpoint, StreamWriter } from "./endpoint.ts";
-import { type Caller, checkCredit, checkLength, countAgainstKeyLimit, countAgainstModelLimit } from "./gate.ts";
 import type { AnswerToSpotCheck, Gateway } from "./gateway.ts";
 import type { InFlightEntry } from "./in-flight.ts";
 import { buildIgnoredFieldsHeader, readRequest } from "./read-request.ts";
 import { countRefusedCall, type RefusedCaller } from "./refused-calls.ts";
-import { nodeSampling, Relay } from "./relay.ts";
+import { Relay, toNodeSamplingOptions } from "./relay.ts";
+import { decideEnding, type Ending, type EndingFacts, isNormalPace, isNormalWait } from "./request-endings.ts";
 import type { RequestLog } from "./request-log.ts";
 import { requireSchemaKeywords } from "./schema-support.ts";
 import { settle } from "./settle.ts";
@@ -63,7 +69,7 @@ async function answerOne(
   asker.key = key;
   const caller = { call, key, endpoint: endpoint.name };
   requestLog.step("limits");
-  await checkLength(gw, caller); // Throws 413.
+  await checkDeclaredBodyLength(gw, caller); // Throws 413.
   const pass = await countAgainstKeyLimit(gw, caller); // Throws 429.
   let done = NOTHING_DONE;
   try {
@@ -150,7 +156,7 @@ function prepareJob(gw: Gateway, { caller, endpoint, ask, model, meter, promptTo
     endpoint: endpoint.name,
     stream: writer !== null,
     output_tokens_max: outputTokensMax,
-    sampling: nodeSampling(model, ask.sampling),
+    sampling: toNodeSamplingOptions(model, ask.sampling),
   };
   const body = ask.body instanceof Uint8Array ? ask.body : Buffer.from(JSON.stringify(ask.body));
   const origin = { accountId: key.accountId, promptTokens };

@@ -8,8 +8,8 @@ import type { ActiveModel } from "../metering/catalogue.ts";
 import type { OutputCount } from "../metering/meter.ts";
 import type { Hold } from "./admit.ts";
 import type { Call } from "./call.ts";
-import type { Ending } from "./endings.ts";
 import type { Gateway } from "./gateway.ts";
+import type { Ending } from "./request-endings.ts";
 
 interface Closing {
   call: Call;

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryRow } from "../db/rows.ts";
-import { LimitOverrides, openSecrets, SecretRecord, type Secrets, type SecretsOptions } from "./keys.ts";
+import { LimitOverrides, openSecretStore, SecretRecord, type Secrets, type SecretsOptions } from "./keys.ts";
 import { fingerprintOf } from "./peppers.ts";
 import { makeSecret } from "./secrets.ts";
 import { changeKey, type KeyChange, type KeySettings } from "./settings.ts";
@@ -90,7 +90,7 @@ const KIND = {
 
 export function createApiKeyService(options: SecretsOptions): ApiKeys {
   const { pool, clock, random, pepper, keepsPeppers = () => true } = options;
-  const secrets = openSecrets(KIND, options);
+  const secrets = openSecretStore(KIND, options);
   return {
     ...secrets,
     create: (accountId, { name, by, settings = {} }) =>

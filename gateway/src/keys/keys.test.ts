@@ -8,7 +8,7 @@ import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
 import { type Broadcast, openBroadcast } from "../db/broadcast.ts";
-import { DatabaseGuard } from "../db/guard.ts";
+import { DatabaseOutageGuard } from "../db/outage-guard.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { type ApiKeys, createApiKeyService } from "./api-keys.ts";
 import { openHostTokenService } from "./keys.ts";
@@ -29,7 +29,7 @@ describe("API keys", () => {
     db = await openTestDatabase();
     clock = manualClock();
     const { pool, connection } = db;
-    const guard = new DatabaseGuard({ connection, clock: systemClock, log, durability: "assumed" });
+    const guard = new DatabaseOutageGuard({ connection, clock: systemClock, log, durability: "assumed" });
     const open = () => openBroadcast({ pool, connection, guard, clock: systemClock, log });
     broadcasts = [await open(), await open()];
     const options = { pool: db.pool, pepper, clock, random: systemRandom(), newId, log };

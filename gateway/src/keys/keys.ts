@@ -4,7 +4,7 @@
  * most one query per minute.
  */
 import { ACTIVE_HOST_TOKENS_MAX, ACTIVE_KEYS_MAX } from "@tollgate/api/bounds.ts";
-import { describeSecretLimit } from "@tollgate/api/console/keys.ts";
+import { describeSecretCountLimit } from "@tollgate/api/console/keys.ts";
 import type pg from "pg";
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
@@ -17,7 +17,7 @@ import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import { recordLastUse } from "./last-used.ts";
 import { matchPepper, type Peppers } from "./peppers.ts";
 import { openRehashing } from "./rehashing.ts";
-import { bearerToken, cacheKeyOf, makeSecret, referenceOf, type SecretKind } from "./secrets.ts";
+import { bearerToken, cacheKeyOf, extractTokenReference, makeSecret, type SecretKind } from "./secrets.ts";
 
 const REMEMBER_MS = 60_000;
 const REMEMBERED_MAX = 50_000;
@@ -26,7 +26,7 @@ const REMEMBERED_MAX = 50_000;
 export const ACTIVE_SECRETS_MAX = { api_key: ACTIVE_KEYS_MAX, host_token: ACTIVE_HOST_TOKENS_MAX } as const;
 
 /** The broadcast topics for changed, revoked and rotated secrets. A message contains the secret's ID. */
-export const CHANGED_TOPICS = { api_key: "api_key_changed", host_token: "host_token_changed" } as const;
+export const SECRET_CHANGE_TOPICS = { api_key: "api_key_changed", host_token: "host_token_changed" } as const;
 
 /** Limits that were set for one key. Null: the default applies. */
 export const LimitOverrides = row({
@@ -90,7 +90,7 @@ export interface SecretPageCursor {
 export class TooManyActiveSecretsError extends Error {
   override name = "TooManyOpen";
   constructor(table: keyof typeof ACTIVE_SECRETS_MAX) {
-    super(describeSecretLimit(ACTIVE_SECRETS_MAX[table], table === "api_key" ? "API keys" : "host tokens"));
+    super(describeSecretCountLimit(ACTIVE_SECRETS_MAX[table], table === "api_key" ? "API keys" : "host tokens"));
   }
 }
 
@@ -155,7 +155,7 @@ interface OpenSecrets<Record extends SecretRecord> extends Secrets<Record> {
 }
 
 export const openHostTokenService = (options: SecretsOptions): Secrets =>
-  openSecrets(
+  openSecretStore(
     {
       kind: "tht",
       table: "host_token",
@@ -171,7 +171,7 @@ export const openHostTokenService = (options: SecretsOptions): Secrets =>
     options,
   );
 
-export function openSecrets<Record extends SecretRecord>(
+export function openSecretStore<Record extends SecretRecord>(
   {
     kind,
     table,
@@ -210,7 +210,7 @@ export function openSecrets<Record extends SecretRecord>(
       if (holder !== undefined && (holder.id === id || holder.accountId === id)) remembered.delete(cacheKey);
     }
   };
-  const topic = CHANGED_TOPICS[table];
+  const topic = SECRET_CHANGE_TOPICS[table];
   broadcast.on(topic, forget);
   broadcast.on(ACCOUNT_TOPIC, (accountId) => {
     forget(accountId);
@@ -277,7 +277,7 @@ export function openSecrets<Record extends SecretRecord>(
     async authenticate(authorization) {
       const token = bearerToken(authorization);
       if (token === undefined) return undefined;
-      const reference = referenceOf(kind, token);
+      const reference = extractTokenReference(kind, token);
       if (reference === undefined) return undefined;
       const cacheKey = cacheKeyOf(token, pepper);
       const now = clock.monotonic();

@@ -7,7 +7,7 @@ import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
 import { type Broadcast, openBroadcast } from "../db/broadcast.ts";
-import { DatabaseGuard } from "../db/guard.ts";
+import { DatabaseOutageGuard } from "../db/outage-guard.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { type ApiKeys, createApiKeyService } from "./api-keys.ts";
 import { ACTIVE_SECRETS_MAX } from "./keys.ts";
@@ -29,7 +29,7 @@ describe("keys of the console's playground", () => {
     db = await openTestDatabase();
     clock = manualClock(Date.now());
     const { pool, connection } = db;
-    const guard = new DatabaseGuard({ connection, clock: systemClock, log, durability: "assumed" });
+    const guard = new DatabaseOutageGuard({ connection, clock: systemClock, log, durability: "assumed" });
     broadcast = await openBroadcast({ pool, connection, guard, clock: systemClock, log });
     const options = {
       pool,

@@ -7,7 +7,7 @@ import type { NewId, Uuid } from "../base/ids.ts";
 import type { Random } from "../base/random.ts";
 import type { Broadcast } from "../db/broadcast.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
-import { CHANGED_TOPICS } from "./keys.ts";
+import { SECRET_CHANGE_TOPICS } from "./keys.ts";
 import { fingerprintOf } from "./peppers.ts";
 import { makeSecret } from "./secrets.ts";
 
@@ -70,7 +70,7 @@ export function openPlaygroundKeys(options: Options): PlaygroundKeys {
       );
       if (issued === undefined) return undefined;
       // Makes gateways drop the replaced secret from their caches.
-      await broadcast.send(CHANGED_TOPICS.api_key, issued.id);
+      await broadcast.send(SECRET_CHANGE_TOPICS.api_key, issued.id);
       return { ...issued, token };
     },
     async ofAccount(accountId) {

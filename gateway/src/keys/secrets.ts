@@ -42,7 +42,7 @@ export function cacheKeyOf(token: string, pepper: string): string {
  * Returns the public part of a token, by which its row is found (the reference). Undefined if the token does not have
  * the format of this kind.
  */
-export function referenceOf(kind: SecretKind, token: string): string | undefined {
+export function extractTokenReference(kind: SecretKind, token: string): string | undefined {
   const match = FORM.exec(token);
   return match?.[1] === kind ? match[2] : undefined;
 }

@@ -14,8 +14,8 @@ import {
   type RollupCheck,
   rollupChecks,
 } from "./check-rollups.ts";
-import { hasReserve } from "./reserve.ts";
 import { ledgerViewsClause } from "./sql-views.ts";
+import { hasWithheldSharesReserve } from "./withheld-shares-reserve.ts";
 
 interface CheckResult {
   name: string;
@@ -314,7 +314,10 @@ export async function checkLedger(pool: pg.Pool, stoppable?: Stoppable): Promise
     await client.query("set local work_mem = '64MB'");
     const books = await ledgerViewsClause(client);
     const results: CheckResult[] = [];
-    const checks = [...CHECKS, ...((await hasReserve(client)) ? CHECKS_OF_RESERVE : CHECKS_WITHOUT_RESERVE)];
+    const checks = [
+      ...CHECKS,
+      ...((await hasWithheldSharesReserve(client)) ? CHECKS_OF_RESERVE : CHECKS_WITHOUT_RESERVE),
+    ];
     const performance = await findPerformanceTable(client);
     checks.push(...rollupChecks(KEPT_FROM, performance));
     if (await hasClosedDays(client)) checks.push(...DAY_ROLLUP_CHECKS, performanceRollupCheck(performance));

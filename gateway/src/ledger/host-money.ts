@@ -3,7 +3,7 @@ import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import { type Pico, ZERO } from "../base/money.ts";
 import { column, queryOne, row } from "../db/rows.ts";
-import { hasReserve } from "./reserve.ts";
+import { hasWithheldSharesReserve } from "./withheld-shares-reserve.ts";
 
 export interface HostMoney {
   /** The sum of all payouts to the host. */
@@ -42,7 +42,9 @@ export function openHostMoneyReader(options: {
          from transfer where account_id = $1`,
       [hostId, holdDays],
     );
-    const { withheld } = (await hasReserve(pool)) ? await queryOne(pool, Withheld, WITHHELD, [hostId]) : NOTHING;
+    const { withheld } = (await hasWithheldSharesReserve(pool))
+      ? await queryOne(pool, Withheld, WITHHELD, [hostId])
+      : NOTHING;
     // `heldBack` is at most `pending`. Earnings younger than the hold-back period may be more than that, because
     // set-offs used some of them, or because a payout batch from before there was a hold-back period included them.
     return { paidOut, setOff, pending, heldBack: young < pending ? young : pending, withheld };

@@ -1,6 +1,6 @@
 /**
  * A journal on disk of the requests or changes that this gateway committed recently. After a failover that lost recent
- * commits, `reentry.ts` enters them again.
+ * commits, `lost-commit-reentry.ts` enters them again.
  *
  * Entries of 250 ms share one write, without fsync, because the journal only has to survive the process, not the
  * machine. Files that exceed the age or size limit are deleted, oldest first. Each running gateway writes numbered

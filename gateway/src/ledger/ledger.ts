@@ -19,14 +19,14 @@ import { openCreditCache } from "./credit.ts";
 import { type HoldOrder, type HoldOutcome, placeHolds } from "./hold.ts";
 import { openHoldReleases } from "./hold-releases.ts";
 import type { Journal } from "./journal.ts";
-import { findLockedAccounts, findLockedHolds } from "./locked-accounts.ts";
-import { RESERVE_MIGRATION } from "./reserve.ts";
-import { restoreRequests } from "./restore-requests.ts";
+import { restoreLostRequests } from "./restore-lost-requests.ts";
+import { findLockedAccounts, findLockedHolds } from "./row-locked-accounts.ts";
 import { type Settlement, type SettleOutcome, settleBatch, settleLate } from "./settlement.ts";
 import { openSettler } from "./settling.ts";
 import type { SettlingTallies } from "./settling-tries.ts";
 import type { Spool } from "./spool.ts";
 import { DERIVED_ENTRIES_MIGRATION } from "./sql-views.ts";
+import { RESERVE_MIGRATION } from "./withheld-shares-reserve.ts";
 
 /** How long a hold lasts without renewal, in ms. */
 export const HOLD_LEASE_MS = 60_000;
@@ -38,7 +38,7 @@ interface Transfer {
   id: Uuid;
   /**
    * Every kind except set-offs, which only payouts make (payout_create), and transfers of the reserve, which only
-   * `reserve.ts` makes.
+   * `withheld-shares-reserve.ts` makes.
    */
   kind: Exclude<TransferKind, "setoff" | (typeof RESERVE_TRANSFER_KINDS)[number]>;
   accountId: Uuid;
@@ -198,7 +198,7 @@ export function openLedger(options: LedgerOptions): Ledger {
   /** The holds of requests in flight, which the spool stores with their settlements. */
   const orders = new Map<Uuid, HoldOrder>();
   const restore = async (order: HoldOrder): Promise<boolean> =>
-    (await restoreRequests(pool, [order]))[0] !== "no_account";
+    (await restoreLostRequests(pool, [order]))[0] !== "no_account";
   const settling = openSettler({
     clock,
     log,

@@ -12,7 +12,7 @@ import { idAt, makePastMonths, monthsAgo, waitPastMidnight } from "../history/te
 import { openOverview } from "../operators/overview.ts";
 import { checkLedger } from "./check.ts";
 import { DERIVED_ENTRIES_MIGRATION } from "./sql-views.ts";
-import { openStatement } from "./statement.ts";
+import { openAccountStatement } from "./statement.ts";
 import { newId } from "./testing.ts";
 
 const [IDENTITY, BUILDER, HOST, NODE, KEY] = [newId(), newId(), newId(), newId(), newId()];
@@ -60,7 +60,7 @@ async function assertProved(): Promise<void> {
  */
 async function told() {
   const { pool } = database;
-  const statement = openStatement({ pool });
+  const statement = openAccountStatement({ pool });
   const lines = await statement.lines(BUILDER, { limit: 100 });
   const byDay = await statement.byDay(BUILDER);
   const { rows } = await pool.query(

@@ -4,8 +4,8 @@ import type { Uuid } from "../base/ids.ts";
 import { type BalanceChanges, openBalanceChangeReader } from "./balance-changes.ts";
 import { type HostMoney, openHostMoneyReader } from "./host-money.ts";
 import type { Ledger } from "./ledger.ts";
-import { openReserve, type Reserve } from "./reserve.ts";
-import { openStatement, type Statement } from "./statement.ts";
+import { openAccountStatement, type Statement } from "./statement.ts";
+import { openWithheldSharesReserve, type WithheldSharesReserve } from "./withheld-shares-reserve.ts";
 
 export interface LedgerServices {
   ledger: Ledger;
@@ -15,7 +15,7 @@ export interface LedgerServices {
   /** Returns what a host is owed, and how much of it can be paid out. */
   hostMoney: (hostAccountId: Uuid) => Promise<HostMoney>;
   /** The withheld shares, and the payments for spot checks. */
-  reserve: Reserve;
+  reserve: WithheldSharesReserve;
 }
 
 interface LedgerServicesOptions {
@@ -31,8 +31,8 @@ export const openLedgerServices = ({
   payoutHoldDays: holdDays,
 }: LedgerServicesOptions): LedgerServices => ({
   ledger,
-  statement: openStatement({ pool }),
+  statement: openAccountStatement({ pool }),
   moves: openBalanceChangeReader({ pool }),
   hostMoney: openHostMoneyReader({ pool, holdDays }),
-  reserve: openReserve({ pool }),
+  reserve: openWithheldSharesReserve({ pool }),
 });

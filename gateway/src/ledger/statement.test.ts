@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type pg from "pg";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
-import { openStatement } from "./statement.ts";
+import { openAccountStatement } from "./statement.ts";
 import { newId } from "./testing.ts";
 
 const ROWS = 5_000;
@@ -40,7 +40,7 @@ test("a page of a statement reads at most three times as many rows as it shows, 
     rows.push(mostRows(explained.rows[0]["QUERY PLAN"][0].Plan));
     return await db.pool.query(text, values);
   };
-  const statement = openStatement({ pool: { query } as unknown as pg.Pool });
+  const statement = openAccountStatement({ pool: { query } as unknown as pg.Pool });
   const first = await statement.lines(account, { limit: LIMIT });
   assert.deepEqual(
     first.map(({ kind }) => kind),

@@ -137,7 +137,7 @@ export interface Statement {
   byDay(accountId: Uuid, page?: { before: string | undefined; limit: number | undefined }): Promise<StatementRow[]>;
 }
 
-export function openStatement({ pool }: { pool: pg.Pool }): Statement {
+export function openAccountStatement({ pool }: { pool: pg.Pool }): Statement {
   return {
     lines: async (accountId, { before, limit }) =>
       queryRows(pool, StatementLine, linesText(await ledgerViewsClause(pool)), [accountId, before ?? null, limit]),

@@ -6,8 +6,8 @@
 import { type Channel, ChannelError, LOWEST_FREE_MESSAGE_KIND } from "../base/channel.ts";
 import type { Clock } from "../base/clock.ts";
 import { alwaysReachable } from "../base/dependency.ts";
+import { type LimitCounts, memoryLimits } from "./in-memory-limits.ts";
 import { assertValidCount, checkLimits, type KeyLimits, type LimitEntry, type Limits, type Refusal } from "./limits.ts";
-import { type LimitCounts, memoryLimits } from "./memory.ts";
 
 const KINDS = { enter: 0, standing: 1, leave: 2, enterModel: 3, leaveModel: 4 };
 const kind = (name: keyof typeof KINDS): number => LOWEST_FREE_MESSAGE_KIND + KINDS[name];

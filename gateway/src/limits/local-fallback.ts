@@ -6,8 +6,8 @@
  * counted.
  */
 import type { Clock } from "../base/clock.ts";
+import { memoryLimits } from "./in-memory-limits.ts";
 import { assertValidCount, type KeyLimits, type Limits, LimitsUnavailable } from "./limits.ts";
-import { memoryLimits } from "./memory.ts";
 
 interface LocalOptions {
   shared: Limits;

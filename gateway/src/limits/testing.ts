@@ -14,9 +14,9 @@ import { Redis } from "ioredis";
 import { Channel } from "../base/channel.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
+import { LimitCounts, memoryLimits } from "./in-memory-limits.ts";
 import { LEASE_RENEWAL_INTERVAL_MS, type Limits } from "./limits.ts";
 import { openLimitsOfPrimary, serveLimitsToWorker } from "./limits-for-workers.ts";
-import { LimitCounts, memoryLimits } from "./memory.ts";
 import { valkeyLimits } from "./valkey.ts";
 
 /** A time at the start of a minute. */

@@ -7,12 +7,12 @@ import { manualClock, waitOneTurn } from "../base/testing.ts";
 import { LimitsUnavailable } from "./limits.ts";
 import { findValkeyServer, sendValkeyCommand, startValkeyServer, type TestServer } from "./testing.ts";
 import { type ConnectValkey, ValkeyLink } from "./valkey-link.ts";
-import type { ScriptedRedis } from "./valkey-scripts.ts";
+import type { RedisWithScripts } from "./valkey-scripts.ts";
 
 const binary = findValkeyServer();
 const skip = binary === undefined && "neither valkey-server nor redis-server is installed";
 const ANSWER_TIMEOUT_MS = 200;
-const probe = (redis: ScriptedRedis): Promise<unknown> => redis.ping();
+const probe = (redis: RedisWithScripts): Promise<unknown> => redis.ping();
 
 describe("the timeout of a reply from the limits server", { skip }, () => {
   let server: TestServer;
@@ -23,9 +23,9 @@ describe("the timeout of a reply from the limits server", { skip }, () => {
 
   const open = async (t: { after(run: () => Promise<void>): void }) => {
     const [clock, log] = [manualClock(), createLog("silent")];
-    let redis: ScriptedRedis | undefined;
+    let redis: RedisWithScripts | undefined;
     const connect: ConnectValkey = (url, options) => {
-      redis = new Redis(url, options) as ScriptedRedis;
+      redis = new Redis(url, options) as RedisWithScripts;
       return redis;
     };
     const link = new ValkeyLink({ url: server.url, connect, clock, log, answerTimeoutMs: ANSWER_TIMEOUT_MS, probe });
@@ -34,7 +34,7 @@ describe("the timeout of a reply from the limits server", { skip }, () => {
       await link.close();
     });
     await link.open();
-    return { link, clock, redis: redis as unknown as ScriptedRedis };
+    return { link, clock, redis: redis as unknown as RedisWithScripts };
   };
 
   test("does not expire while the reply waits unread in the socket", async (t) => {

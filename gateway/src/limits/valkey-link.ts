@@ -7,9 +7,9 @@ import { Redis, type RedisOptions } from "ioredis";
 import type { Clock } from "../base/clock.ts";
 import type { Dependency } from "../base/dependency.ts";
 import type { Log } from "../base/log.ts";
-import { answerTimeout } from "./answer-timeout.ts";
 import { LimitsUnavailable, type UnavailableCause } from "./limits.ts";
-import { type ScriptedRedis, VALKEY_SCRIPTS } from "./valkey-scripts.ts";
+import { startReplyTimeout } from "./valkey-reply-timeout.ts";
+import { type RedisWithScripts, VALKEY_SCRIPTS } from "./valkey-scripts.ts";
 
 /**
  * The most commands without an answer. Above it new ones are refused, because the server would not answer them in time.
@@ -24,11 +24,11 @@ const PROBE_MS_MAX = 1_000;
 /** The end of an outage is logged after this time without a failure, so that repeated short outages count as one. */
 const QUIET_MS = 1_000;
 
-type Question<T = unknown> = (redis: ScriptedRedis) => Promise<T>;
+type Question<T = unknown> = (redis: RedisWithScripts) => Promise<T>;
 
 type ClientOptions = Omit<RedisOptions, "replyMapping">;
 /** Creates the client that manages the connection. */
-export type ConnectValkey = (url: string, options: ClientOptions) => ScriptedRedis;
+export type ConnectValkey = (url: string, options: ClientOptions) => RedisWithScripts;
 
 interface LinkOptions {
   url: string;
@@ -62,7 +62,7 @@ interface Outage {
 export class ValkeyLink implements Dependency {
   readonly name = "limits";
   readonly #options: LinkOptions;
-  readonly #redis: ScriptedRedis;
+  readonly #redis: RedisWithScripts;
   #unanswered = 0;
   #latencyMs: number | null = null;
   /** When the last answer arrived on this connection, or when the connection started. */
@@ -73,7 +73,7 @@ export class ValkeyLink implements Dependency {
   constructor(options: LinkOptions) {
     this.#options = options;
     this.#heardAt = options.clock.monotonic();
-    const { connect = (url: string, how: ClientOptions) => new Redis(url, how) as ScriptedRedis } = options;
+    const { connect = (url: string, how: ClientOptions) => new Redis(url, how) as RedisWithScripts } = options;
     this.#redis = connect(options.url.replace(/^valkey(s?):/, "redis$1:"), {
       lazyConnect: true,
       enableOfflineQueue: false,
@@ -149,7 +149,7 @@ export class ValkeyLink implements Dependency {
       };
       const answer = send(this.#redis);
       const writtenAt = clock.monotonic();
-      const stopTimer = answerTimeout({
+      const stopTimer = startReplyTimeout({
         clock,
         timeoutMs: answerTimeoutMs,
         isUnsent: () => (this.#redis.stream?.writableLength ?? 0) > 0,

@@ -11,7 +11,7 @@ import { type ManualClock, manualClock } from "../base/testing.ts";
 import { DEFAULT_LIMITS, type Limits, LimitsUnavailable, type UnavailableCause } from "./limits.ts";
 import { findValkeyServer, START_MS, sendValkeyCommand, startValkeyServer, type TestServer } from "./testing.ts";
 import { valkeyLimits } from "./valkey.ts";
-import type { ScriptedRedis } from "./valkey-scripts.ts";
+import type { RedisWithScripts } from "./valkey-scripts.ts";
 
 const binary = findValkeyServer();
 const skip = binary === undefined && "neither valkey-server nor redis-server is installed";
@@ -39,7 +39,7 @@ describe("limits during outages of Valkey", { skip }, () => {
     return valkeyLimits({
       url: server.url,
       connect: (url, options) => {
-        const redis = new Redis(url, options) as ScriptedRedis;
+        const redis = new Redis(url, options) as RedisWithScripts;
         redis.on("close", () => {
           closed += 1;
         });

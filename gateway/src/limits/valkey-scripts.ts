@@ -123,7 +123,7 @@ export const VALKEY_SCRIPTS = {
  * The client with one command per script: keys first, then arguments. It sends a script's hash, or its text if the
  * server does not have it yet.
  */
-export type ScriptedRedis = Redis &
+export type RedisWithScripts = Redis &
   Record<keyof typeof VALKEY_SCRIPTS, (...words: (string | number)[]) => Promise<unknown>>;
 
 /** The results of a check, by the number that ENTER returns. */

@@ -4,8 +4,8 @@ import fc from "fast-check";
 import { createLog } from "../base/log.ts";
 import { BpeCounter } from "./bpe/counter.ts";
 import type { BpeTables } from "./bpe/tables.ts";
-import { blockEnd, CachedCounts } from "./cached-counts.ts";
-import { readRandomTextCounts, referenceTexts } from "./fixtures/fixtures.ts";
+import { CachedCounts, findBlockEnd } from "./cached-counts.ts";
+import { readRandomTextCounts, readReferenceTextCounts } from "./fixtures/fixtures.ts";
 import type { ChatMessage, Prompt } from "./meter.ts";
 import { openMetering } from "./metering.ts";
 import { openPromptCounter } from "./prompt.ts";
@@ -50,9 +50,9 @@ for (const name of ["llama3", "qwen2.5"] as const) {
     const counter = new BpeCounter(tables);
 
     it("equal the reference count of all texts joined", () => {
-      for (const { text, [name]: count } of [...referenceTexts(), ...readRandomTextCounts()])
+      for (const { text, [name]: count } of [...readReferenceTextCounts(), ...readRandomTextCounts()])
         for (let time = 0; time < 2; time++) assert.equal(counter.count(text, NO_LIMIT, "a"), count);
-      const all = referenceTexts().map(({ text }) => text);
+      const all = readReferenceTextCounts().map(({ text }) => text);
       for (const between of ["", "\n", "\nand ", " \n\n  "]) {
         const text = all.join(between);
         const due = counter.count(text);
@@ -97,7 +97,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
 
     it("equal the count without the cache after each message of a growing conversation", () => {
       const roles = ["system", "user", "assistant", "tool", "tool", "assistant", "user"];
-      const texts = referenceTexts().map(({ text }) => text);
+      const texts = readReferenceTextCounts().map(({ text }) => text);
       const known = openPromptCounter(TOKENIZERS[name], tables);
       const messages: ChatMessage[] = [];
       for (let turn = 0; turn < 60; turn++) {
@@ -142,7 +142,7 @@ describe("the cache of token counts", () => {
   it("splits any text into blocks in a single pass", () => {
     for (const text of ["\n".repeat(1e6), "\n ".repeat(5e5), `\n${" ".repeat(1e6)}`, `${"a\u0301\n".repeat(3e5)}`]) {
       let [blocks, from] = [0, 0];
-      for (; from < text.length; from = blockEnd(text, from)) blocks++;
+      for (; from < text.length; from = findBlockEnd(text, from)) blocks++;
       assert.equal(from, text.length);
       assert.ok(blocks >= 1 && blocks <= text.length / 4096 + 1);
     }
@@ -154,7 +154,7 @@ describe("cached counts in worker threads", async () => {
   after(() => metering.close());
 
   it("equal counts without the cache", async () => {
-    const text = referenceTexts()
+    const text = readReferenceTextCounts()
       .map((reference) => reference.text)
       .join("\n");
     for (const name of ["llama3", "qwen2.5"]) {

@@ -6,14 +6,14 @@
  * Long texts are cached in blocks that end at line breaks, so appending text leaves the first blocks unchanged. The sum
  * of the blocks is exact if no piece crosses the end of a block and Unicode normalization combines no characters across
  * it. Both hold after the last line break of a run of white space: a piece always ends there (bpe/pieces.ts), and
- * `blockEnd` requires that only blanks and then a visible ASCII character follow.
+ * `findBlockEnd` requires that only blanks and then a visible ASCII character follow.
  */
 import { hash } from "node:crypto";
 
 /** The shortest text that is cached. Counting a shorter one takes no longer than looking it up. */
-export const CACHED_TEXT_UNITS_MIN = 512;
+export const CACHED_TEXT_CODE_UNITS_MIN = 512;
 /** The least length of a block in UTF-16 units, except for the last block. */
-const BLOCK_UNITS_MIN = 4096;
+const BLOCK_CODE_UNITS_MIN = 4096;
 /** The cache has at least this many entries and at most twice as many. An entry takes some hundred bytes. */
 const KEPT_MIN = 4096;
 
@@ -59,8 +59,8 @@ const [NEWLINE, TAB, BLANK, FIRST_GRAPHIC, LAST_GRAPHIC] = [0x0a, 0x09, 0x20, 0x
  * Returns the end of the block that begins at `from`: the position after a line break whose next character, apart from
  * blanks and tabs, is a visible ASCII character.
  */
-export function blockEnd(text: string, from: number): number {
-  for (let at = text.indexOf("\n", from + BLOCK_UNITS_MIN - 1); at >= 0; at = text.indexOf("\n", at + 1)) {
+export function findBlockEnd(text: string, from: number): number {
+  for (let at = text.indexOf("\n", from + BLOCK_CODE_UNITS_MIN - 1); at >= 0; at = text.indexOf("\n", at + 1)) {
     let next = at + 1;
     while (isBlank(text.charCodeAt(next))) next++;
     const unit = text.charCodeAt(next);

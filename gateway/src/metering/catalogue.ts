@@ -127,7 +127,9 @@ export interface ActiveModel {
 }
 
 /** The properties of a model that are needed to count a prompt. */
-export type CountedModel = Pick<ActiveModel, "id" | "kind" | "contextLimit"> & { build: Pick<Build, "tokenizer"> };
+export type ModelForTokenCounting = Pick<ActiveModel, "id" | "kind" | "contextLimit"> & {
+  build: Pick<Build, "tokenizer">;
+};
 
 export interface Catalogue {
   priceVersion: number;

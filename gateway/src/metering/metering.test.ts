@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { createLog } from "../base/log.ts";
 import type { Meter, Prompt } from "./meter.ts";
 import { openMetering } from "./metering.ts";
-import { packPrompt, unpackPrompt } from "./prompt-packing.ts";
+import { packPrompt, unpackPrompt } from "./prompt-for-worker.ts";
 import { TOKENIZERS } from "./tokenizers.ts";
 
 const log = createLog("silent");

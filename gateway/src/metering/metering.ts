@@ -5,7 +5,7 @@ import { Worker } from "node:worker_threads";
 import type { Log } from "../base/log.ts";
 import type { Meter, PromptCount } from "./meter.ts";
 import { openPromptCounter } from "./prompt.ts";
-import { estimatePromptCodeUnits, packPrompt } from "./prompt-packing.ts";
+import { estimatePromptCodeUnits, packPrompt } from "./prompt-for-worker.ts";
 import { loadTables, type Tables, TOKENIZER_NAMES, TOKENIZERS, type TokenizerName } from "./tokenizers.ts";
 import type { WorkerData, WorkerJob } from "./worker.ts";
 import { WorkerPool } from "./worker-pool.ts";

@@ -4,14 +4,14 @@ import { Template } from "@huggingface/jinja";
 import fc from "fast-check";
 import { BpeCounter } from "./bpe/counter.ts";
 import type { BpeTables } from "./bpe/tables.ts";
-import { chatTemplates, referenceTexts } from "./fixtures/fixtures.ts";
+import { chatTemplates, readReferenceTextCounts } from "./fixtures/fixtures.ts";
 import type { ChatMessage } from "./meter.ts";
 import { openPromptCounter } from "./prompt.ts";
 import { llama3SystemStart, renderedRole } from "./templates.ts";
 import { loadTables, TOKENIZERS } from "./tokenizers.ts";
 
 const ROLES = ["system", "developer", "user", "assistant", "tool", "function"];
-const texts = referenceTexts()
+const texts = readReferenceTextCounts()
   .map(({ text }) => text)
   .filter((text) => text.length < 1500);
 

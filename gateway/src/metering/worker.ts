@@ -4,7 +4,7 @@ import { invariant } from "../base/invariant.ts";
 import { lowerThreadPriority } from "../base/threads.ts";
 import type { PromptCount } from "./meter.ts";
 import { openPromptCounter, type PromptCounter } from "./prompt.ts";
-import { type PackedPrompt, unpackPrompt } from "./prompt-packing.ts";
+import { type PackedPrompt, unpackPrompt } from "./prompt-for-worker.ts";
 import { type Tables, TOKENIZERS, type TokenizerName } from "./tokenizers.ts";
 import type { Reply } from "./worker-pool.ts";
 

@@ -11,7 +11,7 @@ import { ACCOUNT_KINDS, type AccountKind } from "../base/states.ts";
 import { ACCOUNT_TOPIC, sendBroadcast } from "../db/broadcast.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
 import { NODE_RULES, type NodeRules } from "../fleet/rules.ts";
-import { openUsage, type Usage } from "../history/usage.ts";
+import { openUsageHistory, type UsageHistory } from "../history/usage.ts";
 import { makeContainsPattern, type NodeDirectory, openNodeDirectory } from "./nodes.ts";
 
 const AccountEntry = row({
@@ -48,7 +48,7 @@ export interface AccountDirectory {
    */
   setSuspended(id: Uuid, suspended: boolean): Promise<boolean>;
   /** Each key's spending since a given time, for one account. */
-  spendByKey: Usage["byKey"];
+  spendByKey: UsageHistory["byKey"];
   nodes: NodeDirectory;
 }
 
@@ -68,7 +68,7 @@ export function openAccountDirectory({
   pool: pg.Pool;
   rules?: NodeRules;
 }): AccountDirectory {
-  const usage = openUsage({ pool });
+  const usage = openUsageHistory({ pool });
   return {
     spendByKey: (accountId, since) => usage.byKey(accountId, since),
     nodes: openNodeDirectory({ pool, rules }),

@@ -15,11 +15,11 @@ import {
 } from "../fleet/fleet.ts";
 import { NODE_RULES, type NodeRules } from "../fleet/rules.ts";
 
-export interface ListedNodeEntry extends ListedNode {
+export interface ListedNodeWithHostName extends ListedNode {
   hostName: string;
 }
 
-export interface NodeEntry extends Node {
+export interface NodeWithHostName extends Node {
   hostName: string;
 }
 
@@ -35,8 +35,8 @@ interface NodeSearch {
 
 export interface NodeDirectory {
   /** Lists matching nodes, newest first. */
-  search(search: NodeSearch): Promise<ListedNodeEntry[]>;
-  find(id: Uuid): Promise<NodeEntry | undefined>;
+  search(search: NodeSearch): Promise<ListedNodeWithHostName[]>;
+  find(id: Uuid): Promise<NodeWithHostName | undefined>;
   /** The IDs of the host's newest thousand nodes, including retired ones. */
   idsOf(hostAccountId: Uuid): Promise<Uuid[]>;
 }

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { z } from "zod";
 import { NODE_STANDINGS, type NodeStanding, REQUEST_OUTCOMES } from "../base/states.ts";
 import { hasClosedDays, usageRowsSql } from "../db/closed-days.ts";
-import { type FailoverDataLoss, readLosses } from "../db/lineage/losses.ts";
+import { type FailoverDataLoss, readFailoverDataLosses } from "../db/lineage/failover-data-losses.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import { ledgerViewsClause } from "../ledger/sql-views.ts";
 
@@ -86,7 +86,7 @@ export function openOverview({ pool }: { pool: pg.Pool }): Overview {
         nodes: Object.fromEntries(nodes.map(({ state, nodes: count }) => [state, count])),
       };
     },
-    losses: (since) => readLosses(pool, since),
+    losses: (since) => readFailoverDataLosses(pool, since),
     traffic: async ({ from, to }) =>
       queryRows(
         pool,

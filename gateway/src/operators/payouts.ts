@@ -56,7 +56,7 @@ const HostPayout = row({
 });
 export type HostPayout = z.infer<typeof HostPayout>;
 
-export interface LinesQuery {
+export interface PayoutLinesQuery {
   /** Continues after the line with this ID. */
   after?: Uuid | undefined;
   limit: number;
@@ -77,7 +77,7 @@ export interface PayoutBatches {
   list(page: { before?: Uuid | undefined; limit: number; open?: boolean }): Promise<PayoutBatch[]>;
   find(id: Uuid): Promise<PayoutBatch | undefined>;
   /** The batch's lines, ordered by host name. */
-  lines(id: Uuid, query: LinesQuery): Promise<PayoutLine[]>;
+  lines(id: Uuid, query: PayoutLinesQuery): Promise<PayoutLine[]>;
   /** One host's lines, newest batch first. `before`: the ID of a batch. */
   ofHost(accountId: Uuid, page: { before?: Uuid | undefined; limit: number }): Promise<HostPayout[]>;
   markPaid(id: Uuid, by: string): Promise<MarkPaid>;

@@ -9,7 +9,7 @@ import { dollars, type Pico, pico } from "../base/money.ts";
 import { manualClock } from "../base/testing.ts";
 import { untilStatementWaits } from "../ledger/testing.ts";
 import { type CreditAlerts, openCreditAlerts } from "./credit-alerts.ts";
-import { deliver, eventBody, openTestPayments, silentLog, type TestPayments } from "./testing.ts";
+import { deliverSignedEvent, eventBody, openTestPayments, silentLog, type TestPayments } from "./testing.ts";
 
 const HOUR_MS = 3_600_000;
 const clock = manualClock(Date.now());
@@ -136,7 +136,11 @@ describe("a low-credit alert", () => {
     const client = await t.db.pool.connect();
     await client.query("begin");
     await client.query("select from ledger_account where id = $1 for update", [id]);
-    const bought = deliver(t.receivers[0], t.demo, eventBody("checkout.session.completed", buildCheckoutSession(paid)));
+    const bought = deliverSignedEvent(
+      t.receivers[0],
+      t.demo,
+      eventBody("checkout.session.completed", buildCheckoutSession(paid)),
+    );
     try {
       await untilStatementWaits(t.db.pool, "%ledger_transfer%");
       assert.deepEqual(await first().of(id), { mark: dollars(5), fallen: true });

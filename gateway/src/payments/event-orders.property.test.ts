@@ -13,7 +13,7 @@ import type { Uuid } from "../base/ids.ts";
 import { PICO_PER_DOLLAR } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
 import { manualClock } from "../base/testing.ts";
-import { assertLedgerBalances, deliver, eventBody, openTestPayments, type TestPayments } from "./testing.ts";
+import { assertLedgerBalances, deliverSignedEvent, eventBody, openTestPayments, type TestPayments } from "./testing.ts";
 
 const PICO_PER_CENT = PICO_PER_DOLLAR / 100n;
 
@@ -59,7 +59,7 @@ for (const paidBy of ["completed", "async_succeeded"] as const) {
       };
       const seen = new Set<Name>();
       for (const name of order) {
-        await deliver(t.receivers[seen.size % 2 ? 1 : 0], t.demo, bodies[name]);
+        await deliverSignedEvent(t.receivers[seen.size % 2 ? 1 : 0], t.demo, bodies[name]);
         seen.add(name);
         const paid = seen.has("async_succeeded") || (paidBy === "completed" && seen.has("completed"));
         const model = paid ? 2000 - (seen.has("refunded") ? 700 : 0) - (seen.has("disputed") ? 500 : 0) : 0;
@@ -97,7 +97,7 @@ test("random events of a sale give the right balance when they are shuffled, rep
         .sort((a, b) => a.rank - b.rank);
       for (let i = 0; i < sent.length; i += script.atOnce) {
         const batch = sent.slice(i, i + script.atOnce);
-        await Promise.all(batch.map(({ body }, k) => deliver(t.receivers[k % 2 ? 1 : 0], t.demo, body)));
+        await Promise.all(batch.map(({ body }, k) => deliverSignedEvent(t.receivers[k % 2 ? 1 : 0], t.demo, body)));
       }
       assert.equal(await centsOf(account), worth(sale));
     }),

@@ -9,7 +9,7 @@ import type { Sale } from "@tollgate/demo-provider/sale.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Uuid } from "../base/ids.ts";
 import { dollars } from "../base/money.ts";
-import { assertLedgerBalances, deliver, eventBody, openTestPayments, type TestPayments } from "./testing.ts";
+import { assertLedgerBalances, deliverSignedEvent, eventBody, openTestPayments, type TestPayments } from "./testing.ts";
 
 let t: TestPayments;
 before(async () => {
@@ -41,7 +41,9 @@ describe("concurrent events", () => {
   test("credit once for 50 deliveries of one event to two gateways", async () => {
     const { account, id, sale } = await paidSale();
     const body = eventBody("checkout.session.completed", buildCheckoutSession(sale), { id: `evt_${id}` });
-    await Promise.all(Array.from({ length: 50 }, (_, i) => deliver(t.receivers[i % 2 ? 1 : 0], t.demo, body)));
+    await Promise.all(
+      Array.from({ length: 50 }, (_, i) => deliverSignedEvent(t.receivers[i % 2 ? 1 : 0], t.demo, body)),
+    );
     assert.equal(await t.balance(account), dollars(20));
     assert.deepEqual(await rowsFor(account, id), { transfers: 1, moves: 1, events: 1, state: "paid" });
     const { rows } = await t.db.pool.query("select deliveries from payment_event where provider_event = $1", [
@@ -64,7 +66,7 @@ describe("concurrent events", () => {
     await Promise.all(
       Array.from({ length: 50 }, (_, i) => {
         const body = (kinds[i % kinds.length] as () => string)();
-        return deliver(t.receivers[i % 2 ? 1 : 0], t.demo, body);
+        return deliverSignedEvent(t.receivers[i % 2 ? 1 : 0], t.demo, body);
       }),
     );
     assert.equal(await t.balance(account), dollars(20 - 7 - 5));
@@ -78,11 +80,11 @@ describe("concurrent events", () => {
       const refund = { id: `re_${id}`, cents: 500, status: "succeeded" };
       const told = (more: (typeof refund)[]) =>
         eventBody("charge.refunded", buildCharge({ ...sale, refunds: [refund, ...more] }));
-      if (knownBefore) await deliver(t.receivers[0], t.demo, told([]));
+      if (knownBefore) await deliverSignedEvent(t.receivers[0], t.demo, told([]));
       const rest = { id: `re_rest_${id}`, cents: 1500, status: "succeeded" };
       await Promise.all([
-        deliver(t.receivers[0], t.demo, eventBody("checkout.session.completed", buildCheckoutSession(sale))),
-        deliver(t.receivers[1], t.demo, told([rest])),
+        deliverSignedEvent(t.receivers[0], t.demo, eventBody("checkout.session.completed", buildCheckoutSession(sale))),
+        deliverSignedEvent(t.receivers[1], t.demo, told([rest])),
       ]);
       assert.equal(await t.balance(account), 0n);
     }
@@ -96,7 +98,7 @@ describe("interrupted events", () => {
     try {
       await blocker.query("begin");
       await blocker.query("select from ledger_account for update");
-      const delivery = deliver(t.receivers[0], t.demo, body);
+      const delivery = deliverSignedEvent(t.receivers[0], t.demo, body);
       const pid = await eventually("the delivery waits for the ledger", async () => {
         const { rows } = await t.db.pool.query(
           "select pid from pg_stat_activity where wait_event_type = 'Lock' and query like '%ledger_transfer%'",
@@ -121,7 +123,7 @@ describe("interrupted events", () => {
       assert.deepEqual(await rowsFor(account, id), { transfers: 0, moves: 0, events: 0, state: "open" });
       assert.equal(await t.balance(account), 0n);
     });
-    await Promise.all(t.receivers.map((receiver) => deliver(receiver, t.demo, body)));
+    await Promise.all(t.receivers.map((receiver) => deliverSignedEvent(receiver, t.demo, body)));
     assert.equal(await t.balance(account), dollars(20));
     assert.deepEqual(await rowsFor(account, id), { transfers: 1, moves: 1, events: 1, state: "paid" });
   });
@@ -150,18 +152,22 @@ describe("interrupted events", () => {
        create trigger refuse_events before insert on payment_event for each row execute function refuse_events()`,
     );
     try {
-      await assert.rejects(deliver(t.receivers[0], t.demo, body), /no/);
+      await assert.rejects(deliverSignedEvent(t.receivers[0], t.demo, body), /no/);
     } finally {
       await t.db.pool.query("drop trigger refuse_events on payment_event; drop function refuse_events");
     }
     assert.deepEqual(await rowsFor(account, id), { transfers: 0, moves: 0, events: 0, state: "open" });
-    await deliver(t.receivers[1], t.demo, body);
+    await deliverSignedEvent(t.receivers[1], t.demo, body);
     assert.equal(await t.balance(account), dollars(20));
   });
 
   test("cannot credit a checkout twice, because a database constraint refuses it", async () => {
     const { account, id, sale } = await paidSale();
-    await deliver(t.receivers[0], t.demo, eventBody("checkout.session.completed", buildCheckoutSession(sale)));
+    await deliverSignedEvent(
+      t.receivers[0],
+      t.demo,
+      eventBody("checkout.session.completed", buildCheckoutSession(sale)),
+    );
     const transfer = { id: t.newId(), kind: "purchase", accountId: account, amount: dollars(20) } as const;
     await t.ledger.transfer({ ...transfer, kind: "grant", reason: "a forged one" });
     await assert.rejects(

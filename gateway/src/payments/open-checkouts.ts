@@ -18,7 +18,7 @@ interface OpenCheckouts {
   within<T>(accountId: Uuid, id: Uuid, open: () => Promise<T>): Promise<{ opened: T } | { waitS: number }>;
 }
 
-export function countOpenCheckouts({ pool }: { pool: pg.Pool }): OpenCheckouts {
+export function createOpenCheckoutLimiter({ pool }: { pool: pg.Pool }): OpenCheckouts {
   /** Checkouts that this gateway is currently opening, by account. They count before they are recorded. */
   const inFlight = new Map<Uuid, Set<Uuid>>();
 

@@ -14,7 +14,7 @@ import { DEFAULT_FORMAT } from "../notifications/localized-format.ts";
 import type { Notify } from "../notifications/notify.ts";
 import { CUSTOM_PACK, findPack, PACKS, type Pack } from "./credit-packs.ts";
 import { openPaymentMethods, type SavedCard } from "./methods.ts";
-import { countOpenCheckouts } from "./open-checkouts.ts";
+import { createOpenCheckoutLimiter } from "./open-checkouts.ts";
 import { findPaidPurchase, listPayments, type Payment } from "./payment-list.ts";
 import { type PaymentProvider, type ProviderEvent, ProviderUnavailable, type ReceiptUrls } from "./provider.ts";
 import { type EventResult, forgetOldEvents, processEvent } from "./receive.ts";
@@ -77,7 +77,7 @@ interface PaymentsOptions {
 
 export function openPayments(options: PaymentsOptions): Payments {
   const { pool, provider, newId, log } = options;
-  const openCheckouts = countOpenCheckouts({ pool });
+  const openCheckouts = createOpenCheckoutLimiter({ pool });
   const methods = openPaymentMethods(options);
   const onFailed = createTopUpFailureHandler(options);
   const start = async (id: Uuid, goods: Goods, request: CheckoutRequest): Promise<StartedCheckout> => {

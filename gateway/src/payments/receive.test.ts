@@ -10,7 +10,7 @@ import { openPayments } from "./payments.ts";
 import {
   assertLedgerBalances,
   createStripeProviderAt,
-  deliver,
+  deliverSignedEvent,
   eventBody,
   openTestPayments,
   silentLog,
@@ -27,7 +27,7 @@ after(async () => {
 });
 
 const send = (type: string, object: object, more?: Parameters<typeof eventBody>[2]): Promise<void> =>
-  deliver(t.receivers[0], t.demo, eventBody(type, object, more));
+  deliverSignedEvent(t.receivers[0], t.demo, eventBody(type, object, more));
 
 /** The account's balance in dollars. */
 const dollarsOf = async (accountId: Uuid): Promise<number> =>
@@ -277,7 +277,7 @@ test("a test-mode event in live mode is refused and credits nothing", async () =
     provider: { ...createStripeProviderAt(t.demo), live: true },
   });
   const body = eventBody("checkout.session.completed", buildCheckoutSession(paid), { id: "evt_test_mode" });
-  await assert.rejects(deliver(live, t.demo, body), {
+  await assert.rejects(deliverSignedEvent(live, t.demo, body), {
     name: "Fault",
     status: 400,
     message: /This is a test mode event; this gateway uses live mode/,

@@ -30,11 +30,11 @@ import {
   type SavedMethod,
 } from "./provider.ts";
 import {
+  computeCheckoutState,
+  findMissingTransfers,
   furthestState,
-  judgePayment,
-  missingMoves,
+  type MissingTransfer,
   newerReversal,
-  type PaymentMove,
   type Reversal,
   type TransferredSums,
 } from "./rules.ts";
@@ -42,7 +42,7 @@ import {
 export interface EventResult {
   outcome: PaymentEventOutcome;
   checkoutId: Uuid | null;
-  moves: PaymentMove[];
+  moves: MissingTransfer[];
 }
 
 /** A timeout for the transaction, so that a stalled gateway does not keep accounts locked. */
@@ -111,7 +111,7 @@ async function applySession(
   // Other products may use the same provider account. Their checkouts do not have an ID of this platform.
   if (found === undefined) return of(news.reference?.startsWith("pay_") ? "unknown" : "ignored");
   const asked = { reference: publicId("pay", found.id), amount: found.amount, payment: found.payment };
-  const verdict = judgePayment(asked, news);
+  const verdict = computeCheckoutState(asked, news);
   const checkout = await advance(client, found, {
     state: furthestState(found.state, verdict),
     payment: verdict === "mismatch" ? null : news.payment,
@@ -130,7 +130,7 @@ async function applyIntent(client: pg.PoolClient, news: IntentResult, onFailed: 
   if (found === undefined) return of("unknown");
   if (found.pack !== AUTOMATIC_PACK) return of("ignored");
   const asked = { reference: news.reference, amount: found.amount, payment: found.payment };
-  const verdict = judgePayment(asked, news);
+  const verdict = computeCheckoutState(asked, news);
   const state = furthestState(found.state, verdict);
   const checkout = await advance(client, found, { state, payment: verdict === "mismatch" ? null : news.payment });
   await client.query("update payment_automatic set next_at = null where checkout_id = $1", [checkout.id]);
@@ -158,10 +158,10 @@ async function note(
 }
 
 /** Makes the transfers that the known facts require and that have not been made yet. */
-async function catchUp(client: pg.PoolClient, checkout: Checkout, onFailed: OnTopUpFailed): Promise<PaymentMove[]> {
+async function catchUp(client: pg.PoolClient, checkout: Checkout, onFailed: OnTopUpFailed): Promise<MissingTransfer[]> {
   const facts = await factsOf(client, checkout.payment);
   const made = await movesMade(client, checkout.id);
-  const moves = missingMoves({ state: checkout.state, amount: checkout.amount, ...facts }, made.sums);
+  const moves = findMissingTransfers({ state: checkout.state, amount: checkout.amount, ...facts }, made.sums);
   const taken = moves.filter(({ amount }) => amount < 0n).map(({ kind }) => kind);
   if (checkout.pack === AUTOMATIC_PACK && taken.length > 0)
     await onFailed(client, checkout.accountId, taken.includes("dispute") ? "disputed" : "refunded");
@@ -283,7 +283,7 @@ const MOVED = 1;
 async function make(
   client: pg.PoolClient,
   checkout: Checkout,
-  { moves, after }: { moves: PaymentMove[]; after: number },
+  { moves, after }: { moves: MissingTransfer[]; after: number },
 ): Promise<void> {
   for (const [i, { kind, amount }] of moves.entries()) {
     const ordinal = after + i + 1;
@@ -314,7 +314,7 @@ export function transferIdOf(checkoutId: Uuid, ordinal: number): Uuid {
 }
 
 /** The reason shown on the account's statement. */
-function reasonOf({ id, pack }: Checkout, { kind, amount }: PaymentMove): string {
+function reasonOf({ id, pack }: Checkout, { kind, amount }: MissingTransfer): string {
   const name = publicId("pay", id);
   if (kind === "purchase" && pack === AUTOMATIC_PACK) return `automatic top-up (${name})`;
   if (kind === "purchase") return pack === CUSTOM_PACK ? `credits bought (${name})` : `${pack} bought (${name})`;

@@ -8,8 +8,8 @@ import { transferIdOf } from "./receive.ts";
 import {
   type CheckoutFacts,
   expectedSums,
+  findMissingTransfers,
   furthestState,
-  missingMoves,
   newerReversal,
   type Reversal,
   type TransferredSums,
@@ -127,12 +127,12 @@ test("after the missing transfers of a payment are made, its sums are as expecte
     fc.property(made, words, fc.constantFrom(...CHECKOUT_STATES), (before, reversals, state) => {
       const known = { state, amount: pico(100n), refundedTotal: pico(7n), reversals };
       const sums: TransferredSums = { ...before };
-      for (const move of missingMoves(known, before)) {
+      for (const move of findMissingTransfers(known, before)) {
         assert.notEqual(move.amount, 0n);
         sums[move.kind] = pico(sums[move.kind] + move.amount);
       }
       assert.deepEqual(sums, expectedSums(known));
-      assert.deepEqual(missingMoves(known, sums), []);
+      assert.deepEqual(findMissingTransfers(known, sums), []);
     }),
   );
 });

@@ -28,7 +28,7 @@ interface Asked {
  * The checkout's state after an event about a session or a payment. `mismatch` unless one payment paid exactly the
  * requested amount.
  */
-export function judgePayment(
+export function computeCheckoutState(
   asked: Asked,
   told: Extract<PaymentEventContent, { kind: "session" | "intent" }>,
 ): CheckoutState {
@@ -105,13 +105,13 @@ export function expectedSums({ state, amount, refundedTotal, reversals }: Checko
   };
 }
 
-export interface PaymentMove {
+export interface MissingTransfer {
   kind: PaymentTransferKind;
   amount: Pico;
 }
 
 /** The missing transfers. Empty once all were made, so repeated events change nothing. */
-export function missingMoves(known: CheckoutFacts, made: TransferredSums): PaymentMove[] {
+export function findMissingTransfers(known: CheckoutFacts, made: TransferredSums): MissingTransfer[] {
   const should = expectedSums(known);
   return PAYMENT_TRANSFER_KINDS.map((kind) => ({ kind, amount: pico(should[kind] - made[kind]) })).filter(
     ({ amount }) => amount !== 0n,

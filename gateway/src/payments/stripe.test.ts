@@ -8,7 +8,7 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { buildCheckoutSession } from "@tollgate/demo-provider/api-objects.ts";
-import { type DemoProvider, openDemoProvider } from "@tollgate/demo-provider/demo-provider.ts";
+import { type DemoPaymentProvider, openDemoPaymentProvider } from "@tollgate/demo-provider/demo-provider.ts";
 import { systemClock } from "../base/clock.ts";
 import { dollars } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
@@ -29,9 +29,9 @@ const order: CheckoutOrder = {
 const KEY = { secretKey: "sk_test_0123", webhookSecrets: ["whsec_0123"], clock: systemClock };
 
 describe("opening a checkout", () => {
-  let demo: DemoProvider;
+  let demo: DemoPaymentProvider;
   before(async () => {
-    demo = await openDemoProvider({ clock: systemClock, random: systemRandom(), log: silentLog() });
+    demo = await openDemoPaymentProvider({ clock: systemClock, random: systemRandom(), log: silentLog() });
   });
   after(() => demo.close());
 

@@ -4,7 +4,7 @@
  */
 
 import assert from "node:assert/strict";
-import { type DemoProvider, openDemoProvider } from "@tollgate/demo-provider/demo-provider.ts";
+import { type DemoPaymentProvider, openDemoPaymentProvider } from "@tollgate/demo-provider/demo-provider.ts";
 import type { Sale } from "@tollgate/demo-provider/sale.ts";
 import type pg from "pg";
 import { openAccounts } from "../accounts/accounts.ts";
@@ -33,7 +33,7 @@ export interface TestPayments {
   pools: pg.Pool[];
   ledger: Ledger;
   newId: NewId;
-  demo: DemoProvider;
+  demo: DemoPaymentProvider;
   /** Two gateways' payments on one database. */
   receivers: [Payments, Payments];
   notify: Notify;
@@ -64,7 +64,7 @@ export async function openTestPayments(options: TestPaymentsOptions = {}): Promi
   const newId = newIds(clock, random);
   const logged: Record<string, unknown>[] = [];
   const log = createLog("info", { write: (line) => void logged.push(JSON.parse(line)) });
-  const demo = await openDemoProvider({ clock: systemClock, random, log });
+  const demo = await openDemoPaymentProvider({ clock: systemClock, random, log });
   const mailed: Email[] = [];
   const mail = {
     delivers: true,
@@ -117,7 +117,7 @@ export async function openTestPayments(options: TestPaymentsOptions = {}): Promi
 }
 
 /** Configures the gateway's Stripe client with the demo provider's URL. */
-export function createStripeProviderAt(demo: Pick<DemoProvider, "url" | "secretKey" | "webhookSecret">) {
+export function createStripeProviderAt(demo: Pick<DemoPaymentProvider, "url" | "secretKey" | "webhookSecret">) {
   const { url: apiBase, secretKey, webhookSecret } = demo;
   return stripeProvider({ apiBase, secretKey, webhookSecrets: [webhookSecret], clock: systemClock });
 }
@@ -135,7 +135,7 @@ export function eventBody(
 }
 
 /** Signs an event and delivers it. */
-export const deliver = (to: Payments, demo: DemoProvider, body: string): Promise<void> =>
+export const deliverSignedEvent = (to: Payments, demo: DemoPaymentProvider, body: string): Promise<void> =>
   to.receive(Buffer.from(body), demo.deliveries.sign(body));
 
 export async function assertLedgerBalances(db: TestDatabase): Promise<void> {

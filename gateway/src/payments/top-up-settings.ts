@@ -20,8 +20,8 @@ export const TopUpRow = row({
 export const TOP_UP_QUERY = `select enabled, amount, mark, month_max as "monthMax", begun_at as "begunAt", failure, failed_at as "failedAt"
   from auto_topup where account_id = $1`;
 
-export type TopUp = z.infer<typeof TopUpRow> & { monthSpent: Pico };
-export type TopUpSettings = Pick<TopUp, "enabled" | "amount" | "mark" | "monthMax">;
+export type AutoTopUp = z.infer<typeof TopUpRow> & { monthSpent: Pico };
+export type TopUpSettings = Pick<AutoTopUp, "enabled" | "amount" | "mark" | "monthMax">;
 
 const Spent = row({ spent: column.pico });
 
@@ -30,7 +30,7 @@ export const MONTH_SPENT_SQL = `coalesce((select sum(amount) from payment_checko
    where account_id = $1 and pack = '${AUTOMATIC_PACK}' and created_at >= $2 and state not in ('failed', 'expired')), 0)`;
 
 /** Undefined if automatic top-up was never configured. */
-export async function topUpOf(pool: pg.Pool, accountId: Uuid, nowMs: number): Promise<TopUp | undefined> {
+export async function topUpOf(pool: pg.Pool, accountId: Uuid, nowMs: number): Promise<AutoTopUp | undefined> {
   const set = await queryRow(pool, TopUpRow, TOP_UP_QUERY, [accountId]);
   if (set === undefined) return undefined;
   const { spent } = await queryOne(pool, Spent, `select ${MONTH_SPENT_SQL} as spent`, [accountId, startOfMonth(nowMs)]);

@@ -18,7 +18,7 @@ import { dollars, PICO_PER_DOLLAR, type Pico } from "../base/money.ts";
 import { manualClock } from "../base/testing.ts";
 import type { Payments } from "./payments.ts";
 import { type PaymentProvider, ProviderUnavailable } from "./provider.ts";
-import { assertLedgerBalances, deliver, eventBody, openTestPayments, type TestPayments } from "./testing.ts";
+import { assertLedgerBalances, deliverSignedEvent, eventBody, openTestPayments, type TestPayments } from "./testing.ts";
 
 const MINUTE_MS = 60_000;
 /** A time in the middle of a month. */
@@ -59,7 +59,11 @@ async function saveCard(
   await gateway().openSetup({ accountId, successUrl: "http://a.test/", cancelUrl: "http://a.test/" });
   const sale = t.demo.shop.sales.at(-1) as Sale;
   const card = t.demo.shop.save(sale, last4);
-  await deliver(gateway(), t.demo, eventBody("checkout.session.completed", buildCheckoutSession(sale), { created }));
+  await deliverSignedEvent(
+    gateway(),
+    t.demo,
+    eventBody("checkout.session.completed", buildCheckoutSession(sale), { created }),
+  );
   return { sale, card };
 }
 
@@ -166,8 +170,8 @@ describe("an automatic top-up", () => {
           answer();
           await asking;
         } else {
-          const same = Array.from({ length: 3 }, (_, n) => deliver(gateway(n % 2), t.demo, bodies[news]));
-          await Promise.all([...same, ...(news === "refund" ? [deliver(gateway(1), t.demo, total)] : [])]);
+          const same = Array.from({ length: 3 }, (_, n) => deliverSignedEvent(gateway(n % 2), t.demo, bodies[news]));
+          await Promise.all([...same, ...(news === "refund" ? [deliverSignedEvent(gateway(1), t.demo, total)] : [])]);
         }
       }
       await run();
@@ -233,7 +237,7 @@ describe("an automatic top-up", () => {
     const late = { ...(t.demo.shop.sales[0] as Sale), mode: "intent", state: "paid", payment: `pi_${id}`, cents: 2000 };
     const metadata = { tollgate_checkout: publicId("pay", checkout), tollgate_account: publicId("acc", id) };
     const sale = { ...late, metadata, failure: null } as Sale;
-    await deliver(gateway(), t.demo, eventBody("payment_intent.succeeded", buildPaymentIntent(sale)));
+    await deliverSignedEvent(gateway(), t.demo, eventBody("payment_intent.succeeded", buildPaymentIntent(sale)));
     assert.equal(await dollarsOf(id), 20);
     assert.equal(await enabled(id), false);
   });
@@ -251,7 +255,7 @@ describe("a failed automatic top-up", () => {
       assert.deepEqual([off?.enabled, off?.failure, off?.failedAt?.getTime()], [false, failure, clock.now()]);
       const [sale] = intents(id) as [Sale];
       const body = eventBody("payment_intent.payment_failed", buildPaymentIntent(sale));
-      await Promise.all([deliver(gateway(0), t.demo, body), deliver(gateway(1), t.demo, body)]);
+      await Promise.all([deliverSignedEvent(gateway(0), t.demo, body), deliverSignedEvent(gateway(1), t.demo, body)]);
       await t.deliverer.send();
       const mailed = t.mailed.filter(({ to }) => to === `${id}@example.test`);
       assert.deepEqual(
@@ -311,8 +315,11 @@ describe("a reversed automatic top-up", () => {
       const id = await account();
       await run();
       const [sale] = intents(id) as [Sale];
-      await Promise.all([deliver(gateway(0), t.demo, body(sale)), deliver(gateway(1), t.demo, body(sale))]);
-      await deliver(gateway(), t.demo, body(sale));
+      await Promise.all([
+        deliverSignedEvent(gateway(0), t.demo, body(sale)),
+        deliverSignedEvent(gateway(1), t.demo, body(sale)),
+      ]);
+      await deliverSignedEvent(gateway(), t.demo, body(sale));
       const off = await gateway().topUps.of(id);
       assert.deepEqual([off?.enabled, off?.failure, off?.failedAt?.getTime()], [false, failure, clock.now()]);
       await t.deliverer.send();
@@ -333,11 +340,11 @@ describe("a reversed automatic top-up", () => {
     const id = await account();
     await run();
     const [sale] = intents(id) as [Sale];
-    await deliver(gateway(), t.demo, disputed(sale, "warning_needs_response"));
+    await deliverSignedEvent(gateway(), t.demo, disputed(sale, "warning_needs_response"));
     const { sale: byHand } = await t.start(id);
     t.demo.shop.pay(byHand);
-    await deliver(gateway(), t.demo, eventBody("checkout.session.completed", buildCheckoutSession(byHand)));
-    await deliver(gateway(), t.demo, refunded(byHand));
+    await deliverSignedEvent(gateway(), t.demo, eventBody("checkout.session.completed", buildCheckoutSession(byHand)));
+    await deliverSignedEvent(gateway(), t.demo, refunded(byHand));
     assert.equal(await enabled(id), true);
   });
 });
@@ -409,7 +416,11 @@ describe("a saved card", () => {
     clock.advance(5_000);
     const { card } = await saveCard(id, "4242");
     const again = (created: number) =>
-      deliver(gateway(1), t.demo, eventBody("checkout.session.completed", buildCheckoutSession(old), { created }));
+      deliverSignedEvent(
+        gateway(1),
+        t.demo,
+        eventBody("checkout.session.completed", buildCheckoutSession(old), { created }),
+      );
     await again(clock.now() / 1000 - 5);
     assert.deepEqual(await gateway().method(id), { method: card.id, brand: "visa", last4: "4242" });
     await gateway().topUps.set(id, { ...WANTED, enabled: true });
@@ -465,14 +476,18 @@ describe("a saved card", () => {
       setup: "seti_other",
       mode: "setup",
     };
-    await deliver(gateway(), t.demo, eventBody("checkout.session.completed", buildCheckoutSession(stranger as Sale)));
+    await deliverSignedEvent(
+      gateway(),
+      t.demo,
+      eventBody("checkout.session.completed", buildCheckoutSession(stranger as Sale)),
+    );
     const id = await t.openBuilder();
     await gateway().openSetup({ accountId: id, successUrl: "http://a.test/", cancelUrl: "http://a.test/" });
     const sale = t.demo.shop.sales.at(-1) as Sale;
     const event = eventBody("checkout.session.completed", buildCheckoutSession({ ...sale, state: "saved" }));
-    await assert.rejects(deliver(gateway(), t.demo, event), { code: "payment_provider_unavailable" });
+    await assert.rejects(deliverSignedEvent(gateway(), t.demo, event), { code: "payment_provider_unavailable" });
     t.demo.shop.save(sale, "4242");
-    await deliver(gateway(), t.demo, event);
+    await deliverSignedEvent(gateway(), t.demo, event);
     assert.equal((await gateway().method(id))?.last4, "4242");
   });
 });
@@ -484,7 +499,7 @@ describe("the list of payments", () => {
     clock.advance(1000);
     const { sale } = await t.start(id);
     t.demo.shop.pay(sale);
-    const send = (type: string, object: object) => deliver(gateway(), t.demo, eventBody(type, object));
+    const send = (type: string, object: object) => deliverSignedEvent(gateway(), t.demo, eventBody(type, object));
     await send("checkout.session.completed", buildCheckoutSession(sale));
     const [automatic] = intents(id) as [Sale];
     await send("refund.created", buildRefund(automatic, { id: "re_list", cents: 700, status: "succeeded" }));

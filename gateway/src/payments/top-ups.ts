@@ -20,10 +20,10 @@ import { AUTOMATIC_PACK } from "./credit-packs.ts";
 import { type PaymentProvider, ProviderUnavailable } from "./provider.ts";
 import { type OnTopUpFailed, processChargeAnswer } from "./receive.ts";
 import {
+  type AutoTopUp,
   MONTH_SPENT_SQL,
   setTopUp,
   TOP_UP_QUERY,
-  type TopUp,
   TopUpRow,
   type TopUpSettings,
   topUpOf,
@@ -60,7 +60,7 @@ const Amount = row({ amount: column.pico });
 
 export interface TopUps {
   /** Undefined if automatic top-up was never configured. */
-  of(accountId: Uuid): Promise<TopUp | undefined>;
+  of(accountId: Uuid): Promise<AutoTopUp | undefined>;
   /** Returns false if top-up should be turned on but no card is saved. */
   set(accountId: Uuid, settings: TopUpSettings): Promise<boolean>;
   /** Starts due purchases, and returns their number. */

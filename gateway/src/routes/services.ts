@@ -3,7 +3,7 @@
  * that it needs, and `assemble/site.ts` creates them.
  */
 import type { AccountServices } from "../accounts/services.ts";
-import type { LiveCertificate } from "../base/certificate.ts";
+import type { ReloadableCertificate } from "../base/certificate.ts";
 import type { NewId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { HistoryServices } from "../history/services.ts";
@@ -33,7 +33,7 @@ export interface SiteServices {
   /** The gateway's public address, if configured. */
   publicUrl: string | undefined;
   /** The public listener's TLS certificate. Undefined: plain HTTP. */
-  certificate?: LiveCertificate | undefined;
+  certificate?: ReloadableCertificate | undefined;
   live: LiveFeeds;
   /** The dependencies that are unreachable at present. */
   outages: Outages;

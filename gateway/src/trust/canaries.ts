@@ -11,13 +11,13 @@ import { type Question, questionFromCanary } from "./canary.ts";
 import { type GenerateCanary, type ImitatedRequest, generateCanary as madeUp } from "./generated-canaries.ts";
 
 /** The operator's own canaries, by model. */
-export type SecretCanaries = Map<string, Canary[]>;
+export type OperatorCanariesByModel = Map<string, Canary[]>;
 
 /** `unknown`: only canaries that are not published. Returns undefined for a model without canaries. */
 export type DrawCanary = (model: ActiveModel, which: "any" | "unknown", like?: ImitatedRequest) => Question | undefined;
 
 interface Sources {
-  secrets: SecretCanaries;
+  secrets: OperatorCanariesByModel;
   random: Random;
   /** The generator of canaries. Simulations pass one that records them, so that nodes without a model can answer. */
   makeUp?: GenerateCanary | undefined;
@@ -41,7 +41,10 @@ export class CanariesError extends Error {
   override name = "CanariesError";
 }
 
-export async function loadSecretCanaries(file: string | undefined, catalogue: Catalogue): Promise<SecretCanaries> {
+export async function loadSecretCanaries(
+  file: string | undefined,
+  catalogue: Catalogue,
+): Promise<OperatorCanariesByModel> {
   if (file === undefined) return new Map();
   let text: string;
   try {
@@ -55,7 +58,7 @@ export async function loadSecretCanaries(file: string | undefined, catalogue: Ca
 export function parseSecretCanaries(
   text: string,
   { name, catalogue }: { name: string; catalogue: Catalogue },
-): SecretCanaries {
+): OperatorCanariesByModel {
   const refuse = (mistakes: string[]): never => {
     throw new CanariesError(`CANARIES_FILE ${name}: ${mistakes.join("; ")}`);
   };
@@ -68,7 +71,7 @@ export function parseSecretCanaries(
   }
   const result = CanariesFile.safeParse(json);
   if (!result.success) return refuse(result.error.issues.map(mistakeOf));
-  const secrets: SecretCanaries = new Map(Object.entries(result.data));
+  const secrets: OperatorCanariesByModel = new Map(Object.entries(result.data));
   const mistakes = [...secrets].flatMap(([id, canaries]) => misfits(id, canaries, catalogue.active.get(id)));
   return mistakes.length > 0 ? refuse(mistakes) : secrets;
 }

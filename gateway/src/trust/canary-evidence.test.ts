@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { seededRandom } from "../base/testing.ts";
-import { EASIEST_PASS_RATE } from "./canary.ts";
+import { EASIEST_CANARY_PASS_RATE } from "./canary.ts";
 import { CanaryEvidence, evidenceWeight, PassRates } from "./canary-evidence.ts";
 import { randomChoices } from "./questions/random-choices.ts";
 
@@ -17,10 +17,12 @@ describe("evidence from canary answers", () => {
 
   test("is sufficient after two wrong answers to an easy canary, or eight to a canary that 15 % of honest nodes fail", () => {
     const never = (): boolean => false;
-    const table = [EASIEST_PASS_RATE, 0.98, 0.95, 0.9, 0.85, 0.75].map((rate) => asksUntilEnough(never, rate, 99));
+    const table = [EASIEST_CANARY_PASS_RATE, 0.98, 0.95, 0.9, 0.85, 0.75].map((rate) =>
+      asksUntilEnough(never, rate, 99),
+    );
     assert.deepEqual(table, [2, 4, 5, 7, 8, 12]);
     const once = new CanaryEvidence();
-    once.note(false, EASIEST_PASS_RATE);
+    once.note(false, EASIEST_CANARY_PASS_RATE);
     assert.equal(once.isEnough, false);
   });
 

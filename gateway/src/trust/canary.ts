@@ -32,11 +32,11 @@ export interface Question {
 }
 
 /** The pass rate of questions that practically every model answers correctly. */
-export const EASIEST_PASS_RATE = 0.999;
+export const EASIEST_CANARY_PASS_RATE = 0.999;
 
 export const questionFromCanary = (canary: Canary): Question => ({
   family: "given",
-  passRate: EASIEST_PASS_RATE,
+  passRate: EASIEST_CANARY_PASS_RATE,
   messages: "near" in canary ? [] : [{ role: "user", content: canary.prompt }],
   texts: "near" in canary ? embeddingTexts(canary) : [],
   outputTokensMax: "near" in canary ? 0 : canary.max_tokens,
@@ -49,7 +49,7 @@ export function questionFromCanaries(canaries: Extract<Canary, { far: string }>[
   const questions = canaries.map(questionFromCanary);
   return {
     family: "meaning",
-    passRate: EASIEST_PASS_RATE,
+    passRate: EASIEST_CANARY_PASS_RATE,
     messages: [],
     isNew: false,
     texts: questions.flatMap(({ texts }) => texts),

@@ -14,7 +14,7 @@ import type { RosterNode } from "../dispatch/roster-node.ts";
 import type { UnpaidJob, UnpaidJobResult } from "../inference/unpaid-job.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { DrawCanary } from "./canaries.ts";
-import { EASIEST_PASS_RATE, type Question } from "./canary.ts";
+import { EASIEST_CANARY_PASS_RATE, type Question } from "./canary.ts";
 import { CanaryEvidence, PassRates } from "./canary-evidence.ts";
 import { createSpeedTestQuestion } from "./generated-canaries.ts";
 import { randomChoices } from "./questions/random-choices.ts";
@@ -244,7 +244,9 @@ async function probeOnce(
   });
   const asked = stopped.aborted ? "absent" : askedOf(result, model, overtime);
   const rate =
-    question?.isNew === true ? rateOf(question.family, question.passRate) : (question?.passRate ?? EASIEST_PASS_RATE);
+    question?.isNew === true
+      ? rateOf(question.family, question.passRate)
+      : (question?.passRate ?? EASIEST_CANARY_PASS_RATE);
   if (question?.isNew === true && asked === "answered" && entry.evidence.sum === 0 && isTrusted(roster.find(nodeId)))
     rates.note(`${model.id} ${question.family}`, {
       host,
@@ -297,7 +299,7 @@ function judge(options: ProbesOptions, nodeId: string, model: ActiveModel, outco
   entry.proven = false;
   entry.declined = 0;
   // An empty answer or a timeout is no honest mistake, so it weighs like a wrong answer to the easiest question.
-  evidence.note(false, asked === "answered" ? rate : EASIEST_PASS_RATE);
+  evidence.note(false, asked === "answered" ? rate : EASIEST_CANARY_PASS_RATE);
   const { failures } = evidence;
   options.log.warn({ node: nodeId, model: model.id, why: wrong, failures }, "node failed a canary");
   if (!evidence.isEnough) return;

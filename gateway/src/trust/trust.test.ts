@@ -11,7 +11,7 @@ import type { DispatchSink } from "../dispatch/dispatch-request.ts";
 import { type Dispatcher, openDispatcher } from "../dispatch/dispatcher.ts";
 import { Roster } from "../dispatch/roster.ts";
 import { FakeNode, MemoryPlane } from "../dispatch/testing.ts";
-import { NO_OBSERVED_COUNTS, type ObservedCounts } from "../fleet/node-record.ts";
+import { NO_OBSERVED_COUNTS, type ObservedNodeCounts } from "../fleet/node-record.ts";
 import type { ActiveModel, Canary } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
 import { questionFromCanary } from "./canary.ts";
@@ -53,8 +53,8 @@ describe("trust in nodes", () => {
   let dispatcher: Dispatcher;
   let trust: Trust;
   let barred: [string, QuarantineVerdict][];
-  let recorded: [string, ObservedCounts][];
-  let lastDay: Partial<ObservedCounts>;
+  let recorded: [string, ObservedNodeCounts][];
+  let lastDay: Partial<ObservedNodeCounts>;
   let model: ActiveModel;
 
   const start = (automatic = true): void => {

@@ -12,13 +12,13 @@ import type { AnsweredRequest, MeasuredAnswer } from "../dispatch/dispatcher.ts"
 import type { Peers } from "../dispatch/exchange/peers.ts";
 import type { Roster } from "../dispatch/roster.ts";
 import type { Attempt } from "../dispatch/running-attempt.ts";
-import type { ObservedCounts } from "../fleet/node-record.ts";
+import type { ObservedNodeCounts } from "../fleet/node-record.ts";
 import type { Gateway } from "../inference/gateway.ts";
 import { runUnpaidJob } from "../inference/unpaid-job.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import { AnswerLengthStatistics, type LengthEvidence } from "./answer-lengths.ts";
 import type { DrawCanary } from "./canaries.ts";
-import { keepNodeTally } from "./node-tally.ts";
+import { countNodeEvents } from "./node-event-counter.ts";
 import { startProbes } from "./probes.ts";
 import { RecentRequestShapes } from "./questions/request-shapes.ts";
 import type { JobEnd, QuarantineVerdict } from "./reliability.ts";
@@ -36,9 +36,9 @@ interface TrustOptions {
   automatic: boolean;
   draw: DrawCanary;
   /** Adds the counts to the nodes' records in the database. */
-  record: (seen: ReadonlyMap<string, ObservedCounts>) => Promise<void>;
+  record: (seen: ReadonlyMap<string, ObservedNodeCounts>) => Promise<void>;
   /** The last day's record of the node and of its host's retired nodes. */
-  lastDay: (nodeId: string) => Promise<ObservedCounts>;
+  lastDay: (nodeId: string) => Promise<ObservedNodeCounts>;
   /** The other gateways, whose jobs count too. Undefined: this is the only one. */
   peers?: Pick<Peers, "exchange">;
   newId: () => Uuid;
@@ -127,7 +127,7 @@ export function watchNodes(options: TrustOptions): Trust {
       log.warn({ node: nodeId, evidence }, "a node's answers differ in length from those of other nodes");
   };
 
-  const tally = keepNodeTally({ ...options, dispatcher, activeModel, write: options.record });
+  const tally = countNodeEvents({ ...options, dispatcher, activeModel, write: options.record });
   const note = (nodeId: string, modelId: string, end: JobEnd & { job: string }): void => {
     const { failure } = end;
     if (failure !== null && failure !== "prompt") tally.saw(nodeId, failure === "silent" ? "silences" : "failures");

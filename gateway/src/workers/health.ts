@@ -2,8 +2,8 @@
 import type { Channel } from "../base/channel.ts";
 import { type Clock, sleep } from "../base/clock.ts";
 import { watchLoopDelay } from "../base/loop-delay.ts";
-import { addEndedCounters, combinedMetricsPage } from "../http/metrics/combine-worker-metrics.ts";
-import { type MetricFigures, openMetricsPage } from "../http/metrics/page.ts";
+import { addCountersOfEndedWorker, combinedMetricsPage } from "../http/metrics/combine-worker-metrics.ts";
+import { createMetricsPage, type MetricFigures } from "../http/metrics/metrics-page.ts";
 import type { Health, Readiness } from "../http/server.ts";
 import type { Supervisor, Worker } from "./supervisor.ts";
 import { MESSAGE_KINDS } from "./worker-settings.ts";
@@ -52,7 +52,7 @@ export function openCombinedHealth({ supervisor, channelOf, count, clock }: Opti
     );
     return together(told.length > 0 ? told : [STARTING], supervisor.isStopping);
   };
-  const own = openMetricsPage();
+  const own = createMetricsPage();
   tellOfWorkers(own, { supervisor, count, clock });
 
   return {
@@ -60,7 +60,7 @@ export function openCombinedHealth({ supervisor, channelOf, count, clock }: Opti
     ended(number) {
       const figures = last.get(number);
       last.delete(number);
-      if (figures !== undefined) gone = gone.then((before) => addEndedCounters(figures, before));
+      if (figures !== undefined) gone = gone.then((before) => addCountersOfEndedWorker(figures, before));
     },
     async metrics() {
       const { status } = await readiness();
@@ -99,7 +99,7 @@ function together(told: Readiness[], isStopping: boolean): Readiness {
 }
 
 function tellOfWorkers(
-  page: ReturnType<typeof openMetricsPage>,
+  page: ReturnType<typeof createMetricsPage>,
   { supervisor, count, clock }: Pick<Options, "supervisor" | "count" | "clock">,
 ): void {
   page.gauge("tollgate_workers", "Worker processes, by state (starting, serving or stopping).", () => {

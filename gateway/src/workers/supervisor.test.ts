@@ -3,13 +3,13 @@ import { beforeEach, describe, test } from "node:test";
 import type { DrainTimes } from "../assemble/drain.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock, waitOneTurn } from "../base/testing.ts";
-import { openSupervisor, type Supervisor, type WorkerEnd, type WorkerProcess } from "./supervisor.ts";
+import { openSupervisor, type Supervisor, type WorkerExit, type WorkerProcess } from "./supervisor.ts";
 
 interface FakeProcess extends WorkerProcess {
   number: number;
   hasUpkeep: boolean;
   serve(): Promise<void>;
-  end(how?: Partial<WorkerEnd>): Promise<void>;
+  end(how?: Partial<WorkerExit>): Promise<void>;
   /** The drain times with which the worker was stopped. */
   stopped: DrainTimes | undefined;
   isKilled: boolean;
@@ -28,7 +28,7 @@ describe("the supervisor", () => {
 
   const fork = ({ number, hasUpkeep }: { number: number; hasUpkeep: boolean }): WorkerProcess => {
     const serving = Promise.withResolvers<void>();
-    const ended = Promise.withResolvers<WorkerEnd>();
+    const ended = Promise.withResolvers<WorkerExit>();
     const process: FakeProcess = {
       number,
       hasUpkeep,

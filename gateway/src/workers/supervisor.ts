@@ -22,7 +22,7 @@ const LATE_MS = 15_000;
 /** A replaced worker serves this much longer, for requests that are already on their way to it. */
 const REPLACED_DELAY_MS = 1_000;
 
-export interface WorkerEnd {
+export interface WorkerExit {
   code: number | null;
   signal: string | null;
 }
@@ -32,7 +32,7 @@ export interface WorkerProcess {
   readonly pid: number | undefined;
   /** Resolves when the worker serves. */
   readonly serving: Promise<void>;
-  readonly ended: Promise<WorkerEnd>;
+  readonly ended: Promise<WorkerExit>;
   /** Resolves when the worker answers a health check. */
   alive(): Promise<unknown>;
   stop(times: DrainTimes): void;
@@ -56,7 +56,7 @@ interface Options {
 
 export interface Supervisor {
   /** Starts the workers. Resolves when all serve, or to the end of a worker that reported that it cannot start. */
-  start(): Promise<WorkerEnd | undefined>;
+  start(): Promise<WorkerExit | undefined>;
   /** Replaces every worker, one after the other. Resolves to whether all were replaced. */
   replaceAll(): Promise<boolean>;
   /** Stops all workers and replaces none any more. */
@@ -100,7 +100,7 @@ export function openSupervisor({ count, drain, clock, log, fork }: Options): Sup
     });
     return worker;
   };
-  const died = (worker: Worker, how: WorkerEnd): void => {
+  const died = (worker: Worker, how: WorkerExit): void => {
     deaths += 1;
     const now = clock.monotonic();
     deathsLately = now - lastDeathAt > CALM_MS ? 1 : deathsLately + 1;
@@ -152,7 +152,7 @@ export function openSupervisor({ count, drain, clock, log, fork }: Options): Sup
   return {
     async start() {
       const first = Array.from({ length: count }, (_, i) => keep(launch(i === 0)));
-      const refused = new Promise<WorkerEnd>((resolve) => {
+      const refused = new Promise<WorkerExit>((resolve) => {
         for (const { process } of first) void process.ended.then((how) => !hasServed && resolve(how));
       });
       const allServe = Promise.all(

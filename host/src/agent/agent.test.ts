@@ -6,7 +6,7 @@ import { gatewaySubject, nodeSubject, STATE_REQUEST_SUBJECT } from "@tollgate/pr
 import { waitOneTurn } from "../clock.ts";
 import { EngineError } from "../engines/engine.ts";
 import { SCHEMA_KEYWORDS } from "../engines/schema-keywords.ts";
-import { scriptedEngine } from "../engines/scripted.ts";
+import { scriptedEngine } from "../engines/scripted-engine.ts";
 import { AgentHarness, TEST_NODE_ID } from "../testing/agent-harness.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { systemClock } from "../clock.ts";
-import { compositeEngine } from "../engines/composite.ts";
+import { compositeEngine } from "../engines/composite-engine.ts";
 import { openAiEngine } from "../engines/openai.ts";
 import { ollama } from "../engines/profiles/ollama.ts";
-import { scriptedEngine } from "../engines/scripted.ts";
+import { scriptedEngine } from "../engines/scripted-engine.ts";
 import { AgentHarness } from "../testing/agent-harness.ts";
 import { ollamaStub } from "../testing/engines/ollama.ts";
 import { StubEngine } from "../testing/engines/stub-engine.ts";

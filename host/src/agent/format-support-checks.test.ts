@@ -3,7 +3,7 @@ import { test } from "node:test";
 import pino from "pino";
 import { waitOneTurn } from "../clock.ts";
 import { type Availability, type Engine, EngineError, type GenerationJob } from "../engines/engine.ts";
-import { scriptedEngine } from "../engines/scripted.ts";
+import { scriptedEngine } from "../engines/scripted-engine.ts";
 import { AgentHarness } from "../testing/agent-harness.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { FormatSupportChecks } from "./format-support-checks.ts";

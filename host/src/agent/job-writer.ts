@@ -8,7 +8,7 @@ import {
   DELTA_TEXT_BYTES_MAX,
   FAILURE_MESSAGE_CHARS_MAX,
   FRAME_BYTES_MAX,
-  JOINED_DELTA_PAUSE_MS_MAX,
+  PAUSE_IN_JOINED_DELTA_MS_MAX,
   SCORES_PER_FRAME_MAX,
   VECTOR_WIDTH_MAX,
   VECTORS_PER_FRAME_MAX,
@@ -77,7 +77,7 @@ export class JobWriter {
     const atMs = Math.max(0, Math.floor(now - this.#acceptedAt));
     const last = this.#last;
     const joins = last !== undefined && !stream && !last.sent && last.delta.channel === channel;
-    if (joins && pauseMs <= JOINED_DELTA_PAUSE_MS_MAX && last.bytes + bytes <= DELTA_TEXT_BYTES_MAX) {
+    if (joins && pauseMs <= PAUSE_IN_JOINED_DELTA_MS_MAX && last.bytes + bytes <= DELTA_TEXT_BYTES_MAX) {
       if ("lastMs" in last.delta) last.delta.lastMs = atMs;
       this.#outbox.extend(gateway, last, text, bytes);
       return;

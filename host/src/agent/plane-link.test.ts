@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { waitOneTurn } from "../clock.ts";
 import type { Engine } from "../engines/engine.ts";
-import { scriptedEngine } from "../engines/scripted.ts";
+import { scriptedEngine } from "../engines/scripted-engine.ts";
 import { AgentHarness, CREDENTIAL_LIFETIME_MS } from "../testing/agent-harness.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { PlaneRefusal } from "./plane.ts";

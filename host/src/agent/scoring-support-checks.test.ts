@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { scriptedEngine } from "../engines/scripted.ts";
+import { scriptedEngine } from "../engines/scripted-engine.ts";
 import { AgentHarness } from "../testing/agent-harness.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 

@@ -8,7 +8,7 @@ import type { FoundEngine } from "../engines/detect-engines.ts";
 import type { Engine } from "../engines/engine.ts";
 import { ACTIVE_MODELS } from "../engines/model-names.ts";
 import { generic } from "../engines/profiles/generic.ts";
-import { scriptedEngine } from "../engines/scripted.ts";
+import { scriptedEngine } from "../engines/scripted-engine.ts";
 import { llamaServerStub } from "../testing/engines/llama-server.ts";
 import { StubEngine } from "../testing/engines/stub-engine.ts";
 import { chatJob, RecordingSink } from "../testing/recording-sink.ts";

@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import type { PlaneDialer } from "../agent/plane.ts";
 import type { Clock } from "../clock.ts";
-import { compositeEngine } from "../engines/composite.ts";
+import { compositeEngine } from "../engines/composite-engine.ts";
 import type { DemoOptions } from "../engines/demo.ts";
 import {
   explainAbsenceAtGivenAddress,
@@ -20,7 +20,7 @@ import { FrameFaultInjector } from "../engines/frame-fault-injector.ts";
 import { loadLlamaCpp } from "../engines/llama-cpp/load-llama-cpp.ts";
 import { ACTIVE_MODELS, findCatalogueId, mapCatalogueModels } from "../engines/model-names.ts";
 import { openAiEngine } from "../engines/openai.ts";
-import { scriptedEngine } from "../engines/scripted.ts";
+import { scriptedEngine } from "../engines/scripted-engine.ts";
 import { isLoopback } from "./arguments.ts";
 import type { EngineSettings } from "./flags.ts";
 

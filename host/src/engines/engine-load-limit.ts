@@ -7,7 +7,7 @@ import type { Clock } from "../clock.ts";
 import type { Availability, Engine, FinishReason, GenerationJob, OutputSink } from "./engine.ts";
 import {
   initialSlotLimits,
-  lowerLimitsAfterGap,
+  lowerLimitsAfterTokenGap,
   NARROW_TOKEN_GAP_MS,
   raiseLimitsWhileNoGapIsWide,
   resizeLimits,
@@ -203,7 +203,12 @@ class Steady {
   #notice(ms: number, now: number): void {
     const within = this.#past.slice(-1 - Math.ceil(ms / LOOK_EVERY_MS));
     const most = (of: keyof Load): number => Math.max(...within.map((load) => load[of]));
-    this.#state = lowerLimitsAfterGap(this.#state, { ms, running: most("running"), reading: most("reading"), now });
+    this.#state = lowerLimitsAfterTokenGap(this.#state, {
+      ms,
+      running: most("running"),
+      reading: most("reading"),
+      now,
+    });
     this.#tell();
   }
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   initialSlotLimits,
-  lowerLimitsAfterGap,
+  lowerLimitsAfterTokenGap,
   raiseLimitsWhileNoGapIsWide,
   resizeLimits,
   type SlotLimits,
@@ -52,7 +52,11 @@ test("a long gap between tokens halves the limit of prompts read in parallel, an
       ["nothing is left to take", { ms: 9_000, reading: 0, running: 1 }, { slots: 1 }, { slots: 1 }],
     ];
   for (const [what, { ms, reading, running = 64 }, before, after] of table)
-    assert.partialDeepStrictEqual(lowerLimitsAfterGap(state(before), { ms, running, reading, now: NOW }), after, what);
+    assert.partialDeepStrictEqual(
+      lowerLimitsAfterTokenGap(state(before), { ms, running, reading, now: NOW }),
+      after,
+      what,
+    );
 });
 
 test("short gaps between tokens raise the limits gradually while prompts wait or all slots are in use", () => {

@@ -41,7 +41,7 @@ export const initialSlotLimits = (slotsMax: number, now: number): SlotLimits => 
   loweredAt: Number.NEGATIVE_INFINITY,
 });
 
-interface Gap {
+interface TokenGap {
   ms: number;
   /** The highest number of jobs that ran at a time during the gap between two tokens. */
   running: number;
@@ -51,7 +51,7 @@ interface Gap {
 }
 
 /** Lowers the limits after a gap: a job waited `ms` for its next token, or still waits. */
-export function lowerLimitsAfterGap(state: SlotLimits, { ms, running, reading, now }: Gap): SlotLimits {
+export function lowerLimitsAfterTokenGap(state: SlotLimits, { ms, running, reading, now }: TokenGap): SlotLimits {
   if (ms < NARROW_TOKEN_GAP_MS) return state;
   const noticed = { ...state, isNew: state.isNew && ms < GAP_WIDE_MS, readersSince: now, slotsSince: now };
   if (ms < GAP_WIDE_MS || now - state.loweredAt < LOWERED_ONCE_MS) return noticed;

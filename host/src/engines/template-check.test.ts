@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { systemClock } from "../clock.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { type StubHandler, sendJson, stubServer, unusedAddress } from "../testing/stub-http.ts";
-import { compositeEngine } from "./composite.ts";
+import { compositeEngine } from "./composite-engine.ts";
 import { demoEngine } from "./demo.ts";
 import type { Engine } from "./engine.ts";
 import { llamaCppEngine } from "./llama-cpp/llama-cpp.ts";
@@ -14,7 +14,7 @@ import { generic } from "./profiles/generic.ts";
 import { llamaServer } from "./profiles/llama-server.ts";
 import { ollama } from "./profiles/ollama.ts";
 import type { EngineProfile } from "./profiles/profile.ts";
-import { scriptedEngine } from "./scripted.ts";
+import { scriptedEngine } from "./scripted-engine.ts";
 import {
   checkEngineTemplate,
   describeTemplateProblem,

@@ -15,7 +15,7 @@ import { llamaServer } from "./profiles/llama-server.ts";
 import { ollama } from "./profiles/ollama.ts";
 import type { EngineProfile } from "./profiles/profile.ts";
 import { vllm } from "./profiles/vllm.ts";
-import { scriptedEngine } from "./scripted.ts";
+import { scriptedEngine } from "./scripted-engine.ts";
 import { checkEngineTokenizer, TOKENIZER_REFERENCES, TOKENIZERS, type TokenizerName } from "./tokenizer-check.ts";
 
 const engineAt = (url: string, profile: EngineProfile): Engine =>

@@ -8,7 +8,7 @@ import type { PlaneCredentials } from "../agent/plane.ts";
 import type { Clock } from "../clock.ts";
 import type { Engine } from "../engines/engine.ts";
 import { FrameFaultInjector } from "../engines/frame-fault-injector.ts";
-import { scriptedEngine } from "../engines/scripted.ts";
+import { scriptedEngine } from "../engines/scripted-engine.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { MemoryPlane } from "./memory-plane.ts";
 

@@ -22,12 +22,12 @@ import { createTestHold, createTestSettlement } from "../../../gateway/src/ledge
 import { openPayoutBatches } from "../../../gateway/src/operators/payouts.ts";
 import type { PaymentEventContent, ProviderEvent } from "../../../gateway/src/payments/provider.ts";
 import { processEvent } from "../../../gateway/src/payments/receive.ts";
-import { ProcessLife } from "../process-life.ts";
+import { ProcessLifetime } from "../process-lifetime.ts";
 import { type LedgerEntry, LedgerModel } from "./ledger-model.ts";
 import { NodeTable } from "./nodes.ts";
 import { PaymentTables } from "./payments.ts";
 import { PayoutModel } from "./payouts.ts";
-import { type DatabaseTables, executeStatement } from "./statements.ts";
+import { type DatabaseTables, executeSqlStatement } from "./sql-statements.ts";
 import { Transactions } from "./transactions.ts";
 
 const newId = newIds(systemClock, systemRandom());
@@ -77,10 +77,10 @@ describe("the simulated database compared with PostgreSQL", () => {
     };
     const query = async (asked: string | { text: string; values: unknown[] }, values: unknown[] = []) =>
       typeof asked === "string"
-        ? executeStatement(tables, asked, values)
-        : executeStatement(tables, asked.text, asked.values);
+        ? executeSqlStatement(tables, asked, values)
+        : executeSqlStatement(tables, asked.text, asked.values);
     const transactions = new Transactions({ ...tables, run: async (_life, _text, what) => what() });
-    const pool = { query, connect: () => transactions.connect(new ProcessLife()) } as unknown as pg.Pool;
+    const pool = { query, connect: () => transactions.connect(new ProcessLifetime()) } as unknown as pg.Pool;
     const common = { clock: timeoutFreeClock, gatewayId: "differential", holdLeaseMs: LEASE_MS };
     const real = openLedger({ ...common, pool: db.pool });
     const simulated = openLedger({ ...common, pool });

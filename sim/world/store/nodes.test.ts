@@ -13,7 +13,7 @@ import { LedgerModel } from "./ledger-model.ts";
 import { NodeTable } from "./nodes.ts";
 import { PaymentTables } from "./payments.ts";
 import { PayoutModel } from "./payouts.ts";
-import { executeStatement } from "./statements.ts";
+import { executeSqlStatement } from "./sql-statements.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const WHY = { reason: "failures", evidence: { jobs: 8, failures: 5 }, by: "platform" };
@@ -37,7 +37,7 @@ describe("the simulated nodes table compared with PostgreSQL", () => {
     const nodes = new NodeTable(() => 0);
     const payouts = new PayoutModel({ ledgerModel, newId, now: () => 0 });
     const tables = { ledgerModel, keys: [], refusals: new Map(), nodes, payments: new PaymentTables(), payouts };
-    const query = async (text: string, values: unknown[]) => executeStatement(tables, text, values);
+    const query = async (text: string, values: unknown[]) => executeSqlStatement(tables, text, values);
     fleets = [openFleet({ pool: db.pool, newId }), openFleet({ pool: { query } as unknown as pg.Pool, newId })];
     const host = newId();
     await db.pool.query("insert into account (id, kind, name) values ($1, 'host', 'a host')", [host]);

@@ -3,7 +3,7 @@
  * `fleet/fleet.ts`.
  */
 import type { Uuid } from "../../../gateway/src/base/ids.ts";
-import { WORLD_START_MS } from "../process-life.ts";
+import { WORLD_START_MS } from "../process-lifetime.ts";
 
 export interface NodeRecord {
   id: Uuid;

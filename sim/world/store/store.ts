@@ -12,10 +12,10 @@ import type { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import type pg from "pg";
 import { UnreachableError } from "../../../gateway/src/base/dependency.ts";
 import type { Broadcast } from "../../../gateway/src/db/broadcast.ts";
-import type { ProcessLife } from "../process-life.ts";
+import type { ProcessLifetime } from "../process-lifetime.ts";
 import type { Scheduler } from "../scheduler.ts";
-import { type DatabaseTables, executeStatement } from "./statements.ts";
-import { type Statement, Transactions } from "./transactions.ts";
+import { type DatabaseTables, executeSqlStatement } from "./sql-statements.ts";
+import { type SqlStatement, Transactions } from "./transactions.ts";
 
 /** The maximum time until a gateway notices that the database is unreachable, in milliseconds. */
 const NOTICED_MS_MAX = 1_500;
@@ -26,7 +26,7 @@ export interface CommittedStatements {
   /** The moment in virtual milliseconds. */
   atMs: number;
   isTransaction: boolean;
-  statements: Statement[];
+  statements: SqlStatement[];
 }
 
 /** Matches statements that a standby refuses. */
@@ -48,7 +48,7 @@ export class SimulatedDatabase {
   readonly #committed: (text: string) => void;
   readonly #lost: (how: "statement lost" | "connection refused") => void;
   readonly #transactions: Transactions;
-  readonly #listeners = new Set<{ life: ProcessLife; heard: Heard }>();
+  readonly #listeners = new Set<{ life: ProcessLifetime; heard: Heard }>();
   #isAway = false;
   #isKnownAway = false;
   /** Whether the database has crashed, so that nothing listens on its port. */
@@ -68,7 +68,7 @@ export class SimulatedDatabase {
    */
   readonly cuts: { machine: number; fromMs: number; toMs: number }[] = [];
   /** Callbacks that fail waiting statements when the database is found to be unreachable. */
-  readonly #waiting = new Map<(error: Error) => void, ProcessLife>();
+  readonly #waiting = new Map<(error: Error) => void, ProcessLifetime>();
   delayMsMax = 6;
   /** The maximum delay of an answer in milliseconds, if not the same as that of a statement. */
   replyMsMax: number | undefined;
@@ -179,18 +179,18 @@ export class SimulatedDatabase {
     return this.#unreached.size > 0;
   }
 
-  pool(life: ProcessLife): pg.Pool {
+  pool(life: ProcessLifetime): pg.Pool {
     const query = (query: string | { text: string; values: unknown[] }, values: unknown[] = []) =>
       typeof query === "string" ? this.#single(life, query, values) : this.#single(life, query.text, query.values);
     return { query, connect: () => this.#transactions.connect(life) } as unknown as pg.Pool;
   }
 
-  #single(life: ProcessLife, text: string, values: unknown[]): Promise<{ rows: Record<string, unknown>[] }> {
-    const note = (answer: Statement["answer"]): void =>
+  #single(life: ProcessLifetime, text: string, values: unknown[]): Promise<{ rows: Record<string, unknown>[] }> {
+    const note = (answer: SqlStatement["answer"]): void =>
       this.#record({ isTransaction: false, statements: [{ text, values, answer }] });
     return this.run(life, text, () => {
       try {
-        const result = executeStatement(this.tables, text, values);
+        const result = executeSqlStatement(this.tables, text, values);
         note(result.rows);
         return result;
       } catch (error) {
@@ -205,7 +205,7 @@ export class SimulatedDatabase {
   }
 
   /** Carries out `what` as one statement. */
-  run<T>(life: ProcessLife, text: string, what: () => T): Promise<T> {
+  run<T>(life: ProcessLifetime, text: string, what: () => T): Promise<T> {
     if (!life.mayAct()) return life.never();
     if (this.#isKnownAway || this.#unreached.get(life.machine)?.isKnown === true)
       return Promise.reject(new UnreachableError("database", "it does not answer"));
@@ -250,7 +250,7 @@ export class SimulatedDatabase {
     });
   }
 
-  broadcast(life: ProcessLife): Broadcast {
+  broadcast(life: ProcessLifetime): Broadcast {
     const heard: Heard = new Map();
     const listener = { life, heard };
     this.#listeners.add(listener);
@@ -270,7 +270,7 @@ export class SimulatedDatabase {
     }
   }
 
-  #refuse<T>(life: ProcessLife, why: () => Error): Promise<T> {
+  #refuse<T>(life: ProcessLifetime, why: () => Error): Promise<T> {
     this.#lost("connection refused");
     return new Promise<T>((_, reject) => {
       this.#scheduler.after(this.#delayMs(), () => {
@@ -303,12 +303,12 @@ export class SimulatedDatabase {
       if (life.machine === machine) cutOff(new UnreachableError("database", "no answer", { maybeDone: true }));
   }
 
-  #isAwayFor(life: ProcessLife): boolean {
+  #isAwayFor(life: ProcessLifetime): boolean {
     return this.#isAway || this.#unreached.has(life.machine);
   }
 
   /** Calls each listener once after an outage, because notifications sent during the outage were lost. */
-  #tellMissed(isBack: (life: ProcessLife) => boolean): void {
+  #tellMissed(isBack: (life: ProcessLifetime) => boolean): void {
     for (const { life, heard } of this.#listeners)
       if (life.hears && isBack(life)) for (const runs of heard.values()) for (const run of runs) run(undefined);
   }

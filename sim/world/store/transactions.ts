@@ -4,12 +4,12 @@
  * its end.
  */
 import type pg from "pg";
-import type { ProcessLife } from "../process-life.ts";
+import type { ProcessLifetime } from "../process-lifetime.ts";
 import type { LedgerModel } from "./ledger-model.ts";
 import { PaymentDraft, type PaymentTables } from "./payments.ts";
 
 /** One statement as sent by a gateway, with its answer: rows, or the SQLSTATE of a refusal. */
-export interface Statement {
+export interface SqlStatement {
   text: string;
   values: unknown[];
   answer: Record<string, unknown>[] | string;
@@ -19,9 +19,9 @@ interface TransactionsOptions {
   ledgerModel: LedgerModel;
   payments: PaymentTables;
   /** Carries out one statement, with the delays and faults of the simulated database. */
-  run: <T>(life: ProcessLife, text: string, what: () => T) => Promise<T>;
+  run: <T>(life: ProcessLifetime, text: string, what: () => T) => Promise<T>;
   /** Called with the statements of each committed transaction. */
-  committed?: (statements: Statement[]) => void;
+  committed?: (statements: SqlStatement[]) => void;
 }
 
 export class Transactions {
@@ -34,7 +34,7 @@ export class Transactions {
     this.#options = options;
   }
 
-  connect(life: ProcessLife): Promise<pg.PoolClient> {
+  connect(life: ProcessLifetime): Promise<pg.PoolClient> {
     return Promise.resolve(new Connection(this, this.#options, life) as unknown as pg.PoolClient);
   }
 
@@ -53,12 +53,12 @@ export class Transactions {
 class Connection {
   readonly #all: Transactions;
   readonly #options: TransactionsOptions;
-  readonly #life: ProcessLife;
+  readonly #life: ProcessLifetime;
   #draft: PaymentDraft | undefined;
-  #statements: Statement[] = [];
+  #statements: SqlStatement[] = [];
   #isLost = false;
 
-  constructor(all: Transactions, options: TransactionsOptions, life: ProcessLife) {
+  constructor(all: Transactions, options: TransactionsOptions, life: ProcessLifetime) {
     this.#all = all;
     this.#options = options;
     this.#life = life;

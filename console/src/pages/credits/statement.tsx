@@ -7,7 +7,7 @@ import { useState } from "react";
 import { saveFile } from "../../api/client.ts";
 import type { StatementRow } from "../../api/types.ts";
 import { statementQuery } from "../../data/credits.ts";
-import { utcDay } from "../../time.ts";
+import { formatUtcDay } from "../../time.ts";
 import { Badge, type Tone } from "../../ui/badge.tsx";
 import { Card } from "../../ui/card.tsx";
 import { classes } from "../../ui/classes.ts";
@@ -91,7 +91,7 @@ const columnsOf = (unfolded: ReadonlySet<string>, fold: (day: string) => void): 
             className={classes("size-4 shrink-0 text-ink-soft transition-transform", unfolded.has(day) && "rotate-90")}
           />
           <span>
-            {utcDay(day)} <span className="font-normal text-ink-soft">UTC</span>
+            {formatUtcDay(day)} <span className="font-normal text-ink-soft">UTC</span>
           </span>
         </button>
       ),

@@ -7,7 +7,7 @@ import { usageQuery } from "../../data/money.ts";
 import { performanceQuery } from "../../data/performance.ts";
 import { recentRequestsQuery } from "../../data/requests.ts";
 import { sumMicro } from "../../money.ts";
-import { errorText, millisecondsText } from "../../performance/performance-figures.tsx";
+import { formatErrorShare, millisecondsText } from "../../performance/performance-figures.tsx";
 import { termText } from "../../requests/filter-text.ts";
 import { Outcome } from "../../requests/outcome.tsx";
 import { outcomeMeaning } from "../../requests/outcome-names.ts";
@@ -94,7 +94,7 @@ function KeyPerformance({ id }: { id: string }) {
               <Facts>
                 <Fact name="First token, p95">{millisecondsText(total.ttft_ms.p95)}</Fact>
                 <Fact name="Duration, p95">{millisecondsText(total.duration_ms.p95)}</Fact>
-                <Fact name="Error rate">{errorText(total)}</Fact>
+                <Fact name="Error rate">{formatErrorShare(total)}</Fact>
               </Facts>
               <Link
                 to="/performance"

@@ -2,7 +2,7 @@
 import type { ModelPerformance } from "../../api/types.ts";
 import { decimalText, formatPercent, minuteText, monthDayText, utcMonthDayText } from "../../locale.ts";
 import type { ChartProps } from "../../ui/chart/chart-data.ts";
-import { spanTick } from "../../ui/chart/labels.ts";
+import { formatDurationTick } from "../../ui/chart/labels.ts";
 
 type Point = ModelPerformance["points"][number];
 type Lines = Pick<ChartProps, "series" | "rows" | "format" | "unit">;
@@ -25,7 +25,7 @@ export const firstTokenLines = (performance: ModelPerformance): Lines =>
   linesOf(
     performance,
     { p50: ({ ttft_p50_ms }) => ttft_p50_ms, p95: ({ ttft_p95_ms }) => ttft_p95_ms },
-    { format: spanTick, unit: "ms" },
+    { format: formatDurationTick, unit: "ms" },
   );
 
 export const speedLines = (performance: ModelPerformance): Lines =>

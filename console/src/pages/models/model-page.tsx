@@ -6,7 +6,7 @@ import type { Model } from "../../api/types.ts";
 import { modelQuery } from "../../data/live-models.ts";
 import { useMe } from "../../data/session.ts";
 import { embeddingSnippetsOf, snippetsOf } from "../../snippets.ts";
-import { utcDay } from "../../time.ts";
+import { formatUtcDay } from "../../time.ts";
 import { buttonClasses } from "../../ui/button.tsx";
 import { Card, PageHeader, Stat, Stats } from "../../ui/card.tsx";
 import { CodeTabs } from "../../ui/code.tsx";
@@ -141,7 +141,7 @@ function AboutIt({ model }: { model: Model }) {
           </Fact>
         </>
       )}
-      <Fact name="Added">{utcDay(model.listed)}</Fact>
+      <Fact name="Added">{formatUtcDay(model.listed)}</Fact>
     </Facts>
   );
 }

@@ -15,7 +15,7 @@ import {
   newAnswer,
   stopAnswer,
 } from "./answer.ts";
-import { withSessionKey } from "./session-key.ts";
+import { withPlaygroundApiKey } from "./playground-api-key.ts";
 import { chosenModelsOf, DEFAULT_SETTINGS, type PlaygroundSettings, requestBody } from "./settings.ts";
 import { type ChatOwner, type ChatState, restoreChat, serializeChat } from "./stored-chat.ts";
 import { ChatRefused, streamChat } from "./stream-chat.ts";
@@ -185,7 +185,7 @@ async function follow({ answer: first, body, account, over, isLeaving, show }: F
     });
   };
   try {
-    await withSessionKey(account, (apiKey) =>
+    await withPlaygroundApiKey(account, (apiKey) =>
       streamChat({
         apiKey,
         body,

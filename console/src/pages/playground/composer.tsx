@@ -2,8 +2,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { PriceSheetEntry, Quote, QuoteRequest } from "../../api/types.ts";
+import { holdQuoteQuery } from "../../data/hold-quote.ts";
 import { balanceQuery } from "../../data/money.ts";
-import { quoteQuery } from "../../data/quote.ts";
 import { parseMicro } from "../../money.ts";
 import { Button } from "../../ui/button.tsx";
 import { useDebounced } from "../../ui/debounce.ts";
@@ -139,6 +139,6 @@ function useQuote(body: QuoteRequest, enabled: boolean): Quote | undefined {
   const text = JSON.stringify(body);
   const paused = useDebounced(text);
   const isPaused = paused === text;
-  const { data } = useQuery({ ...quoteQuery(JSON.parse(paused)), enabled: enabled && isPaused });
+  const { data } = useQuery({ ...holdQuoteQuery(JSON.parse(paused)), enabled: enabled && isPaused });
   return isPaused ? data : undefined;
 }

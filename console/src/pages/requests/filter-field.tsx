@@ -5,11 +5,11 @@
 import { type KeyboardEvent, useId, useRef, useState } from "react";
 import {
   type FilterTerm,
+  formatFilter,
+  formatTerm,
   type InvalidWord,
   type ParsedFilter,
   parseFilter,
-  printFilter,
-  printTerm,
 } from "../../requests/filter-text.ts";
 import { requestIdOf } from "../../requests/request-id.ts";
 import { classes } from "../../ui/classes.ts";
@@ -56,7 +56,7 @@ export function FilterField({ read: { terms, wrong: unread }, wrong, known, name
     if (words.length > 0) return;
     setDraft("");
     onChange(
-      printFilter([...terms, ...more.filter((term) => !terms.some((one) => printTerm(one) === printTerm(term)))]),
+      formatFilter([...terms, ...more.filter((term) => !terms.some((one) => formatTerm(one) === formatTerm(term)))]),
     );
   };
   const take = (completion: FilterCompletion): void => {
@@ -65,9 +65,9 @@ export function FilterField({ read: { terms, wrong: unread }, wrong, known, name
     else write(text);
     input.current?.focus();
   };
-  const without = (place: number): void => onChange(printFilter(terms.toSpliced(place, 1)));
+  const without = (place: number): void => onChange(formatFilter(terms.toSpliced(place, 1)));
   const edit = (place: number): void => {
-    write(`${draft === "" ? "" : `${draft} `}${printTerm(terms[place] as FilterTerm)}`);
+    write(`${draft === "" ? "" : `${draft} `}${formatTerm(terms[place] as FilterTerm)}`);
     without(place);
     input.current?.focus();
   };
@@ -163,7 +163,7 @@ const Chips = ({ terms, nameOf, onEdit, onRemove }: ChipsProps) => (
   <ul aria-label="Filters" className="contents">
     {terms.map((term, place) => (
       <li
-        key={printTerm(term)}
+        key={formatTerm(term)}
         className="inline-flex h-6 max-w-full min-w-0 items-center rounded-md bg-accent-soft text-xs font-medium text-accent"
       >
         <button

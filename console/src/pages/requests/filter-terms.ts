@@ -6,9 +6,9 @@ import {
   type CategoricalField,
   type Comparison,
   type FilterTerm,
+  formatTerm,
   type InvalidWord,
   type MeasuredField,
-  printTerm,
 } from "../../requests/filter-text.ts";
 import { OUTCOME_NAMES } from "../../requests/outcome-names.ts";
 
@@ -27,7 +27,7 @@ export function queryParametersOf(terms: readonly FilterTerm[], keys: readonly K
     for (const not of [false, true]) {
       const of = terms.filter((term) => term.field === field && term.not === not);
       const refuse = (term: FilterTerm | undefined, rule: string): void => {
-        if (term !== undefined) wrong.push({ word: printTerm(term), rule });
+        if (term !== undefined) wrong.push({ word: formatTerm(term), rule });
       };
       const values = of.flatMap((term) => {
         const found = valuesOf(field, term.value, keys);
@@ -45,7 +45,7 @@ export function queryParametersOf(terms: readonly FilterTerm[], keys: readonly K
   for (const term of terms) {
     if (!("op" in term)) continue;
     const [name, value] = boundOf(term);
-    if (value < 0n) wrong.push({ word: printTerm(term), rule: "nothing is below zero" });
+    if (value < 0n) wrong.push({ word: formatTerm(term), rule: "nothing is below zero" });
     else filter[name] = tighter(name, filter[name], write(term.field, value));
   }
   return { filter, wrong };

@@ -13,7 +13,7 @@ import { useMe } from "../../data/session.ts";
 import { termText } from "../../requests/filter-text.ts";
 import { RefusedCalls } from "../../requests/refused-calls.tsx";
 import { UnfundedNotice } from "../../requests/unfunded-notice.tsx";
-import { asDate, utcDay } from "../../time.ts";
+import { asDate, formatUtcDay } from "../../time.ts";
 import { RANGE_TEXTS } from "../../time-range.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card, PageHeader } from "../../ui/card.tsx";
@@ -211,7 +211,7 @@ function KeptFrom({ at }: { at: number | null }) {
   if (at === null) return null;
   return (
     <p className="border-t border-line px-4 py-3 text-center text-xs text-ink-soft">
-      Requests before {utcDay(dayOf(at))} UTC are no longer stored. Usage and the statement still include them.
+      Requests before {formatUtcDay(dayOf(at))} UTC are no longer stored. Usage and the statement still include them.
     </p>
   );
 }

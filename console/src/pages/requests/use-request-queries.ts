@@ -8,10 +8,10 @@ import { priceListQuery } from "../../data/price-list.ts";
 import { keyName, PLAYGROUND_KEY_CHOICE } from "../../keys/key-names.ts";
 import {
   type FilterTerm,
+  formatTerm,
   type InvalidWord,
   type ParsedFilter,
   parseFilter,
-  printTerm,
 } from "../../requests/filter-text.ts";
 import { useUtcDayStart } from "../../ui/time.tsx";
 import { daysBefore } from "../../utc.ts";
@@ -60,7 +60,7 @@ export function useRequestQueries(view: RequestsView, now: Date): Asked {
       labels,
     },
     nameOf: (term) =>
-      printTerm(
+      formatTerm(
         term.field === "key" && term.value.startsWith("key_") ? { ...term, value: keyName(keys, term.value) } : term,
       ),
   };

@@ -7,7 +7,7 @@ import { Button } from "../../ui/button.tsx";
 import { EmailField, errorOfField } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
 
-export function ForgotPage() {
+export function ForgotPasswordPage() {
   const send = useMutation({
     mutationFn: async (fields: FormData) => {
       const email = readTextField(fields, "email").trim();

@@ -11,7 +11,7 @@ import { Button, buttonClasses } from "../../ui/button.tsx";
 import { Form } from "../../ui/form.tsx";
 import { readTokenFromUrl } from "./next-step.ts";
 
-export function VerifyPage() {
+export function VerifyEmailPage() {
   const [token] = useState(readTokenFromUrl);
   const verify = useMutation({
     mutationFn: () => call("POST /console/api/auth/verify-email", { body: { token } }),

@@ -9,7 +9,7 @@ import {
   utcMonthDayText,
 } from "../../locale.ts";
 import { formatDuration } from "../../time.ts";
-import { areDays } from "./ticks.ts";
+import { areUtcMidnights } from "./ticks.ts";
 
 const MONEY_PLACES_MAX = 12;
 
@@ -42,7 +42,7 @@ export function formatRelativeChange(share: number): string {
 
 /** The name of the time zone that the axis uses. */
 export function zoneText(moments: number[]): string {
-  if (areDays(moments)) return "Days in UTC";
+  if (areUtcMidnights(moments)) return "Days in UTC";
   return `Times in ${timeZoneLabel(moments.at(-1) ?? 0)}`;
 }
 
@@ -50,18 +50,18 @@ export function zoneText(moments: number[]): string {
 const SECONDS_FROM_MS = 500;
 
 /** Formats milliseconds. On an axis, all labels have the same unit: "0 s", "0.5 s", "1 s". Without a step: "1.24 s". */
-export function spanTick(ms: number, step?: number): string {
+export function formatDurationTick(ms: number, step?: number): string {
   if (step === undefined) return formatDuration(ms);
   return step < SECONDS_FROM_MS ? `${countText(ms)} ms` : `${decimalText(ms / 1000)} s`;
 }
 
 /** A local date and time such as "Nov 15, 06:30". */
-export const momentTick = (at: number): string => `${monthDayText(at)}, ${minuteText(at)}`;
+export const formatMomentTick = (at: number): string => `${monthDayText(at)}, ${minuteText(at)}`;
 
 /**
  * The label of a usage bucket: `2026-11-15T06:00:00Z`, `2026-11-15`, or milliseconds. Days are in UTC, like the sums.
  */
 export function bucketTick(by: "hour" | "day", bucket: string | number): string {
   const at = new Date(bucket);
-  return by === "hour" ? momentTick(at.getTime()) : `${utcMonthDayText(at)} UTC`;
+  return by === "hour" ? formatMomentTick(at.getTime()) : `${utcMonthDayText(at)} UTC`;
 }

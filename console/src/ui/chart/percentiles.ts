@@ -1,7 +1,7 @@
 /** Converts percentiles over time to chart lines: p50, p95 and p99, with gaps for times without measurements. Pure. */
 import type { ChartProps } from "./chart-data.ts";
-import { bucketTick, spanTick } from "./labels.ts";
-import { areDays } from "./ticks.ts";
+import { bucketTick, formatDurationTick } from "./labels.ts";
+import { areUtcMidnights } from "./ticks.ts";
 
 const LINES = [
   { name: "p50", colour: 1 },
@@ -15,10 +15,10 @@ export type Percentiles = { [Name in (typeof LINES)[number]["name"]]: number | n
 export function percentileLines(
   points: (Percentiles & { at: number })[],
 ): Pick<ChartProps, "series" | "rows" | "format" | "unit"> {
-  const by = areDays(points.map(({ at }) => at)) ? "day" : "hour";
+  const by = areUtcMidnights(points.map(({ at }) => at)) ? "day" : "hour";
   return {
     series: LINES.map(({ name, colour }) => ({ name, colour })),
-    format: spanTick,
+    format: formatDurationTick,
     unit: "ms",
     rows: points.map((point) => ({
       label: bucketTick(by, point.at),

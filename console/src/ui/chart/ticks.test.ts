@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { bucketTick, formatRelativeChange, moneyTick, spanTick, zoneText } from "./labels.ts";
+import { bucketTick, formatDurationTick, formatRelativeChange, moneyTick, zoneText } from "./labels.ts";
 import { timeTicks, valueTicks } from "./ticks.ts";
 
 const HOUR = 3_600_000;
@@ -12,12 +12,12 @@ const marks = (texts: string[]): string[] => texts.filter((text) => text !== "")
 test("uses one unit for all labels of a duration axis", () => {
   const marksTo = (most: number): string[] => {
     const ticks = valueTicks(most);
-    return ticks.map((tick) => spanTick(tick, ticks[1]));
+    return ticks.map((tick) => formatDurationTick(tick, ticks[1]));
   };
   assert.deepEqual(marksTo(800), ["0 ms", "200 ms", "400 ms", "600 ms", "800 ms"]);
   assert.deepEqual(marksTo(900), ["0 s", "0.5 s", "1 s"]);
   assert.deepEqual(marksTo(3_700), ["0 s", "1 s", "2 s", "3 s", "4 s"]);
-  assert.equal(spanTick(1_240), "1.24 s", "a single value has all its digits");
+  assert.equal(formatDurationTick(1_240), "1.24 s", "a single value has all its digits");
 });
 
 test("places axis ticks at steps of 1, 2 or 5 times a power of ten", () => {

@@ -37,14 +37,15 @@ const TIME_STEPS = [
 /**
  * Whether the rows are UTC days. A single row never counts as one, because it may be an hour that begins at midnight.
  */
-export const areDays = (moments: number[]): boolean => moments.length > 1 && moments.every((at) => at % DAY === 0);
+export const areUtcMidnights = (moments: number[]): boolean =>
+  moments.length > 1 && moments.every((at) => at % DAY === 0);
 
 /**
  * The label below each row: a time or date at round times, otherwise empty. Has at most `most` labels. Daily rows are
  * in UTC, others in the reader's time zone.
  */
 export function timeTicks(moments: number[], most: number, zoneMs: (at: number) => number = zoneOffsetMs): string[] {
-  const days = areDays(moments);
+  const days = areUtcMidnights(moments);
   const local = (at: number): number => (days ? at : at + zoneMs(at));
   const last = moments.at(-1) ?? 0;
   // Days are counted back from the last row, which is today.

@@ -19,11 +19,11 @@ import {
   ACCOUNT_ARGUMENT,
   type AdminCommand,
   type AdminRun,
+  COMMAND_LINE_ACTOR,
   everyPage,
   NAME_ARGUMENT,
   parseNameArgument,
   REASON_FLAG,
-  SHELL_OPERATOR,
 } from "./admin-run.ts";
 import { creditSettingsJson, creditSettingsOf, creditSettingsText, parseThreshold } from "./credit-settings.ts";
 import { dollarsText } from "./dollars.ts";
@@ -130,7 +130,7 @@ async function open(run: AdminRun): Promise<number> {
   const { owner } = run.flags;
   const accounts = openAccounts(run);
   const details = owner === undefined ? { name } : { name, owner };
-  const act = { operator: SHELL_OPERATOR, action: "account.open", subject: kind, details };
+  const act = { operator: COMMAND_LINE_ACTOR, action: "account.open", subject: kind, details };
   const id = await openAudit(run).record(act, async () => {
     if (owner === undefined) return accounts.open(kind, name);
     const opened = await accounts.openFor(owner, { kind, name });
@@ -154,7 +154,7 @@ async function setSuspended(run: AdminRun, suspended: boolean): Promise<number> 
   const { id } = await findAccount(run);
   const [subject, reason] = [publicId("acc", id), parseReason(run)];
   const action = suspended ? "account.suspend" : "account.restore";
-  await openAudit(run).record({ operator: SHELL_OPERATOR, action, subject, details: { reason } }, () =>
+  await openAudit(run).record({ operator: COMMAND_LINE_ACTOR, action, subject, details: { reason } }, () =>
     restoring(openAccountDirectory(run).setSuspended(id, suspended)),
   );
   return report(run, subject);
@@ -170,7 +170,7 @@ async function grant(run: AdminRun): Promise<number> {
   const [subject, reason, amount] = [publicId("acc", id), parseReason(run), parseDollars("usd", run.flags.usd)];
   const ledger = openLedger({ pool: run.pool, clock: run.clock, gatewayId: "admin" });
   const details = { amount_micro: formatExactMicrodollars(amount), reason };
-  const act = { operator: SHELL_OPERATOR, action: "account.grant", subject, details };
+  const act = { operator: COMMAND_LINE_ACTOR, action: "account.grant", subject, details };
   await openAudit(run).record(act, async () => {
     const granted = await grantCredit(ledger, { id: run.newId(), accountId: id, amount, reason });
     if (granted === "balance_too_large") {
@@ -185,7 +185,7 @@ async function alert(run: AdminRun): Promise<number> {
   if (kind !== "builder") throw new Error("this is a host account, and only builder accounts have credit");
   const [subject, reason, mark] = [publicId("acc", id), parseReason(run), parseThreshold(run.flags.below)];
   const details = { mark_micro: mark === null ? null : formatExactMicrodollars(mark), reason };
-  const act = { operator: SHELL_OPERATOR, action: "account.alert", subject, details };
+  const act = { operator: COMMAND_LINE_ACTOR, action: "account.alert", subject, details };
   await openAudit(run).record(act, () => setCreditAlert(run.pool, id, mark));
   return report(run, subject);
 }
@@ -193,7 +193,7 @@ async function alert(run: AdminRun): Promise<number> {
 async function topUpOff(run: AdminRun): Promise<number> {
   const { id } = await findAccount(run);
   const [subject, reason] = [publicId("acc", id), parseReason(run)];
-  const act = { operator: SHELL_OPERATOR, action: "account.top_up_off", subject, details: { reason } };
+  const act = { operator: COMMAND_LINE_ACTOR, action: "account.top_up_off", subject, details: { reason } };
   await openAudit(run).record(act, async () => {
     if (!(await disableTopUp(run.pool, id)))
       throw new CommandError("this account has no automatic top-up", {

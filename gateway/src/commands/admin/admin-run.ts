@@ -52,4 +52,4 @@ export function parseNameArgument(text: string | undefined): string {
 }
 
 /** The operator's name in the audit log for actions from the command line. */
-export const SHELL_OPERATOR = "command line";
+export const COMMAND_LINE_ACTOR = "command line";

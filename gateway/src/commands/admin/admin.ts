@@ -15,7 +15,6 @@ import type { AdminCommand } from "./admin-run.ts";
 import { auditCommands } from "./audit.ts";
 import { backup } from "./backup.ts";
 import { catalogueReload } from "./catalogue-reload.ts";
-import { checkCommands } from "./checks.ts";
 import { historyLossCommands } from "./database-history.ts";
 import { deploymentCommands } from "./deployment.ts";
 import { historyCommands } from "./history.ts";
@@ -30,7 +29,8 @@ import { planeNewKey, planeRetireKeys } from "./plane-keys.ts";
 import { restoreDrill } from "./restore-drill.ts";
 import { secretRotationCommands } from "./secrets.ts";
 import { spoolCommands } from "./spool.ts";
-import { withheldShareCommands } from "./withheld.ts";
+import { spotCheckCommands } from "./spot-checks.ts";
+import { withheldShareCommands } from "./withheld-shares.ts";
 
 const COMMANDS: Record<string, AdminCommand> = {
   overview: {
@@ -53,7 +53,7 @@ const COMMANDS: Record<string, AdminCommand> = {
   ...operatorCommands,
   ...payoutCommands,
   ...withheldShareCommands,
-  ...checkCommands,
+  ...spotCheckCommands,
   ...historyCommands,
   ...historyLossCommands,
   ...auditCommands,

@@ -15,7 +15,7 @@ import { fingerprintOf } from "../../keys/peppers.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { openDeploymentRecord } from "../../plane/deployment/record.ts";
 import { type ServerSecrets, serverSecrets } from "../../server-secrets.ts";
-import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
+import { type AdminCommand, type AdminRun, COMMAND_LINE_ACTOR } from "./admin-run.ts";
 import { filesBelow, SECRETS_FILE, SETTINGS_FILE, SPOOL_FOLDER, writeBackup } from "./backup-folder.ts";
 
 export const backup: AdminCommand = {
@@ -51,7 +51,7 @@ async function run(run: AdminRun): Promise<number> {
     not_taken: notTaken(config, plane),
   };
   const folder = resolve(to);
-  const act = { operator: SHELL_OPERATOR, action: "backup.take", subject: deployment };
+  const act = { operator: COMMAND_LINE_ACTOR, action: "backup.take", subject: deployment };
   const manifest = await openAudit(run).record(act, () => writeBackup(folder, files, facts));
   if (run.json) {
     run.print(JSON.stringify({ folder, ...manifest }, null, 2));

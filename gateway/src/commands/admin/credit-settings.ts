@@ -4,7 +4,7 @@ import { UsageError } from "@tollgate/terminal/errors.ts";
 import type { Uuid } from "../../base/ids.ts";
 import { formatExactMicrodollars, PICO_PER_MICRO, type Pico, pico } from "../../base/money.ts";
 import { readCreditAlert } from "../../payments/credit-alerts.ts";
-import { type TopUp, topUpOf } from "../../payments/top-up-settings.ts";
+import { type AutoTopUp, topUpOf } from "../../payments/top-up-settings.ts";
 import { topUpObject } from "../../routes/console/statement.ts";
 import type { AdminRun } from "./admin-run.ts";
 import { dollarsText } from "./dollars.ts";
@@ -12,7 +12,7 @@ import { dollarsText } from "./dollars.ts";
 interface CreditSettings {
   mark: Pico | null;
   /** Undefined if automatic top-up was never configured. */
-  topUp: TopUp | undefined;
+  topUp: AutoTopUp | undefined;
 }
 
 export async function creditSettingsOf(
@@ -33,7 +33,7 @@ export const creditSettingsText = ({ mark, topUp }: CreditSettings, balance: Pic
   "Top-up": topUp === undefined ? "never set" : topUpText(topUp),
 });
 
-function topUpText({ enabled, amount, mark, monthMax, monthSpent, failure, failedAt }: TopUp): string {
+function topUpText({ enabled, amount, mark, monthMax, monthSpent, failure, failedAt }: AutoTopUp): string {
   const what = `${dollarsText(amount)} when below ${dollarsText(mark)}`;
   const month = `${dollarsText(monthSpent)} of ${dollarsText(monthMax)} this month`;
   const why = failure === null ? "" : `; it failed (${failure}) at ${failedAt?.toISOString()}`;

@@ -4,9 +4,13 @@
  */
 import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
-import { acceptHistory, type FailoverDataLoss, readLosses } from "../../db/lineage/losses.ts";
+import {
+  acceptDatabaseHistory,
+  type FailoverDataLoss,
+  readFailoverDataLosses,
+} from "../../db/lineage/failover-data-losses.ts";
 import { openAudit } from "../../operators/audit.ts";
-import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
+import { type AdminCommand, type AdminRun, COMMAND_LINE_ACTOR } from "./admin-run.ts";
 
 export const historyLossCommands: Record<string, AdminCommand> = {
   "history losses": {
@@ -40,7 +44,7 @@ const enteredText = (entered: FailoverDataLoss["entered"]): string =>
     .join(", ") || "nothing";
 
 async function losses({ pool, json, print, terminal }: AdminRun): Promise<number> {
-  const found = await readLosses(pool);
+  const found = await readFailoverDataLosses(pool);
   if (json) {
     print(JSON.stringify(found.map(shown), null, 2));
     return 0;
@@ -66,8 +70,10 @@ const shown = ({ epoch, timeline, gateway, foundAt, positions, entered, notEnter
 async function accept(run: AdminRun): Promise<number> {
   if (!run.switches.has("yes"))
     throw new UsageError("--yes is missing: this command makes gateways reject every other copy of the database");
-  const act = { operator: SHELL_OPERATOR, action: "history.accept", subject: "database" };
-  const { epoch, system, timeline } = await openAudit(run).record(act, () => acceptHistory(run.pool, run.newId));
+  const act = { operator: COMMAND_LINE_ACTOR, action: "history.accept", subject: "database" };
+  const { epoch, system, timeline } = await openAudit(run).record(act, () =>
+    acceptDatabaseHistory(run.pool, run.newId),
+  );
   run.print(
     run.json
       ? JSON.stringify({ epoch, system, timeline })

@@ -11,7 +11,7 @@ import { openAudit } from "../../operators/audit.ts";
 import { askRunningGateways } from "../../plane/deployment/ask-running-gateways.ts";
 import { type Deployment, type DeploymentRecord, openDeploymentRecord } from "../../plane/deployment/record.ts";
 import { withPlane } from "../nats-plane.ts";
-import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
+import { type AdminCommand, type AdminRun, COMMAND_LINE_ACTOR } from "./admin-run.ts";
 import { listSharedSettings, settingTable, sharedSettingCommands, sharedSettingObject } from "./shared-settings.ts";
 
 const SHOW: AdminCommand = {
@@ -104,7 +104,7 @@ async function fork(run: AdminRun): Promise<number> {
       `--yes is missing: this command makes the database a separate deployment, which can never join the NATS plane of deployment ${from} again`,
     );
   }
-  const act = { operator: SHELL_OPERATOR, action: "deployment.fork", subject: from };
+  const act = { operator: COMMAND_LINE_ACTOR, action: "deployment.fork", subject: from };
   const { id } = await openAudit(run).record(act, async () => {
     const forked = await record.fork();
     await deleteSharedSettings(run.pool);
@@ -144,7 +144,12 @@ async function adopt(run: AdminRun): Promise<number> {
     const found = await askRunningGateways({ plane, gatewayId, clock: run.clock }, await record.mark());
     if (found === "other")
       throw new CommandError("gateways on this NATS plane use another database", { next: "stop them first" });
-    const act = { operator: SHELL_OPERATOR, action: "deployment.adopt", subject: id, details: { from: owner ?? null } };
+    const act = {
+      operator: COMMAND_LINE_ACTOR,
+      action: "deployment.adopt",
+      subject: id,
+      details: { from: owner ?? null },
+    };
     if (owner !== id) await openAudit(run).record(act, () => ownership.take(id));
     return owner;
   });

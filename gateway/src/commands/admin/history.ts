@@ -5,7 +5,7 @@ import { CommandError } from "@tollgate/terminal/errors.ts";
 import { formatExactMicrodollars, type Pico, pico } from "../../base/money.ts";
 import { type ClosedMonth, openRetention, type Retention, type RetentionResult } from "../../history/retention.ts";
 import { openAudit } from "../../operators/audit.ts";
-import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
+import { type AdminCommand, type AdminRun, COMMAND_LINE_ACTOR } from "./admin-run.ts";
 import { dollarsText } from "./dollars.ts";
 
 const DRY_RUN = "dry-run";
@@ -67,7 +67,7 @@ async function retain(run: AdminRun): Promise<number> {
     return report(run, { refusals: await retention.refusalsDue(), months: due, verb: "to delete" });
   }
   const details = { history_days: historyDays ?? null, refusals_days: refusalsDays ?? null };
-  const act = { operator: SHELL_OPERATOR, action: "history.retain", subject: "requests", details };
+  const act = { operator: COMMAND_LINE_ACTOR, action: "history.retain", subject: "requests", details };
   const done = await openAudit(run).record(act, async () => {
     const retained = await retention.retain();
     if (retained === undefined)

@@ -99,13 +99,13 @@ function limitOf(text: string): number | null | undefined {
 }
 
 /** Parses `90s`, `1h`, `7d`, or a number of seconds; at most 30 days. Returns milliseconds. */
-export function parseKeepOldMs(text = "0"): number {
+export function parseKeepOldSecretMs(text = "0"): number {
   const [, count, unit = "s"] = /^(\d{1,7})([smhd])?$/.exec(text) ?? [];
   const seconds = Number(count) * { s: 1, m: 60, h: 3600, d: 86_400 }[unit as "s" | "m" | "h" | "d"];
-  if (Number.isNaN(seconds) || seconds > KEEP_OLD_S_MAX) {
+  if (Number.isNaN(seconds) || seconds > KEEP_OLD_SECRET_S_MAX) {
     throw new UsageError("--keep-old must be a time of at most 30 days: 0, 90s, 1h, 7d");
   }
   return seconds * 1000;
 }
 
-const KEEP_OLD_S_MAX = 30 * 86_400;
+const KEEP_OLD_SECRET_S_MAX = 30 * 86_400;

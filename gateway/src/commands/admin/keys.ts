@@ -19,12 +19,12 @@ import {
   ACCOUNT_ARGUMENT,
   type AdminCommand,
   type AdminRun,
+  COMMAND_LINE_ACTOR,
   NAME_ARGUMENT,
   parseNameArgument,
-  SHELL_OPERATOR,
 } from "./admin-run.ts";
 import { auditDetails, keyColumns, keyProperties, keyRow, limitsLine } from "./key-output.ts";
-import { checkOwnLimits, parseKeepOldMs, parseKeySettings, SETTING_FLAGS } from "./key-settings.ts";
+import { checkOwnLimits, parseKeepOldSecretMs, parseKeySettings, SETTING_FLAGS } from "./key-settings.ts";
 
 const PAGE_ROWS = 1000;
 
@@ -159,7 +159,7 @@ async function set(run: AdminRun): Promise<number> {
     if (found === undefined || found.revokedAt !== null) throw noKey();
     checkOwnLimits(settings, highestLimitsOwnerMaySet(found.limits));
     const details = { ...name, ...auditDetails(settings) };
-    const act = { operator: SHELL_OPERATOR, action: "key.set", subject: publicId("key", id), details };
+    const act = { operator: COMMAND_LINE_ACTOR, action: "key.set", subject: publicId("key", id), details };
     await openAudit(run).record(act, async () => {
       if (!(await keys.change(found.accountId, id, change))) throw noKey();
     });
@@ -168,11 +168,11 @@ async function set(run: AdminRun): Promise<number> {
 }
 
 async function rotate(run: AdminRun): Promise<number> {
-  const [id, keepMs] = [keyId(run), parseKeepOldMs(run.flags["keep-old"])];
+  const [id, keepMs] = [keyId(run), parseKeepOldSecretMs(run.flags["keep-old"])];
   return withSecrets(run, createApiKeyService, async (keys) => {
     const found = await keys.find(null, id);
     const details = { keep_old_s: keepMs / 1000 };
-    const act = { operator: SHELL_OPERATOR, action: "key.rotate", subject: publicId("key", id), details };
+    const act = { operator: COMMAND_LINE_ACTOR, action: "key.rotate", subject: publicId("key", id), details };
     const secret = await openAudit(run).record(act, async () => {
       const token = found && (await keys.rotate(found.accountId, id, keepMs));
       if (token === undefined) throw noKey();
@@ -219,7 +219,7 @@ async function issue<Opened extends Pick<Secrets, "close">>(
       next: `tollgate admin account list --kind ${due}`,
     });
   return withSecrets(run, open, async (secrets) => {
-    const act = { operator: SHELL_OPERATOR, action: `${what}.create`, subject: run.args[0] ?? "", details };
+    const act = { operator: COMMAND_LINE_ACTOR, action: `${what}.create`, subject: run.args[0] ?? "", details };
     const { id, token } = await openAudit(run).record(act, () => make(secrets, account, name));
     const made = { id: publicId(what === "key" ? "key" : "hst", id), name, secret: token };
     const told = { [what === "key" ? "Key" : "Host token"]: made.id, Name: name, Secret: token };
@@ -230,7 +230,7 @@ async function issue<Opened extends Pick<Secrets, "close">>(
 async function revoke(run: AdminRun): Promise<number> {
   const id = keyId(run);
   return withSecrets(run, createApiKeyService, async (keys) => {
-    const act = { operator: SHELL_OPERATOR, action: "key.revoke", subject: publicId("key", id) };
+    const act = { operator: COMMAND_LINE_ACTOR, action: "key.revoke", subject: publicId("key", id) };
     await openAudit(run).record(act, async () => {
       if (!(await keys.revoke(null, id))) throw noKey();
     });
@@ -246,7 +246,7 @@ async function limits(run: AdminRun): Promise<number> {
     inFlight: limitOf(run, "in-flight"),
   };
   return withSecrets(run, createApiKeyService, async (keys) => {
-    const act = { operator: SHELL_OPERATOR, action: "key.limits", subject: publicId("key", id), details: set };
+    const act = { operator: COMMAND_LINE_ACTOR, action: "key.limits", subject: publicId("key", id), details: set };
     const own = await openAudit(run).record(act, async () => {
       const owners = await keys.setLimits(id, set);
       if (owners === undefined) throw noKey();

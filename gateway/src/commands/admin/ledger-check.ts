@@ -2,7 +2,7 @@
 
 import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
 import { type LedgerVerdict, openLedgerChecks } from "../../operators/ledger-checks.ts";
-import { type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
+import { type AdminRun, COMMAND_LINE_ACTOR } from "./admin-run.ts";
 
 const COLUMNS: Column<LedgerVerdict["checks"][number]>[] = [
   { title: "CHECK", cell: ({ name }) => name },
@@ -16,7 +16,7 @@ const COLUMNS: Column<LedgerVerdict["checks"][number]>[] = [
 
 export async function ledgerCheck({ pool, newId, clock, json, print, terminal }: AdminRun): Promise<number> {
   terminal.progress.step("checking the ledger");
-  const { balanced, checks } = await openLedgerChecks({ pool, clock, newId }).prove(SHELL_OPERATOR);
+  const { balanced, checks } = await openLedgerChecks({ pool, clock, newId }).prove(COMMAND_LINE_ACTOR);
   if (json) {
     print(JSON.stringify({ balanced, checks }, null, 2));
   } else {

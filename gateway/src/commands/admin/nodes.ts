@@ -9,9 +9,9 @@ import { NODE_STANDINGS } from "../../base/states.ts";
 import { NODE_TOPIC, sendBroadcast } from "../../db/broadcast.ts";
 import { type NodeStateChangeOutcome, openFleet } from "../../fleet/fleet.ts";
 import { openAudit } from "../../operators/audit.ts";
-import { type ListedNodeEntry, type NodeEntry, openNodeDirectory } from "../../operators/nodes.ts";
+import { type ListedNodeWithHostName, type NodeWithHostName, openNodeDirectory } from "../../operators/nodes.ts";
 import { parseReason } from "./accounts.ts";
-import { type AdminCommand, type AdminRun, everyPage, REASON_FLAG, SHELL_OPERATOR } from "./admin-run.ts";
+import { type AdminCommand, type AdminRun, COMMAND_LINE_ACTOR, everyPage, REASON_FLAG } from "./admin-run.ts";
 
 const NODE = { NODE: { help: "node ID: node_…" } };
 const EXAMPLE = "node_01jc9v6w2e8t3k5m7q9r1s4x6z";
@@ -72,29 +72,29 @@ async function show(run: AdminRun): Promise<number> {
 async function quarantine(run: AdminRun): Promise<number> {
   const [id, reason] = [nodeId(run), parseReason(run)];
   const act = {
-    operator: SHELL_OPERATOR,
+    operator: COMMAND_LINE_ACTOR,
     action: "node.quarantine",
     subject: publicId("node", id),
     details: { reason },
   };
   await openAudit(run).record(act, async () =>
-    assertMoved(await openFleet(run).quarantine(id, { reason, evidence: {}, by: SHELL_OPERATOR })),
+    assertMoved(await openFleet(run).quarantine(id, { reason, evidence: {}, by: COMMAND_LINE_ACTOR })),
   );
   return report(run, id);
 }
 
 async function release(run: AdminRun): Promise<number> {
   const id = nodeId(run);
-  const act = { operator: SHELL_OPERATOR, action: "node.release", subject: publicId("node", id) };
-  await openAudit(run).record(act, async () => assertMoved(await openFleet(run).release(id, SHELL_OPERATOR)));
+  const act = { operator: COMMAND_LINE_ACTOR, action: "node.release", subject: publicId("node", id) };
+  await openAudit(run).record(act, async () => assertMoved(await openFleet(run).release(id, COMMAND_LINE_ACTOR)));
   return report(run, id);
 }
 
 async function clear(run: AdminRun): Promise<number> {
   const id = nodeId(run);
-  const act = { operator: SHELL_OPERATOR, action: "node.clear", subject: publicId("node", id) };
+  const act = { operator: COMMAND_LINE_ACTOR, action: "node.clear", subject: publicId("node", id) };
   await openAudit(run).record(act, async () => {
-    const outcome = await openFleet({ ...run, rules: run.config.nodeRules }).clear(id, SHELL_OPERATOR);
+    const outcome = await openFleet({ ...run, rules: run.config.nodeRules }).clear(id, COMMAND_LINE_ACTOR);
     if (outcome.kind === "absent") throw noNode();
     if (outcome.kind === "refused")
       throw new CommandError("nothing to clear: no quarantined node of the same host blocks this node", {
@@ -112,7 +112,7 @@ function nodeId({ args }: AdminRun): Uuid {
   return id;
 }
 
-async function find({ pool, config }: AdminRun, id: Uuid): Promise<NodeEntry> {
+async function find({ pool, config }: AdminRun, id: Uuid): Promise<NodeWithHostName> {
   const node = await openNodeDirectory({ pool, rules: config.nodeRules }).find(id);
   if (node === undefined) throw noNode();
   return node;
@@ -133,7 +133,7 @@ async function report(run: AdminRun, id: Uuid): Promise<number> {
   return 0;
 }
 
-const COLUMNS: Column<ListedNodeEntry>[] = [
+const COLUMNS: Column<ListedNodeWithHostName>[] = [
   { title: "NODE", cell: ({ id }) => publicId("node", id) },
   { title: "STATE", cell: ({ standing }) => standing },
   { title: "NAME", cell: ({ name }) => name },
@@ -148,7 +148,7 @@ const COLUMNS: Column<ListedNodeEntry>[] = [
   },
 ];
 
-function told(node: NodeEntry): Record<string, string | undefined> {
+function told(node: NodeWithHostName): Record<string, string | undefined> {
   const { id, name, hostName, accountId, standing, models, agent, hardware, createdAt } = node;
   const { hostSuspended, quarantine: why, probation, withheld } = node;
   return {
@@ -173,6 +173,6 @@ function told(node: NodeEntry): Record<string, string | undefined> {
   };
 }
 
-function shown({ id, accountId, hostName, ...rest }: ListedNodeEntry): object {
+function shown({ id, accountId, hostName, ...rest }: ListedNodeWithHostName): object {
   return { id: publicId("node", id), account: publicId("acc", accountId), account_name: hostName, ...rest };
 }

@@ -7,12 +7,12 @@ import { text } from "node:stream/consumers";
 import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { z } from "zod";
-import { createOperator } from "../../accounts/enrolment.ts";
+import { createOperator } from "../../accounts/create-identity.ts";
 import { listOperators, type Operator, removeOperator, resetSecondFactor } from "../../accounts/operators.ts";
 import { publicId } from "../../base/ids.ts";
 import { toUnixSeconds } from "../../base/time.ts";
 import { openAudit } from "../../operators/audit.ts";
-import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
+import { type AdminCommand, type AdminRun, COMMAND_LINE_ACTOR } from "./admin-run.ts";
 
 const EMAIL = { value: "EMAIL", required: true, help: "the email address to sign in with" } as const;
 
@@ -88,7 +88,7 @@ interface Change {
 
 async function change(run: AdminRun, { action, act, done }: Change): Promise<number> {
   const email = emailIn(run).toLowerCase();
-  const recorded = { operator: SHELL_OPERATOR, action, subject: email, details: {} };
+  const recorded = { operator: COMMAND_LINE_ACTOR, action, subject: email, details: {} };
   await openAudit(run).record(recorded, () => act(run.pool, email));
   run.print(run.json ? JSON.stringify({ email }) : `${email} ${done}.`);
   return 0;
@@ -104,7 +104,7 @@ async function create(run: AdminRun): Promise<number> {
   const email = emailIn(run);
   const { name = "Operator" } = run.flags;
   const password = await readPassword(run.flags.password);
-  const act = { operator: SHELL_OPERATOR, action: "operator.create", subject: email, details: {} };
+  const act = { operator: COMMAND_LINE_ACTOR, action: "operator.create", subject: email, details: {} };
   const { id, promoted } = await openAudit(run).record(act, () => createOperator(run, { email, password, name }));
   const made = { id: publicId("usr", id), email: email.toLowerCase(), promoted };
   const keeps = promoted && password === undefined;

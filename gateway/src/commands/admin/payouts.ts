@@ -10,7 +10,7 @@ import { column, queryOne, row } from "../../db/rows.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { openPayoutBatches, type PayoutBatch, type PayoutBatches, type PayoutLine } from "../../operators/payouts.ts";
 import { parseDollars } from "./accounts.ts";
-import { type AdminCommand, type AdminRun, everyPage, SHELL_OPERATOR } from "./admin-run.ts";
+import { type AdminCommand, type AdminRun, COMMAND_LINE_ACTOR, everyPage } from "./admin-run.ts";
 import { dollarsText } from "./dollars.ts";
 
 const Newest = row({ schema: column.count });
@@ -52,9 +52,9 @@ async function create(run: AdminRun): Promise<number> {
   const least = run.flags["minimum-usd"];
   const minimum = least === undefined ? ZERO : parseDollars("minimum-usd", least);
   const details = { note, minimum_micro: formatExactMicrodollars(minimum) };
-  const act = { operator: SHELL_OPERATOR, action: "payout.create", subject: "hosts", details };
+  const act = { operator: COMMAND_LINE_ACTOR, action: "payout.create", subject: "hosts", details };
   const batch = await openAudit(run).record(act, async () => {
-    const made = await payoutsOf(run).create({ note, by: SHELL_OPERATOR, minimum });
+    const made = await payoutsOf(run).create({ note, by: COMMAND_LINE_ACTOR, minimum });
     if (made === undefined) {
       const much = minimum === ZERO ? "anything" : "the payout's minimum or more";
       throw new CommandError(`no host is owed ${much} beyond held-back earnings and open payouts`, {
@@ -116,9 +116,9 @@ async function exportCsv(run: AdminRun): Promise<number> {
 
 async function paid(run: AdminRun): Promise<number> {
   const { id } = await find(run);
-  const act = { operator: SHELL_OPERATOR, action: "payout.paid", subject: publicId("pay", id) };
+  const act = { operator: COMMAND_LINE_ACTOR, action: "payout.paid", subject: publicId("pay", id) };
   await openAudit(run).record(act, async () => {
-    const marked = await payoutsOf(run).markPaid(id, SHELL_OPERATOR);
+    const marked = await payoutsOf(run).markPaid(id, COMMAND_LINE_ACTOR);
     if (typeof marked !== "object") return;
     const short = marked.exceedsBalance.map((line) => publicId("pay", line)).join(", ");
     throw new CommandError(`${short}: the host's balance is less than its payout, so nothing was booked`, {

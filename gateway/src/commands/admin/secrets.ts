@@ -21,7 +21,7 @@ import {
   type StoredSecretName,
   serverSecrets,
 } from "../../server-secrets.ts";
-import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
+import { type AdminCommand, type AdminRun, COMMAND_LINE_ACTOR } from "./admin-run.ts";
 
 /** The exit code while something still depends on an old secret. */
 const NOT_YET = 3;
@@ -184,7 +184,7 @@ async function rotate(run: AdminRun): Promise<number> {
   const which = keptSecret(run);
   // Creates the secrets if the platform has never started.
   await serverSecrets(run.config);
-  const act = { operator: SHELL_OPERATOR, action: "secret.rotate", subject: which };
+  const act = { operator: COMMAND_LINE_ACTOR, action: "secret.rotate", subject: which };
   await openAudit(run).record(act, () => replaceStoredSecret(run.config.dataDir, which));
   const next =
     which === "receipts"
@@ -206,7 +206,7 @@ async function forget(run: AdminRun): Promise<number> {
       });
     }
   }
-  const act = { operator: SHELL_OPERATOR, action: "secret.forget", subject: which };
+  const act = { operator: COMMAND_LINE_ACTOR, action: "secret.forget", subject: which };
   const isDone = await openAudit(run).record(act, () => removeReplacedSecret(run.config.dataDir, which));
   if (!isDone)
     throw new CommandError(`no old secret is stored for "${which}"`, {

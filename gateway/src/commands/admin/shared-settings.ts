@@ -24,7 +24,7 @@ import {
 } from "../../db/deployment/shared-settings-record.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { serverSecrets } from "../../server-secrets.ts";
-import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
+import { type AdminCommand, type AdminRun, COMMAND_LINE_ACTOR } from "./admin-run.ts";
 
 const NAMES = [...SHARED_SETTING_NAMES, "all"] as const;
 const SETTING = { SETTING: { help: NAMES.join(", "), oneOf: NAMES } };
@@ -131,7 +131,7 @@ async function set(run: AdminRun): Promise<number> {
       from: from === undefined ? null : displayedValue(name, from.value),
       to: displayedValue(name, to.value),
     };
-    const act = { operator: SHELL_OPERATOR, action: "deployment.set", subject: name, details };
+    const act = { operator: COMMAND_LINE_ACTOR, action: "deployment.set", subject: name, details };
     await openAudit(run).record(act, () => changeSharedSetting(run.pool, name, { from, to }));
   }
   const [which] = run.args;
@@ -179,7 +179,7 @@ async function finish(run: AdminRun): Promise<number> {
   for (const name of names) {
     const from = stored[name] as StoredSetting;
     const details = { ended: displayedValue(name, from.previous ?? "") };
-    const act = { operator: SHELL_OPERATOR, action: "deployment.finish", subject: name, details };
+    const act = { operator: COMMAND_LINE_ACTOR, action: "deployment.finish", subject: name, details };
     await openAudit(run).record(act, () =>
       changeSharedSetting(run.pool, name, { from, to: { value: from.value, previous: null } }),
     );

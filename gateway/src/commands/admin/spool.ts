@@ -12,7 +12,7 @@ import { openLedger } from "../../ledger/ledger.ts";
 import { openSpool } from "../../ledger/spool.ts";
 import { enterSettlementsInLedger, findUnsettled, readSpools, type SpoolFile } from "../../ledger/spool-folder.ts";
 import { openAudit } from "../../operators/audit.ts";
-import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
+import { type AdminCommand, type AdminRun, COMMAND_LINE_ACTOR } from "./admin-run.ts";
 import { dollarsText } from "./dollars.ts";
 
 const DIR = { DIR: { help: "a gateway's SPOOL_DIR, or a copy of it" } };
@@ -73,7 +73,7 @@ async function enter(run: AdminRun): Promise<number> {
   const files = await spoolsOf(run);
   const unreadable = files.reduce((sum, { damaged, foreign }) => sum + damaged + foreign, 0);
   const details = { directory, files: files.length };
-  const act = { operator: SHELL_OPERATOR, action: "spool.enter", subject: "ledger", details };
+  const act = { operator: COMMAND_LINE_ACTOR, action: "spool.enter", subject: "ledger", details };
   const counts = await openAudit(run).record(act, async () => {
     const [gatewayId, log, { clock }] = [publicIdSuffix(run.newId()), createErrorLog("warn"), run];
     // Charges that can never be entered are recorded in a file beside the spool's files.

@@ -8,9 +8,9 @@ import { z } from "zod";
 import type { Config } from "../../config.ts";
 import { readBundledSql } from "../../db/bundled-sql.ts";
 import { connectionName } from "../../db/connected-programs.ts";
-import { historyFile } from "../../db/lineage/history-file.ts";
+import { openDatabaseHistoryFile } from "../../db/lineage/database-history-file.ts";
 import { judgeHistory } from "../../db/lineage/history-rules.ts";
-import { DatabaseHistoryRow, READ_HISTORY } from "../../db/lineage/lineage.ts";
+import { DatabaseHistoryRow, READ_DATABASE_HISTORY } from "../../db/lineage/lineage.ts";
 import { planMigration } from "../../db/migration-plan.ts";
 import { type Connection, clientConfig } from "../../db/pool.ts";
 import { assertPoolerKeepsSessions } from "../../db/pooler.ts";
@@ -158,10 +158,10 @@ const There = row({ isThere: z.boolean() });
 
 /** Checks whether the database has the same history that this directory's gateways recorded. */
 async function* historyChecks(pool: pg.Pool, { spoolDir }: Config): AsyncGenerator<Check> {
-  const seen = await historyFile(spoolDir).read();
+  const seen = await openDatabaseHistoryFile(spoolDir).read();
   const { isThere } = await queryOne(pool, There, `select to_regclass('ledger_history') is not null as "isThere"`);
   if (seen === undefined || !isThere) return;
-  const { system, timeline, epoch, position, reason } = await queryOne(pool, DatabaseHistoryRow, READ_HISTORY);
+  const { system, timeline, epoch, position, reason } = await queryOne(pool, DatabaseHistoryRow, READ_DATABASE_HISTORY);
   // Null on a standby, which an earlier check has already reported.
   if (timeline === null || epoch === null || position === null) return;
   const judged = judgeHistory(seen, { system, timeline, epoch, position, accepted: reason === "accepted" });

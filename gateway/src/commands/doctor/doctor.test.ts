@@ -29,8 +29,8 @@ import { serverSecrets } from "../../server-secrets.ts";
 import { TOLLGATE_COMMANDS } from "../tollgate.ts";
 import { certificateCheck } from "./certificates.ts";
 import { clockCheck, type DatabaseState, databaseStateChecks, standbyCheck } from "./database.ts";
-import { directoryCheck, openFileLimitCheck, spaceCheck } from "./machine.ts";
-import { judgeServer } from "./plane.ts";
+import { checkDirectory, checkFreeSpace, checkOpenFileLimit } from "./machine.ts";
+import { checkNatsServer } from "./plane.ts";
 import { logFindings } from "./run-checks.ts";
 import { evictionPolicyCheck, paymentChecks } from "./services.ts";
 
@@ -58,12 +58,12 @@ describe("a check of tollgate doctor", () => {
   const space = { setting: "SPOOL_DIR", directory: "/spool" };
   test("reports a disk with little free space", () => {
     assertCheck(
-      spaceCheck("spool", { ...space, freeBytes: 9_000 * MIB }),
+      checkFreeSpace("spool", { ...space, freeBytes: 9_000 * MIB }),
       "ok spool",
       /^\/spool: writable, 9,000 MiB free$/,
     );
-    assertCheck(spaceCheck("spool", { ...space, freeBytes: 1_000 * MIB }), "warn spool", /1,000 MiB/, /SPOOL_DIR/);
-    assertCheck(spaceCheck("spool", { ...space, freeBytes: 10 * MIB }), "fail spool", /10 MiB/, /free disk space/);
+    assertCheck(checkFreeSpace("spool", { ...space, freeBytes: 1_000 * MIB }), "warn spool", /1,000 MiB/, /SPOOL_DIR/);
+    assertCheck(checkFreeSpace("spool", { ...space, freeBytes: 10 * MIB }), "fail spool", /10 MiB/, /free disk space/);
   });
 
   test("reports a directory that is not writable", async (t) => {
@@ -71,17 +71,17 @@ describe("a check of tollgate doctor", () => {
     t.after(() => rm(folder, { recursive: true }));
     const file = join(folder, "file");
     await writeFile(file, "");
-    assertCheck(await directoryCheck("data", "DATA_DIR", join(folder, "not", "yet")), "ok data", /writable/);
-    assertCheck(await directoryCheck("data", "DATA_DIR", file), "fail data", /is not writable \(ENOTDIR\)/, /DATA_DIR/);
+    assertCheck(await checkDirectory("data", "DATA_DIR", join(folder, "not", "yet")), "ok data", /writable/);
+    assertCheck(await checkDirectory("data", "DATA_DIR", file), "fail data", /is not writable \(ENOTDIR\)/, /DATA_DIR/);
   });
 
   test("reports a low limit of open files", () => {
     const limits = (most: string): string =>
       `Max processes  1  1  processes\nMax open files            ${most}   1048576  files\n`;
-    assertCheck(openFileLimitCheck(limits("unlimited")), "ok files", /unlimited/);
-    assertCheck(openFileLimitCheck(limits("65536")), "ok files", /65536/);
-    assertCheck(openFileLimitCheck(limits("4096")), "warn files", /4096/, /LimitNOFILE=65536/);
-    assertCheck(openFileLimitCheck(limits("256")), "fail files", /256/, /ulimit -n/);
+    assertCheck(checkOpenFileLimit(limits("unlimited")), "ok files", /unlimited/);
+    assertCheck(checkOpenFileLimit(limits("65536")), "ok files", /65536/);
+    assertCheck(checkOpenFileLimit(limits("4096")), "warn files", /4096/, /LimitNOFILE=65536/);
+    assertCheck(checkOpenFileLimit(limits("256")), "fail files", /256/, /ulimit -n/);
   });
 
   const state: DatabaseState = {
@@ -129,18 +129,18 @@ describe("a check of tollgate doctor", () => {
 
   test("reports a NATS server's version and payload limit", () => {
     assertCheck(
-      judgeServer("a:4222", { version: "2.11.1", max_payload: 1_048_576 }),
+      checkNatsServer("a:4222", { version: "2.11.1", max_payload: 1_048_576 }),
       "ok plane",
       /a:4222 has NATS 2\.11\.1/,
     );
     assertCheck(
-      judgeServer("a:4222", { version: "2.8.4", max_payload: 1_048_576 }),
+      checkNatsServer("a:4222", { version: "2.8.4", max_payload: 1_048_576 }),
       "fail plane",
       /2\.8\.4/,
       /2\.9 or newer/,
     );
     assertCheck(
-      judgeServer("a:4222", { version: "2.11.1", max_payload: 65_536 }),
+      checkNatsServer("a:4222", { version: "2.11.1", max_payload: 65_536 }),
       "fail plane",
       /65536 bytes/,
       /max_payload to 1MB/,

@@ -14,14 +14,14 @@ const FILES_LOW = 8_192;
 
 export async function* machineChecks({ dataDir, spoolDir, retention }: Config): AsyncGenerator<Check> {
   const { exportDir } = retention;
-  yield await directoryCheck("data", "DATA_DIR", dataDir);
-  if (!spoolDir.startsWith(`${dataDir}/`)) yield await directoryCheck("spool", "SPOOL_DIR", spoolDir);
-  if (exportDir !== undefined) yield await directoryCheck("exports", "HISTORY_EXPORT_DIR", exportDir);
+  yield await checkDirectory("data", "DATA_DIR", dataDir);
+  if (!spoolDir.startsWith(`${dataDir}/`)) yield await checkDirectory("spool", "SPOOL_DIR", spoolDir);
+  if (exportDir !== undefined) yield await checkDirectory("exports", "HISTORY_EXPORT_DIR", exportDir);
   const limits = await readFile("/proc/self/limits", "utf8").catch(() => undefined);
-  if (limits !== undefined) yield openFileLimitCheck(limits);
+  if (limits !== undefined) yield checkOpenFileLimit(limits);
 }
 
-export async function directoryCheck(name: string, setting: string, directory: string): Promise<Check> {
+export async function checkDirectory(name: string, setting: string, directory: string): Promise<Check> {
   const place = await nearest(directory);
   try {
     // Writes a directory, because for root an access check succeeds even on a read-only file system.
@@ -33,7 +33,7 @@ export async function directoryCheck(name: string, setting: string, directory: s
     return failedCheck(name, `${setting}: ${directory} is not writable (${code})`, next);
   }
   const { bavail, bsize } = await statfs(place);
-  return spaceCheck(name, { setting, directory, freeBytes: bavail * bsize });
+  return checkFreeSpace(name, { setting, directory, freeBytes: bavail * bsize });
 }
 
 /** The nearest parent directory that exists. */
@@ -51,7 +51,7 @@ interface Space {
   freeBytes: number;
 }
 
-export function spaceCheck(name: string, { setting, directory, freeBytes }: Space): Check {
+export function checkFreeSpace(name: string, { setting, directory, freeBytes }: Space): Check {
   const detail = `${directory}: writable, ${Math.round(freeBytes / MIB).toLocaleString("en")} MiB free`;
   const next = `free disk space, or set ${setting} to a directory on a larger disk`;
   if (freeBytes < FREE_MIN) return failedCheck(name, detail, next);
@@ -59,7 +59,7 @@ export function spaceCheck(name: string, { setting, directory, freeBytes }: Spac
 }
 
 /** `limits`: the content of /proc/self/limits. */
-export function openFileLimitCheck(limits: string): Check {
+export function checkOpenFileLimit(limits: string): Check {
   const [, found = ""] = /^Max open files\s+(\S+)/m.exec(limits) ?? [];
   const most = found === "unlimited" ? Number.POSITIVE_INFINITY : Number(found);
   const detail = `a process may open ${found} files`;

@@ -29,7 +29,7 @@ async function serverCheck(url: string): Promise<Finding> {
   const { hostname, port } = new URL(url);
   const place = `${hostname}:${port === "" ? 4222 : port}`;
   try {
-    return judgeServer(place, await greeting({ host: hostname, port: port === "" ? 4222 : Number(port) }));
+    return checkNatsServer(place, await greeting({ host: hostname, port: port === "" ? 4222 : Number(port) }));
   } catch (error) {
     const finding = unreachableFinding("plane", error, `check NATS_URL, and that the NATS server at ${place} runs`);
     return { ...finding, detail: `${place}: ${finding.detail}` };
@@ -60,7 +60,7 @@ function greeting(at: { host: string; port: number }): Promise<z.infer<typeof In
   });
 }
 
-export function judgeServer(place: string, { version, max_payload: bytesMax }: z.infer<typeof Info>): Check {
+export function checkNatsServer(place: string, { version, max_payload: bytesMax }: z.infer<typeof Info>): Check {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   const [oldestMajor = 0, oldestMinor = 0] = OLDEST;
   if (major < oldestMajor || (major === oldestMajor && minor < oldestMinor))

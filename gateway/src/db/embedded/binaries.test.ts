@@ -8,7 +8,7 @@ import { join, relative } from "node:path";
 import { test } from "node:test";
 import { type Binaries, binaryPath, installedBinaries, makeBinariesUsable, resolvePackage } from "./binaries.ts";
 import { createScratchDirectory, isRoot } from "./testing.ts";
-import { chooseRunAs, runToCompletion } from "./user.ts";
+import { choosePostgresUser, runToCompletion } from "./user.ts";
 
 /** Copies the npm package without its library links, as npm installs it without install scripts. */
 async function withoutLinks(to: string): Promise<Binaries> {
@@ -23,7 +23,7 @@ test("the gateway creates missing links between PostgreSQL's libraries in place"
   const place = await createScratchDirectory(t);
   const installed = await withoutLinks(join(place.directory, "native"));
   assert.notEqual((await runToCompletion(binaryPath(installed, "initdb"), ["--version"], undefined)).code, 0);
-  const runAs = await chooseRunAs();
+  const runAs = await choosePostgresUser();
   const usable = await makeBinariesUsable(installed, { runAs, place: place.rootPlace, progress: assert.fail });
   assert.equal(usable.native, installed.native);
   assert.equal(await readlink(join(installed.native, "lib", "libpq.so.5")), "libpq.so.5.18");
@@ -37,7 +37,7 @@ test(
     const hidden = join(place.directory, "hidden");
     await mkdir(hidden, { mode: 0o700 });
     const installed = await withoutLinks(join(hidden, "native"));
-    const runAs = await chooseRunAs();
+    const runAs = await choosePostgresUser();
     const said: string[] = [];
     const use = () =>
       makeBinariesUsable(installed, { runAs, place: place.rootPlace, progress: (what) => said.push(what) });

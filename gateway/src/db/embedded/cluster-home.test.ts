@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, afterEach, test } from "node:test";
 import { LOCATION_NOTE, openDataDir } from "./cluster-home.ts";
 import { PrivatePostgresError } from "./errors.ts";
-import { createScratchDirectory, isRoot, log, query, startOtherGateway } from "./testing.ts";
+import { createScratchDirectory, isRoot, log, query, startGatewayInOwnProcess } from "./testing.ts";
 import { runToCompletion } from "./user.ts";
 
 const onlyRoot = isRoot ? {} : { skip: "needs root" };
@@ -43,7 +43,7 @@ test(
     const fresh = await createScratchDirectory(t);
     await mkdir(fresh.dataDir);
     await chown(fresh.dataDir, NOBODY.uid, NOBODY.gid);
-    const ordinary = startOtherGateway(t, fresh, NOBODY);
+    const ordinary = startGatewayInOwnProcess(t, fresh, NOBODY);
     const { pid } = await ordinary.next("ready");
     assert.equal(await uidOfProcess(pid), NOBODY.uid);
     await ordinary.stop();
@@ -52,7 +52,7 @@ test(
     assert.equal(await uidOfProcess(byRoot.pid), NOBODY.uid);
     await byRoot.stop();
 
-    const again = startOtherGateway(t, fresh, NOBODY);
+    const again = startGatewayInOwnProcess(t, fresh, NOBODY);
     await again.next("ready");
     await again.stop();
   },
@@ -60,7 +60,7 @@ test(
 
 test("the error for another user's cluster names its owner", asNobody, async (t) => {
   await (await place.start()).stop();
-  const ordinary = startOtherGateway(t, place, NOBODY);
+  const ordinary = startGatewayInOwnProcess(t, place, NOBODY);
   await assert.rejects(
     ordinary.next("ready"),
     /cluster \S+ belongs to the user \S+: run the gateway as that user or as root/,
@@ -70,7 +70,7 @@ test("the error for another user's cluster names its owner", asNobody, async (t)
 test("the error for a read-only data directory gives the path and the reason", asNobody, async (t) => {
   const fresh = await createScratchDirectory(t);
   await mkdir(fresh.dataDir, { mode: 0o755 });
-  const ordinary = startOtherGateway(t, fresh, NOBODY);
+  const ordinary = startGatewayInOwnProcess(t, fresh, NOBODY);
   await assert.rejects(ordinary.next("ready"), /Data directory \S+ cannot be used: permission denied\./);
 });
 

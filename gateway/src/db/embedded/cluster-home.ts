@@ -21,7 +21,7 @@ import {
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import type { Log } from "../../base/log.ts";
 import { codeOf, PrivatePostgresError, undefinedIfMissing, withPathInError } from "./errors.ts";
-import { canWrite, chooseClusterOwner, chooseRunAs, ownUid, type ProcessUser } from "./user.ts";
+import { canWrite, chooseClusterOwner, choosePostgresUser, ownUid, type ProcessUser } from "./user.ts";
 
 export const LOCATION_NOTE = "postgres-location.txt";
 
@@ -95,7 +95,7 @@ export async function findClusterHome(places: Places): Promise<ClusterHome | und
 
 /** Creates the home for a new cluster, in the data directory if PostgreSQL's user can reach it. */
 export async function makeClusterHome(places: Places): Promise<ClusterHome> {
-  const runAs = await chooseRunAs();
+  const runAs = await choosePostgresUser();
   const inPlace = homeIn(places.dataDir);
   const made = await withPathInError("Data directory", places.dataDir, () => makePassable(inPlace));
   if (!runAs || (await canWork(inPlace, runAs))) return homeOf(inPlace, runAs);

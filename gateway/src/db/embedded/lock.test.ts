@@ -7,7 +7,7 @@ import { ADVISORY_LOCK_CLASS, ADVISORY_LOCK_IDS } from "../advisory-locks.ts";
 import type { PrivatePostgres } from "../embedded.ts";
 import type { PrivatePostgresError } from "./errors.ts";
 import { adminConfig } from "./postmaster.ts";
-import { createScratchDirectory, query, startOtherGateway } from "./testing.ts";
+import { createScratchDirectory, query, startGatewayInOwnProcess } from "./testing.ts";
 
 /** All tests share this data directory. Each begins without a running server. */
 const place = await createScratchDirectory({ after });
@@ -47,7 +47,7 @@ test("the gateway acquires the data directory's lock again after PostgreSQL has 
 });
 
 test("a start waits until the session of a killed gateway ends and frees the lock", async (t) => {
-  const killed = startOtherGateway(t, place);
+  const killed = startGatewayInOwnProcess(t, place);
   const { host } = await killed.next("ready");
   const connection = { host, port: 5432, user: "tollgate", database: "tollgate" };
   const before = await holder({ connection });

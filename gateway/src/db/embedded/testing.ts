@@ -84,7 +84,7 @@ export async function query<Row extends pg.QueryResultRow>(
   }
 }
 
-interface OtherGateway {
+interface GatewayInOwnProcess {
   child: ChildProcess;
   /** Resolves with the next event of this kind. Fails if the process ends first. */
   next<E extends GatewayEvent["event"]>(event: E): Promise<Extract<GatewayEvent, { event: E }>>;
@@ -93,7 +93,11 @@ interface OtherGateway {
   kill(): Promise<void>;
 }
 
-export function startOtherGateway(t: TestContext, place: Scratch, user?: { uid: number; gid: number }): OtherGateway {
+export function startGatewayInOwnProcess(
+  t: TestContext,
+  place: Scratch,
+  user?: { uid: number; gid: number },
+): GatewayInOwnProcess {
   const script = fileURLToPath(new URL("./testing-gateway.ts", import.meta.url));
   const child = spawn(process.execPath, [script, place.dataDir, place.rootPlace], {
     cwd: "/",

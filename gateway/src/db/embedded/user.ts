@@ -52,7 +52,7 @@ async function nameOf(uid: number): Promise<string> {
 }
 
 /** Chooses the user for a new cluster. An existing cluster keeps its owner (`chooseClusterOwner`). */
-export async function chooseRunAs(): Promise<ProcessUser> {
+export async function choosePostgresUser(): Promise<ProcessUser> {
   if (ownUid() !== 0) return undefined;
   const entries = await readPasswd();
   for (const name of CANDIDATES) {

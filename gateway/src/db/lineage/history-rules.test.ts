@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { countLostPositions, type DatabaseHistory, judgeHistory, type ReportedHistory } from "./history-rules.ts";
+import {
+  countLostHistoryPositions,
+  type DatabaseHistory,
+  judgeHistory,
+  type ReportedHistory,
+} from "./history-rules.ts";
 
 const EARLIER = "019a0000-0000-7000-8000-000000000001";
 const EPOCH = "019a0000-0000-7000-8000-000000000002";
@@ -49,9 +54,9 @@ describe("judging a connection by the database history that it reports", () => {
 });
 
 test("countLostPositions returns how many heartbeat positions a database is behind the last one that the gateway saw", () => {
-  assert.equal(countLostPositions(seen, 100), 0);
-  assert.equal(countLostPositions(seen, 120), 0);
-  assert.equal(countLostPositions(seen, 94), 6);
-  assert.equal(countLostPositions(seen, null), 100);
-  assert.equal(countLostPositions({ ...seen, position: 0 }, null), 1, "the epoch itself was lost");
+  assert.equal(countLostHistoryPositions(seen, 100), 0);
+  assert.equal(countLostHistoryPositions(seen, 120), 0);
+  assert.equal(countLostHistoryPositions(seen, 94), 6);
+  assert.equal(countLostHistoryPositions(seen, null), 100);
+  assert.equal(countLostHistoryPositions({ ...seen, position: 0 }, null), 1, "the epoch itself was lost");
 });

@@ -53,5 +53,5 @@ export function judgeHistory(seen: DatabaseHistory | undefined, found: ReportedH
  * How many positions the database is behind, at about one position per second. `known`: the position that this database
  * has for the epoch that the gateway saw last. Null: the database does not have that epoch.
  */
-export const countLostPositions = (seen: DatabaseHistory, known: number | null): number =>
+export const countLostHistoryPositions = (seen: DatabaseHistory, known: number | null): number =>
   known === null ? Math.max(1, seen.position) : Math.max(0, seen.position - known);

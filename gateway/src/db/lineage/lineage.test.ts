@@ -14,9 +14,15 @@ import { createLog } from "../../base/log.ts";
 import { seededRandom } from "../../base/testing.ts";
 import { queryOne } from "../rows.ts";
 import { openTestDatabase, type TestDatabase } from "../testing.ts";
-import { HISTORY_FILE, historyFile } from "./history-file.ts";
-import { DatabaseHistoryRow, Lineage, READ_HISTORY, type TimelineSwitch, WrongHistoryError } from "./lineage.ts";
-import { acceptHistory } from "./losses.ts";
+import { DATABASE_HISTORY_FILE_NAME, openDatabaseHistoryFile } from "./database-history-file.ts";
+import { acceptDatabaseHistory } from "./failover-data-losses.ts";
+import {
+  DatabaseHistoryRow,
+  DatabaseLineage,
+  READ_DATABASE_HISTORY,
+  type TimelineSwitch,
+  WrongDatabaseHistoryError,
+} from "./lineage.ts";
 
 const EARLIER = "00000000-0000-7000-8000-000000000001";
 const newId = newIds(systemClock, seededRandom(1));
@@ -34,12 +40,12 @@ describe("following the database's history (cluster, timeline and position)", ()
   });
   beforeEach(async () => {
     await db.pool.query("delete from ledger_history");
-    await rm(join(directory, HISTORY_FILE), { force: true });
+    await rm(join(directory, DATABASE_HISTORY_FILE_NAME), { force: true });
   });
 
-  const open = async (): Promise<Lineage> => {
-    const lineage = new Lineage({
-      memory: historyFile(directory),
+  const open = async (): Promise<DatabaseLineage> => {
+    const lineage = new DatabaseLineage({
+      memory: openDatabaseHistoryFile(directory),
       newId,
       clock: systemClock,
       log: createLog("silent"),
@@ -48,14 +54,14 @@ describe("following the database's history (cluster, timeline and position)", ()
     await lineage.remember();
     return lineage;
   };
-  const beat = async (lineage: Lineage, change: Partial<DatabaseHistoryRow> = {}): Promise<void> => {
-    const looked = await queryOne(db.pool, DatabaseHistoryRow, READ_HISTORY);
+  const beat = async (lineage: DatabaseLineage, change: Partial<DatabaseHistoryRow> = {}): Promise<void> => {
+    const looked = await queryOne(db.pool, DatabaseHistoryRow, READ_DATABASE_HISTORY);
     await lineage.beat(db.pool, { ...looked, isDue: false, ...change });
   };
-  const remembered = async () => JSON.parse(await readFile(join(directory, HISTORY_FILE), "utf8"));
+  const remembered = async () => JSON.parse(await readFile(join(directory, DATABASE_HISTORY_FILE_NAME), "utf8"));
   /** Changes the history in the gateway's file, so that the database seems to have had a failover since. */
   const seenBefore = async (change: object): Promise<void> =>
-    writeFile(join(directory, HISTORY_FILE), JSON.stringify({ ...(await remembered()), ...change }));
+    writeFile(join(directory, DATABASE_HISTORY_FILE_NAME), JSON.stringify({ ...(await remembered()), ...change }));
 
   test("records a first epoch in a database that has none, and stores it on disk", async () => {
     const lineage = await open();
@@ -70,18 +76,18 @@ describe("following the database's history (cluster, timeline and position)", ()
   test("refuses an old primary when it chooses among several servers, even before the gateway has started", async () => {
     await (await open()).suits(db.pool);
     await seenBefore({ timeline: 2 });
-    const lineage = new Lineage({
-      memory: historyFile(directory),
+    const lineage = new DatabaseLineage({
+      memory: openDatabaseHistoryFile(directory),
       newId,
       clock: systemClock,
       log: createLog("silent"),
     });
-    await assert.rejects(lineage.suits(db.pool), WrongHistoryError);
+    await assert.rejects(lineage.suits(db.pool), WrongDatabaseHistoryError);
   });
 
   test("stores a new database's history on disk in remember(), not in begin()", async () => {
-    const memory = historyFile(directory);
-    const lineage = new Lineage({ memory, newId, clock: systemClock, log: createLog("silent") });
+    const memory = openDatabaseHistoryFile(directory);
+    const lineage = new DatabaseLineage({ memory, newId, clock: systemClock, log: createLog("silent") });
     await lineage.begin(db.pool);
     await beat(lineage, { position: 5 });
     assert.equal(await memory.read(), undefined, "the plane may belong to another database");
@@ -90,7 +96,7 @@ describe("following the database's history (cluster, timeline and position)", ()
   });
 
   test("leaves a complete history file with the last position when several writes run at the same time", async () => {
-    const memory = historyFile(directory);
+    const memory = openDatabaseHistoryFile(directory);
     const { seen } = await open();
     const history = { ...(seen ?? assert.fail("nothing was seen")), entered: EARLIER };
     await Promise.all([1, 2, 3].map((position) => memory.write({ ...history, position })));
@@ -99,7 +105,7 @@ describe("following the database's history (cluster, timeline and position)", ()
 
   test("advances the position in the database's history by one, not two, when two gateways send heartbeats at once", async () => {
     const [one, other] = [await open(), await open()];
-    const looked = await queryOne(db.pool, DatabaseHistoryRow, READ_HISTORY);
+    const looked = await queryOne(db.pool, DatabaseHistoryRow, READ_DATABASE_HISTORY);
     const client = await db.pool.connect();
     try {
       await Promise.all([one, other].map((lineage) => lineage.beat(client, { ...looked, isDue: true })));
@@ -117,7 +123,7 @@ describe("following the database's history (cluster, timeline and position)", ()
     await seenBefore({ position: 7 });
     await assert.rejects(
       open(),
-      (error) => error instanceof WrongHistoryError && /moved back without a failover/.test(error.message),
+      (error) => error instanceof WrongDatabaseHistoryError && /moved back without a failover/.test(error.message),
     );
   });
 
@@ -125,7 +131,7 @@ describe("following the database's history (cluster, timeline and position)", ()
     await open();
     await seenBefore({ system: "1" });
     await assert.rejects(open(), /another PostgreSQL cluster/);
-    const { epoch } = await acceptHistory(db.pool, newId);
+    const { epoch } = await acceptDatabaseHistory(db.pool, newId);
     assert.equal((await open()).seen?.epoch, epoch);
   });
 
@@ -187,7 +193,7 @@ describe("following the database's history (cluster, timeline and position)", ()
 
   test("reports a damaged history.json, the file with the history that the gateway last saw", async () => {
     await open();
-    await writeFile(join(directory, HISTORY_FILE), "{");
+    await writeFile(join(directory, DATABASE_HISTORY_FILE_NAME), "{");
     await assert.rejects(open(), /history\.json is damaged and cannot be read/);
   });
 

@@ -12,10 +12,15 @@ import { UnreachableError } from "../../base/dependency.ts";
 import type { NewId } from "../../base/ids.ts";
 import type { Log } from "../../base/log.ts";
 import { rateLimitedLog } from "../../base/rate-limited-log.ts";
-import { HISTORY_EPOCH_REASONS } from "../../base/states.ts";
+import { DATABASE_EPOCH_REASONS } from "../../base/states.ts";
 import { queryOne, queryRow, row } from "../rows.ts";
-import type { HistoryStore, StoredHistory } from "./history-file.ts";
-import { countLostPositions, type DatabaseHistory, judgeHistory, type ReportedHistory } from "./history-rules.ts";
+import type { DatabaseHistoryStore, StoredHistory } from "./database-history-file.ts";
+import {
+  countLostHistoryPositions,
+  type DatabaseHistory,
+  judgeHistory,
+  type ReportedHistory,
+} from "./history-rules.ts";
 
 /** The migration that adds the history tables. */
 export const LINEAGE_MIGRATION = 43;
@@ -28,7 +33,7 @@ const MOVE_EVERY = "1 second";
 const REMEMBER_EVERY_MS = 10_000;
 
 /** Thrown when a connection leads to a database that this gateway must not use. */
-export class WrongHistoryError extends UnreachableError {
+export class WrongDatabaseHistoryError extends UnreachableError {
   override name = "WrongHistory";
   readonly what: string;
   readonly remedy =
@@ -48,7 +53,7 @@ export const DatabaseHistoryRow = row({
   timeline: z.int().nullable(),
   epoch: z.string().nullable(),
   position: z.number().nullable(),
-  reason: z.enum(HISTORY_EPOCH_REASONS).nullable(),
+  reason: z.enum(DATABASE_EPOCH_REASONS).nullable(),
   /** The server's timeline when the latest epoch (an entry of `ledger_history`) began. Null: there is no epoch yet. */
   begunFor: z.int().nullable(),
   begunIn: z.string().nullable(),
@@ -58,7 +63,7 @@ export type DatabaseHistoryRow = z.infer<typeof DatabaseHistoryRow>;
 type Complete = ReportedHistory & Pick<DatabaseHistoryRow, "begunFor" | "begunIn" | "isDue">;
 
 /** Reads the server's identity and the latest epoch, for the rules in `history-rules.ts`. */
-export const READ_HISTORY = `select (select system_identifier::text from pg_control_system()) as system,
+export const READ_DATABASE_HISTORY = `select (select system_identifier::text from pg_control_system()) as system,
     case when not pg_is_in_recovery() then ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int end as timeline,
     h.epoch, h.position::float8 as position, h.reason, h.timeline as "begunFor", h.system as "begunIn",
     h.moved_at < clock_timestamp() - interval '${MOVE_EVERY}' as "isDue"
@@ -91,13 +96,13 @@ interface Follower {
 }
 
 interface LineageOptions {
-  memory: HistoryStore;
+  memory: DatabaseHistoryStore;
   newId: NewId;
   clock: Clock;
   log: Log;
 }
 
-export class Lineage {
+export class DatabaseLineage {
   readonly #options: LineageOptions;
   readonly #sparing: ReturnType<typeof rateLimitedLog>;
   /** Whether the database has the history tables. */
@@ -126,7 +131,7 @@ export class Lineage {
 
   /**
    * Reads the history that the gateway last saw from its file, and checks that the database continues it. Throws
-   * `WrongHistoryError` if it does not, because the gateway must not use that database. Does nothing before the
+   * `WrongDatabaseHistoryError` if it does not, because the gateway must not use that database. Does nothing before the
    * database has the history tables.
    */
   async begin(client: Client): Promise<void> {
@@ -156,7 +161,7 @@ export class Lineage {
     this.#enterRest(move);
   }
 
-  /** Checks one of several servers before it is chosen. Throws `WrongHistoryError` if the server must not be used. */
+  /** Checks one of several servers before it is chosen. Throws `WrongDatabaseHistoryError` if the server must not be used. */
   async suits(client: Client): Promise<void> {
     if (!this.isOn && !(await hasTables(client))) return;
     this.#judged(await look(client), this.#seen ?? (await this.#options.memory.read()));
@@ -222,7 +227,7 @@ export class Lineage {
       { reason },
       "database rejected: it is not the database that this gateway used before, or it is an older copy of it",
     );
-    throw new WrongHistoryError(reason);
+    throw new WrongDatabaseHistoryError(reason);
   }
 
   async #accept(client: Client, found: Complete, judged: "same" | "moved"): Promise<void> {
@@ -268,7 +273,7 @@ export class Lineage {
       "select position::float8 as position from ledger_history where epoch = $1",
       [seen.epoch],
     );
-    return countLostPositions(seen, known?.position ?? null);
+    return countLostHistoryPositions(seen, known?.position ?? null);
   }
 
   #enterRest(move: TimelineSwitch): void {
@@ -301,7 +306,8 @@ async function hasTables(client: Client): Promise<boolean> {
   return (await queryOne(client, There, text)).isThere;
 }
 
-const look = (client: Client): Promise<DatabaseHistoryRow> => queryOne(client, DatabaseHistoryRow, READ_HISTORY);
+const look = (client: Client): Promise<DatabaseHistoryRow> =>
+  queryOne(client, DatabaseHistoryRow, READ_DATABASE_HISTORY);
 
 function complete({ timeline, epoch, position, reason, ...rest }: DatabaseHistoryRow): Complete {
   if (timeline === null) throw new UnreachableError("database", "it is a standby");

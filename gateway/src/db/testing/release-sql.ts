@@ -45,7 +45,10 @@ export function lastRelease(): Release {
   return newest;
 }
 
-export async function describeRelease(pool: pg.Pool, named: Pick<Release, "version" | "commit">): Promise<Release> {
+export async function readReleaseFromDatabase(
+  pool: pg.Pool,
+  named: Pick<Release, "version" | "commit">,
+): Promise<Release> {
   const migrations = await readMigrations(SQL_SOURCE_DIRECTORY);
   return {
     ...named,

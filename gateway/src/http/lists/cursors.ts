@@ -12,7 +12,7 @@ export interface Cursors {
   read(list: string, cursor: string): string;
 }
 
-export function openCursors(secret: RotatingSecret): Cursors {
+export function openPageCursors(secret: RotatingSecret): Cursors {
   const others = otherSecretsOf(secret);
   const mac = (list: string, position: string, of = secret.current): Buffer =>
     createHmac("sha256", of).update(`${list}\n${position}`).digest().subarray(0, MAC_BYTES);

@@ -3,10 +3,10 @@ import { describe, test } from "node:test";
 import { PageFields, SpanFields } from "@tollgate/api/list-query-fields.ts";
 import fc from "fast-check";
 import { z } from "zod";
-import { openCursors } from "./cursors.ts";
+import { openPageCursors } from "./cursors.ts";
 import { listPage } from "./pages.ts";
 
-const cursors = openCursors({ current: "a secret of the platform" });
+const cursors = openPageCursors({ current: "a secret of the platform" });
 const invalid = (error: unknown): boolean => (error as { code?: string }).code === "invalid_cursor";
 
 describe("cursors", () => {
@@ -14,19 +14,19 @@ describe("cursors", () => {
     const cursor = cursors.write("requests acc_1", "0190");
     assert.equal(cursors.read("requests acc_1", cursor), "0190");
     assert.throws(() => cursors.read("requests acc_2", cursor), invalid);
-    assert.throws(() => openCursors({ current: "another secret" }).read("requests acc_1", cursor), invalid);
+    assert.throws(() => openPageCursors({ current: "another secret" }).read("requests acc_1", cursor), invalid);
   });
 
   test("are accepted with both secrets while the secret is being replaced", () => {
     const [first, second] = ["the first", "the second"];
     const [behind, ahead] = [
-      openCursors({ current: first, next: second }),
-      openCursors({ current: second, old: first }),
+      openPageCursors({ current: first, next: second }),
+      openPageCursors({ current: second, old: first }),
     ];
     for (const cursor of [behind.write("l", "0190"), ahead.write("l", "0190")]) {
       for (const reader of [behind, ahead]) assert.equal(reader.read("l", cursor), "0190");
     }
-    assert.throws(() => openCursors({ current: second }).read("l", behind.write("l", "0190")), invalid);
+    assert.throws(() => openPageCursors({ current: second }).read("l", behind.write("l", "0190")), invalid);
   });
 
   test("are refused if any character differs", () => {

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Distribution } from "../../base/counters.ts";
-import { addEndedCounters, combinedMetricsPage } from "./combine-worker-metrics.ts";
-import { type MetricFigures, type MetricsPage, openMetricsPage } from "./page.ts";
+import { addCountersOfEndedWorker, combinedMetricsPage } from "./combine-worker-metrics.ts";
+import { createMetricsPage, type MetricFigures, type MetricsPage } from "./metrics-page.ts";
 
 /** The figures of a page without the metrics of the test's own process. */
 const figuresOf = async (page: MetricsPage): Promise<MetricFigures> =>
   (await page.figures()).filter(({ name }) => name.startsWith("t_"));
 
 async function worker(count: number): Promise<MetricFigures> {
-  const page = openMetricsPage();
+  const page = createMetricsPage();
   const seconds = new Distribution([1, 10]);
   seconds.add(count);
   page.counter("t_total", "", () => [[count, { a: "x" }]]);
@@ -25,7 +25,7 @@ async function worker(count: number): Promise<MetricFigures> {
 const linesOf = (text: string): string[] => text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
 
 test("the workers' combined metrics add up counters and histograms, and combine each gauge as it declares", async () => {
-  const own = openMetricsPage();
+  const own = createMetricsPage();
   own.gauge("t_ready", "", () => [[1]]);
   const workers = [
     { worker: 1, figures: await worker(2) },
@@ -49,7 +49,7 @@ test("the workers' combined metrics add up counters and histograms, and combine 
 });
 
 test("the workers' combined metrics keep the counters of an ended worker, and drop its gauges", async () => {
-  const gone = await addEndedCounters(await worker(4), await addEndedCounters(await worker(2), []));
+  const gone = await addCountersOfEndedWorker(await worker(4), await addCountersOfEndedWorker(await worker(2), []));
   const { text } = await combinedMetricsPage([{ worker: 3, figures: await worker(1) }], { own: [], gone });
   const lines = linesOf(text);
   for (const line of ['t_total{a="x"} 7', "t_seconds_count 3", "t_seconds_sum 7", "t_in_flight 1", "t_nodes 1"])

@@ -3,7 +3,7 @@
  * falling counter as a restart.
  */
 import prometheus from "prom-client";
-import type { GaugeCombination, MetricFigures } from "./page.ts";
+import type { GaugeCombination, MetricFigures } from "./metrics-page.ts";
 
 interface WorkerFigures {
   worker: number;
@@ -13,14 +13,14 @@ interface WorkerFigures {
 /**
  * Adds the counters and histograms of an ended worker to those of workers that ended before it. Its gauges are dropped.
  */
-export async function addEndedCounters(gone: MetricFigures, before: MetricFigures): Promise<MetricFigures> {
+export async function addCountersOfEndedWorker(gone: MetricFigures, before: MetricFigures): Promise<MetricFigures> {
   const counts = gone.filter(({ type }) => ["counter", "histogram"].includes(String(type)));
   return (await added([before, counts]).getMetricsAsJSON()) as unknown as MetricFigures;
 }
 
 /**
  * The metrics page of all workers. `own` are the figures of the primary process, and `gone` those of ended workers (the
- * result of `addEndedCounters`).
+ * result of `addCountersOfEndedWorker`).
  */
 export async function combinedMetricsPage(
   workers: readonly WorkerFigures[],

@@ -3,7 +3,7 @@ import type { Dependency } from "../../base/dependency.ts";
 import type { LoopDelays } from "../../base/loop-delay.ts";
 import { pico } from "../../base/money.ts";
 import type { Ledger, LedgerTallies } from "../../ledger/ledger.ts";
-import { type MetricFigures, type MetricReading, type MetricsPage, openMetricsPage } from "./page.ts";
+import { createMetricsPage, type MetricFigures, type MetricReading, type MetricsPage } from "./metrics-page.ts";
 import { openTrafficMetrics, type TrafficMetrics, toMicro } from "./traffic.ts";
 
 interface CheckFigures {
@@ -77,7 +77,7 @@ export interface Metrics extends TrafficMetrics {
 }
 
 export function openMetrics(): Metrics {
-  const page = openMetricsPage();
+  const page = createMetricsPage();
   return {
     ...openTrafficMetrics(page),
     tellOf: (facts) => tellOf(page, facts),

@@ -9,7 +9,7 @@ import { type RequestOutcome, WITHHELD_REASONS } from "../../base/states.ts";
 import type { EndedRequest, RequestObserver } from "../../inference/gateway.ts";
 import type { UnavailableCause } from "../../limits/limits.ts";
 import type { HttpObserver } from "../call.ts";
-import type { MetricReading, MetricsPage } from "./page.ts";
+import type { MetricReading, MetricsPage } from "./metrics-page.ts";
 
 const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 const PICO_PER_MICRO = 1e6;

@@ -3,7 +3,7 @@
  * cache.
  */
 import { type AddedTokens, findAddedToken, indexAddedTokens } from "../added-tokens.ts";
-import { blockEnd, CACHED_TEXT_UNITS_MIN, CachedCounts } from "../cached-counts.ts";
+import { CACHED_TEXT_CODE_UNITS_MIN, CachedCounts, findBlockEnd } from "../cached-counts.ts";
 import { PieceCounter } from "./piece-counter.ts";
 import type { BpeTables } from "./tables.ts";
 import { CODE_UNITS_PER_STEP, TextStream } from "./text-stream.ts";
@@ -36,7 +36,7 @@ export class BpeCounter {
   countPlain(text: string, limit = Number.POSITIVE_INFINITY, payer?: string): number {
     const tokensMin = this.#tokensMin(text.length);
     if (tokensMin > limit) return tokensMin;
-    return payer === undefined || text.length < CACHED_TEXT_UNITS_MIN
+    return payer === undefined || text.length < CACHED_TEXT_CODE_UNITS_MIN
       ? this.#countNew(text, limit)
       : this.#countKnown(text, limit, payer);
   }
@@ -45,7 +45,7 @@ export class BpeCounter {
   #countKnown(text: string, limit: number, payer: string): number {
     let tokens = 0;
     for (let from = 0; from < text.length && tokens <= limit; ) {
-      const to = blockEnd(text, from);
+      const to = findBlockEnd(text, from);
       const block = from === 0 && to === text.length ? text : text.slice(from, to);
       const key = this.known.keyOf(payer, block);
       let count = this.known.get(key);

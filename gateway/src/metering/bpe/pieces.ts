@@ -20,7 +20,7 @@ import {
 } from "../character-classes.ts";
 
 /** The end of the piece is not certain yet. */
-export const UNDECIDED = -1;
+export const PIECE_END_UNKNOWN = -1;
 
 const APOSTROPHE = 0x27;
 const BLANK = 0x20;
@@ -50,11 +50,11 @@ export function pieceEnd(rules: PieceRules, units: Uint16Array, from: number, to
   const { classes } = rules;
   if (units[from] === APOSTROPHE) {
     const end = contractionEnd(units, from, to);
-    if (end !== UNDECIDED) return end;
+    if (end !== PIECE_END_UNKNOWN) return end;
   }
   const kind = classAt(classes, units, from);
   const second = from + characterUnitsAt(units, from);
-  const secondKind = second < to ? classAt(classes, units, second) : UNDECIDED;
+  const secondKind = second < to ? classAt(classes, units, second) : PIECE_END_UNKNOWN;
   let end: number;
   if (kind === LETTER_CLASS || (secondKind === LETTER_CLASS && (kind === OTHER_CLASS || kind === SPACE_CLASS))) {
     end = findCharacterRunEnd(classes, LETTER_CLASS, units, second, to);
@@ -71,7 +71,7 @@ export function pieceEnd(rules: PieceRules, units: Uint16Array, from: number, to
   } else {
     return spaceEnd(classes, units, from, to, isEnd);
   }
-  return end === to && !isEnd ? UNDECIDED : end;
+  return end === to && !isEnd ? PIECE_END_UNKNOWN : end;
 }
 
 /**
@@ -82,7 +82,7 @@ export function plainWordEnd(units: Uint16Array, from: number, to: number): numb
   const start = units[from] === BLANK ? from + 1 : from;
   let at = start;
   while (at < to && isAsciiLetter(units[at] as number)) at++;
-  return at > start && at < to && (units[at] as number) < 0x80 ? at : UNDECIDED;
+  return at > start && at < to && (units[at] as number) < 0x80 ? at : PIECE_END_UNKNOWN;
 }
 
 const isAsciiLetter = (unit: number): boolean => ((unit | 0x20) - 0x61) >>> 0 < 26;
@@ -107,7 +107,7 @@ export function findCharacterRunEnd(
 }
 
 function contractionEnd(units: Uint16Array, from: number, to: number): number {
-  if (from + 1 >= to) return UNDECIDED;
+  if (from + 1 >= to) return PIECE_END_UNKNOWN;
   const first = units[from + 1] as number;
   switch (first | 0x20) {
     case 0x73: // s: the contraction 's
@@ -118,9 +118,9 @@ function contractionEnd(units: Uint16Array, from: number, to: number): number {
   }
   // Case folding maps the long s (U+017F) to s.
   if (first === LONG_S) return from + 2;
-  if (from + 2 >= to) return UNDECIDED;
+  if (from + 2 >= to) return PIECE_END_UNKNOWN;
   const pair = ((first | 0x20) << 16) | ((units[from + 2] as number) | 0x20);
-  return pair === 0x720065 || pair === 0x760065 || pair === 0x6c006c ? from + 3 : UNDECIDED; // 're, 've, 'll
+  return pair === 0x720065 || pair === 0x760065 || pair === 0x6c006c ? from + 3 : PIECE_END_UNKNOWN; // 're, 've, 'll
 }
 
 function numberEnd({ classes, digitsMax }: PieceRules, units: Uint16Array, from: number, to: number): number {
@@ -143,7 +143,7 @@ function spaceEnd(classes: Uint8Array, units: Uint16Array, from: number, to: num
     if (kind < SPACE_CLASS) break;
     if (kind === NEWLINE_CLASS) newlineEnd = at + 1;
   }
-  if (at === to && !isEnd) return UNDECIDED;
+  if (at === to && !isEnd) return PIECE_END_UNKNOWN;
   if (newlineEnd > from) return newlineEnd;
   return at === to || at === from + 1 ? at : at - 1;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { readRandomTextCounts, referenceTexts, unigramCounts } from "../fixtures/fixtures.ts";
+import { readRandomTextCounts, readReferenceTextCounts, readUnigramCounts } from "../fixtures/fixtures.ts";
 import { loadTables } from "../tokenizers.ts";
 import { UnigramCounter } from "./counter.ts";
 import type { UnigramTables } from "./tables.ts";
@@ -10,13 +10,13 @@ describe("token counting, xlm-roberta", async () => {
   const counter = new UnigramCounter((await loadTables("xlm-roberta")) as UnigramTables);
 
   it("returns the published tokenizer's count for every reference text", () => {
-    for (const reference of [...referenceTexts(), ...readRandomTextCounts()]) {
+    for (const reference of [...readReferenceTextCounts(), ...readRandomTextCounts()]) {
       assert.equal(counter.count(reference.text), reference["xlm-roberta"], reference.text.slice(0, 60));
     }
   });
 
   it("normalizes text like the published tokenizer", () => {
-    const { extra } = unigramCounts();
+    const { extra } = readUnigramCounts();
     assert.ok(extra.length > 1500);
     for (const { text, count } of extra) assert.equal(counter.count(text), count, JSON.stringify(text));
   });

@@ -37,7 +37,7 @@ interface NodeEvent {
 const ServerAnswer = z.object({ server: z.object({ id: z.string() }) });
 
 /** Returns the server that sent this answer to a ping, or undefined for other messages. */
-export function readPingedServer(payload: Uint8Array): string | undefined {
+export function readServerIdOfPing(payload: Uint8Array): string | undefined {
   return ServerAnswer.safeParse(readJson(payload)).data?.server.id;
 }
 

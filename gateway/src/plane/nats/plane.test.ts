@@ -23,7 +23,7 @@ import { createKey } from "../credentials/nkeys.ts";
 import { connectClient } from "../hub/testing.ts";
 import type { NodeCredentials, Plane } from "../plane.ts";
 import { NatsSetupError } from "./connect.ts";
-import { readPingedServer } from "./connection-events.ts";
+import { readServerIdOfPing } from "./connection-events.ts";
 import { PlaneUnreachableError } from "./reconnecting-connection.ts";
 import { PING_SERVERS_EVERY_MS } from "./server-pings.ts";
 import { newPlaneSetup } from "./setup.ts";
@@ -325,7 +325,7 @@ describe("a cluster of NATS servers", { skip: skipWithoutNats }, () => {
     const states = new Set<string>();
     plane.subscribe(ALL_NODE_STATES_SUBJECT, (subject) => states.add(subject));
     const servers = new Set<string | undefined>();
-    plane.subscribe(pingAnswerSubject("*", "*"), (_subject, payload) => servers.add(readPingedServer(payload)));
+    plane.subscribe(pingAnswerSubject("*", "*"), (_subject, payload) => servers.add(readServerIdOfPing(payload)));
     await asked("both answer", () => servers.size === 2);
     await eventually("the node is reached", () => plane.reaches("n1"));
     two.freeze();

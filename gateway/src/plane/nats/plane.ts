@@ -33,7 +33,7 @@ import {
 } from "./account-jwt.ts";
 import { connectNats } from "./connect.ts";
 import { ConnectedNodes } from "./connected-nodes.ts";
-import { readEvent, readPingedServer, serverOf } from "./connection-events.ts";
+import { readEvent, readServerIdOfPing, serverOf } from "./connection-events.ts";
 import { gatewayLogin } from "./gateway-login.ts";
 import { PlaneUnreachableError, ReconnectingConnection } from "./reconnecting-connection.ts";
 import { Revoker } from "./revoker.ts";
@@ -166,7 +166,7 @@ class NatsPlane implements Plane {
     this.#connection.subscribe(NODE_EVENTS_SUBJECT, (subject, payload) => this.#event(subject, payload));
     this.#connection.subscribe(REVOCATIONS_SUBJECT, (_subject, payload) => this.#heardRevocations(payload));
     this.#connection.subscribe(pingAnswerSubject(options.gatewayId, "*"), (subject, payload) => {
-      const server = readPingedServer(payload);
+      const server = readServerIdOfPing(payload);
       if (server !== undefined) this.#servers.answered(server, pingNumberOf(subject));
     });
     this.#stopAsking = clock.every(PING_SERVERS_EVERY_MS, () => this.#askServers());

@@ -8,7 +8,7 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { OPEN_CHECKOUTS_MAX } from "@tollgate/api/bounds.ts";
-import { type DemoProvider, openDemoProvider } from "@tollgate/demo-provider/demo-provider.ts";
+import { type DemoPaymentProvider, openDemoPaymentProvider } from "@tollgate/demo-provider/demo-provider.ts";
 import type { FastifyInstance } from "fastify";
 import type { AccountKind } from "../../accounts/accounts.ts";
 import { systemClock } from "../../base/clock.ts";
@@ -26,11 +26,11 @@ import { originOf } from "./credits.ts";
 
 const log = createLog("silent");
 let platform: TestPlatform;
-let demo: DemoProvider;
+let demo: DemoPaymentProvider;
 let app: FastifyInstance;
 before(async () => {
   platform = await openTestPlatform();
-  demo = await openDemoProvider({ clock: systemClock, random: systemRandom(), log });
+  demo = await openDemoPaymentProvider({ clock: systemClock, random: systemRandom(), log });
   app = serve(paymentsAt(createStripeProviderAt(demo)));
 });
 after(async () => {

@@ -48,7 +48,7 @@ export function creditHandlers({
 }
 
 /** If payments are off, registers answers of 404 billing_disabled for every payment route and method. */
-export function registerDisabledPayments(app: FastifyInstance): void {
+export function registerDisabledPaymentRoutes(app: FastifyInstance): void {
   const all = [...Object.values(creditRoutes), ...Object.values(paymentRoutes)];
   for (const url of new Set(all.map((route) => splitMethodAndUrl(route).url))) {
     app.all(url, async () => {

@@ -10,7 +10,12 @@ import type { EarningHourlySum, EarningLine } from "../../history/earnings.ts";
 import type { HistoryServices } from "../../history/services.ts";
 import { requestNotFound } from "../../http/lists/no-such-request.ts";
 import type { Handlers } from "../../http/routes.ts";
-import { type EarningsDependencies, earningsPage, nodeIdOfFilter, withheldPage } from "../nodes/earnings.ts";
+import {
+  type EarningsDependencies,
+  nodeIdOfFilter,
+  readEarningsPage,
+  readWithheldEarningsPage,
+} from "../nodes/earnings.ts";
 import { csvFile } from "./csv.ts";
 import { refuseTooManySums } from "./money.ts";
 
@@ -23,9 +28,9 @@ export function earningHandlers(
 ): Handlers<typeof earningRoutes> {
   const { earnings, history, receipts, now } = parts;
   return {
-    listEarnings: ({ account, query }) => earningsPage(parts, account.id, query),
+    listEarnings: ({ account, query }) => readEarningsPage(parts, account.id, query),
 
-    listWithheld: ({ account, query }) => withheldPage(parts, account.id, query),
+    listWithheld: ({ account, query }) => readWithheldEarningsPage(parts, account.id, query),
 
     async exportEarnings({ account, query }) {
       const span = { from: query.from, to: query.to, nodeId: nodeIdOfFilter(query) };

@@ -14,7 +14,7 @@ import { type InsightDependencies, jobsPage, readHostActivity, readNodeActivity 
 import { type OwnNodesDependencies, ownNodeHandlers } from "../nodes/own-nodes.ts";
 import { type NodeStatsDependencies, nodeStats } from "../nodes/stats.ts";
 import type { SiteServices } from "../services.ts";
-import { secretsPage } from "./secret-lists.ts";
+import { secretsPage } from "./secrets-page.ts";
 
 export function hostHandlers(
   parts: Pick<KeyServices, "hostTokens"> &

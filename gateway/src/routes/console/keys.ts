@@ -18,7 +18,7 @@ import type { KeyServices } from "../../keys/services.ts";
 import { type KeyChange, loosenedLimits } from "../../keys/settings.ts";
 import { effectiveLimits, highestLimitsOwnerMaySet, type KeyLimits } from "../../limits/limits.ts";
 import type { SiteServices } from "../services.ts";
-import { secretsPage } from "./secret-lists.ts";
+import { secretsPage } from "./secrets-page.ts";
 
 /** The fields of a key that the request contains. */
 type Fields = { [Name in keyof z.output<typeof KeyFields>]?: z.output<typeof KeyFields>[Name] | undefined };

@@ -15,7 +15,7 @@ import type { Payments } from "../../payments/payments.ts";
 import type { PaymentServices } from "../../payments/services.ts";
 import type { SiteServices } from "../services.ts";
 import { consoleReturnUrl } from "./credits.ts";
-import { creditsOf, parseCheckedMicro } from "./statement.ts";
+import { parseCheckedMicro, readCredits } from "./statement.ts";
 
 type CreditParts = Pick<LedgerServices, "ledger"> &
   Pick<HistoryServices, "usage"> &
@@ -37,7 +37,7 @@ export function paymentHandlers(parts: CreditParts): Handlers<typeof paymentRout
         monthMax: parseCheckedMicro(month_max_micro),
       });
       if (!isSet) throw refuse("no_payment_method");
-      return await creditsOf(parts, account.id);
+      return await readCredits(parts, account.id);
     },
 
     async openSetup({ account, call }) {
@@ -49,7 +49,7 @@ export function paymentHandlers(parts: CreditParts): Handlers<typeof paymentRout
 
     async removeMethod({ account, refuse }) {
       if (!(await payments.removeMethod(account.id))) throw refuse("no_payment_method");
-      return await creditsOf(parts, account.id);
+      return await readCredits(parts, account.id);
     },
 
     listPayments: ({ account, query }) =>

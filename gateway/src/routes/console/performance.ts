@@ -9,7 +9,7 @@ import type { Handlers } from "../../http/routes.ts";
 import type { InferenceServices } from "../../inference/services.ts";
 import type { KeyServices } from "../../keys/services.ts";
 import type { SiteServices } from "../services.ts";
-import { findFilterKeys } from "./find-filter-keys.ts";
+import { findApiKeysOfFilter } from "./find-api-keys-of-filter.ts";
 
 const NOTHING: Figures = {
   requests: 0,
@@ -34,7 +34,7 @@ export function performanceHandlers(
       if (model !== undefined && !catalogue().entries.some(({ id }) => id === model)) throw refuse("unknown_model");
       const slots = timeSlotsOf(range, now(), to);
       const [keyIds, ofPlayground] = await Promise.all([
-        findFilterKeys(sessionKeys, account.id, key),
+        findApiKeysOfFilter(sessionKeys, account.id, key),
         by === "key" ? sessionKeys.ofAccount(account.id) : [],
       ]);
       const asked = { scope: "account" as const, subjects: [account.id], ...slots, model, keyIds, asOne: ofPlayground };

@@ -2,8 +2,8 @@
 import type { refusalRoutes } from "@tollgate/api/console/refusals.ts";
 import { publicId } from "../../base/ids.ts";
 import { toUnixSeconds } from "../../base/time.ts";
+import type { RefusedCallSum } from "../../history/refused-call-rows.ts";
 import { REFUSED_CALLS_KEPT_MS } from "../../history/refused-calls.ts";
-import type { RefusedCallSum } from "../../history/refused-rows.ts";
 import type { HistoryServices } from "../../history/services.ts";
 import type { Handlers } from "../../http/routes.ts";
 import type { SiteServices } from "../services.ts";

@@ -14,7 +14,7 @@ import type { HandlerInput } from "../../http/routes.ts";
 import type { InferenceServices } from "../../inference/services.ts";
 import type { KeyServices } from "../../keys/services.ts";
 import type { SiteServices } from "../services.ts";
-import { findFilterKeys } from "./find-filter-keys.ts";
+import { findApiKeysOfFilter } from "./find-api-keys-of-filter.ts";
 
 type Query = Omit<z.output<typeof RequestsQuery>, "cursor" | "limit" | "sort">;
 type Refuse = HandlerInput<typeof requestRoutes.exportRequests>["refuse"];
@@ -41,7 +41,7 @@ export function requestFilters({
     return names;
   };
   const keysOf = async (accountId: Uuid, keys: string[] | undefined): Promise<Uuid[] | undefined> => {
-    const found = await Promise.all((keys ?? []).map((key) => findFilterKeys(sessionKeys, accountId, key)));
+    const found = await Promise.all((keys ?? []).map((key) => findApiKeysOfFilter(sessionKeys, accountId, key)));
     return keys && found.flatMap((ids) => ids ?? []);
   };
   /** The number of requests in a time span, or only of those with the filter's label. */

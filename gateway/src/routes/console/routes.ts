@@ -23,7 +23,7 @@ import { platformRoutes } from "@tollgate/api/console/operator-platform.ts";
 import { platformRequestRoutes } from "@tollgate/api/console/operator-requests.ts";
 import { setupRoutes } from "@tollgate/api/console/operator-setup.ts";
 import { triageRoutes } from "@tollgate/api/console/operator-triage.ts";
-import { operatorWithheldRoutes } from "@tollgate/api/console/operator-withheld.ts";
+import { operatorWithheldShareRoutes } from "@tollgate/api/console/operator-withheld.ts";
 import { hostPayoutRoutes } from "@tollgate/api/console/payouts.ts";
 import { performanceRoutes } from "@tollgate/api/console/performance.ts";
 import { playgroundRoutes } from "@tollgate/api/console/playground.ts";
@@ -37,7 +37,7 @@ import { consoleGuards } from "../../http/guards.ts";
 import { serveRoutes } from "../../http/routes.ts";
 import type { RouteServices } from "../services.ts";
 import { accountHandlers } from "./accounts.ts";
-import { creditHandlers, registerDisabledPayments } from "./credits.ts";
+import { creditHandlers, registerDisabledPaymentRoutes } from "./credits.ts";
 import { deletionHandlers } from "./deletion.ts";
 import { earningHandlers } from "./earnings.ts";
 import { healthHandlers } from "./health.ts";
@@ -58,9 +58,9 @@ import { platformHandlers } from "./operator/overview.ts";
 import { payoutHandlers } from "./operator/payouts.ts";
 import { platformPerformanceHandlers } from "./operator/performance.ts";
 import { platformRequestHandlers } from "./operator/requests.ts";
-import { setupHandlers } from "./operator/setup.ts";
+import { platformSetupHandlers } from "./operator/setup.ts";
 import { triageHandlers } from "./operator/triage.ts";
-import { operatorWithheldHandlers } from "./operator/withheld.ts";
+import { operatorWithheldShareHandlers } from "./operator/withheld.ts";
 import { paymentHandlers } from "./payments.ts";
 import { hostPayoutHandlers } from "./payouts.ts";
 import { performanceHandlers } from "./performance.ts";
@@ -96,7 +96,7 @@ export function consoleRoutes(app: FastifyInstance, parts: RouteServices): void 
   serveRoutes(app, options, moneyRoutes, moneyHandlers(parts));
   serveRoutes(app, options, statementRoutes, statementHandlers(parts));
   serveRoutes(app, options, invoiceRoutes, invoiceHandlers(parts));
-  if (payments === undefined) registerDisabledPayments(app);
+  if (payments === undefined) registerDisabledPaymentRoutes(app);
   else {
     serveRoutes(app, options, creditRoutes, creditHandlers({ payments, publicUrl }));
     serveRoutes(app, options, paymentRoutes, paymentHandlers({ ...parts, payments }));
@@ -110,7 +110,7 @@ export function consoleRoutes(app: FastifyInstance, parts: RouteServices): void 
   serveRoutes(app, options, liveRoutes, liveNumberHandlers(parts, guards));
   serveRoutes(app, options, triageRoutes, triageHandlers(parts));
   serveRoutes(app, options, operatorIncidentRoutes, operatorIncidentHandlers(parts));
-  serveRoutes(app, options, setupRoutes, setupHandlers(parts));
+  serveRoutes(app, options, setupRoutes, platformSetupHandlers(parts));
   serveRoutes(app, options, platformRequestRoutes, platformRequestHandlers(parts));
   serveRoutes(app, options, platformRoutes, platformHandlers(parts));
   serveRoutes(app, options, platformPerformanceRoutes, platformPerformanceHandlers(parts));
@@ -120,5 +120,5 @@ export function consoleRoutes(app: FastifyInstance, parts: RouteServices): void 
   serveRoutes(app, options, operatorAccountRoutes, operatorAccountHandlers(parts));
   serveRoutes(app, options, accountPageRoutes, accountPageHandlers(parts));
   serveRoutes(app, options, payoutRoutes, payoutHandlers(parts));
-  serveRoutes(app, options, operatorWithheldRoutes, operatorWithheldHandlers(parts));
+  serveRoutes(app, options, operatorWithheldShareRoutes, operatorWithheldShareHandlers(parts));
 }

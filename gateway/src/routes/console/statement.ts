@@ -14,7 +14,7 @@ import type { LedgerServices } from "../../ledger/services.ts";
 import type { StatementRow as Row } from "../../ledger/statement.ts";
 import type { NotificationServices } from "../../notifications/services.ts";
 import type { PaymentServices } from "../../payments/services.ts";
-import type { TopUp } from "../../payments/top-up-settings.ts";
+import type { AutoTopUp } from "../../payments/top-up-settings.ts";
 import type { SiteServices } from "../services.ts";
 import { csvFile } from "./csv.ts";
 
@@ -29,12 +29,12 @@ export function statementHandlers(
 ): Handlers<typeof statementRoutes> {
   const { statement, cursors, alerts } = parts;
   return {
-    getCredits: ({ account }) => creditsOf(parts, account.id),
+    getCredits: ({ account }) => readCredits(parts, account.id),
 
     async setAlert({ account, body }) {
       const { mark_micro: mark } = body();
       await alerts.set(account.id, mark === undefined ? null : parseCheckedMicro(mark));
-      return await creditsOf(parts, account.id);
+      return await readCredits(parts, account.id);
     },
 
     listStatement: ({ account, query }) =>
@@ -74,7 +74,7 @@ export function creditDurationS(balance: Pico, perDay: Pico): number | null {
   return Number(lasts < LASTS_S_MAX ? lasts : LASTS_S_MAX);
 }
 
-export async function creditsOf(
+export async function readCredits(
   parts: CreditParts,
   accountId: Uuid,
 ): Promise<WithOptionalTime<z.input<typeof Credits>>> {
@@ -106,7 +106,7 @@ export async function creditsOf(
   };
 }
 
-export function topUpObject({ enabled, amount, mark, monthMax, monthSpent, failure, failedAt }: TopUp) {
+export function topUpObject({ enabled, amount, mark, monthMax, monthSpent, failure, failedAt }: AutoTopUp) {
   return {
     enabled,
     amount_micro: formatExactMicrodollars(amount),

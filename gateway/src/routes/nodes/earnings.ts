@@ -10,8 +10,8 @@ import type { EarningLine } from "../../history/earnings.ts";
 import type { HistoryServices } from "../../history/services.ts";
 import { listPage } from "../../http/lists/pages.ts";
 import type { WithOptionalTime } from "../../http/routes.ts";
-import type { WithheldShare as Share } from "../../ledger/reserve.ts";
 import type { LedgerServices } from "../../ledger/services.ts";
+import type { WithheldShare as Share } from "../../ledger/withheld-shares-reserve.ts";
 import type { SiteServices } from "../services.ts";
 
 export type EarningsDependencies = Pick<HistoryServices, "earnings"> &
@@ -21,7 +21,7 @@ export type EarningsDependencies = Pick<HistoryServices, "earnings"> &
 export const nodeIdOfFilter = ({ node }: { node?: string | undefined }): Uuid | undefined =>
   node === undefined ? undefined : parseId("node", node);
 
-export async function earningsPage(
+export async function readEarningsPage(
   { earnings, hostMoney, cursors, now }: EarningsDependencies,
   accountId: Uuid,
   query: z.output<typeof EarningsQuery>,
@@ -65,7 +65,7 @@ const REASONS: Record<WithheldReason, string> = {
   spot_check: "The node failed a spot check.",
 };
 
-export const withheldPage = (
+export const readWithheldEarningsPage = (
   { reserve, cursors }: EarningsDependencies,
   hostId: Uuid,
   query: z.output<typeof WithheldQuery>,

@@ -4,7 +4,7 @@ import type { z } from "zod";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { formatExactMicrodollars, HOST_SHARE_PERCENT, pico } from "../../base/money.ts";
 import type { Node } from "../../fleet/fleet.ts";
-import { type ModelWork, meanHourlyEarnings, slotHourlyEarnings } from "../../history/market.ts";
+import { computeHourlySlotEarnings, type ModelTokensAndBusyTime, meanHourlyEarnings } from "../../history/market.ts";
 import type { HistoryServices } from "../../history/services.ts";
 import { singlePage } from "../../http/lists/pages.ts";
 import type { WithOptionalTime } from "../../http/routes.ts";
@@ -36,7 +36,8 @@ export async function readMarketForHost(
     const byNode = own.find((work) => work.model === model && work.busyMs > 0);
     const work = byNode ?? everybody?.work;
     const prices = { in: BigInt(price_in_micro_1m ?? 0), out: BigInt(price_out_micro_1m ?? 0) };
-    const hour = work === undefined ? null : slotHourlyEarnings(work, { ...prices, sharePercent: HOST_SHARE_PERCENT });
+    const hour =
+      work === undefined ? null : computeHourlySlotEarnings(work, { ...prices, sharePercent: HOST_SHARE_PERCENT });
     const mean = everybody === undefined ? null : meanHourlyEarnings(everybody, accountId);
     return {
       ...{ model, kind, price_in_micro_1m, price_out_micro_1m },
@@ -55,7 +56,7 @@ export async function readMarketForHost(
   return { ...singlePage(data), share_percent: HOST_SHARE_PERCENT, slots };
 }
 
-function speedOf({ promptTokens, completionTokens, busyMs }: ModelWork, of: "node" | "model") {
+function speedOf({ promptTokens, completionTokens, busyMs }: ModelTokensAndBusyTime, of: "node" | "model") {
   if (busyMs <= 0) return null;
   const perSecond = (tokens: number): number => roundToTenth((tokens * 1000) / busyMs) ?? 0;
   return { of, prompt_tokens_per_s: perSecond(promptTokens), completion_tokens_per_s: perSecond(completionTokens) };

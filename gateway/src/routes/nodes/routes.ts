@@ -16,7 +16,7 @@ import type { KeyServices } from "../../keys/services.ts";
 import type { ActiveModel } from "../../metering/catalogue.ts";
 import type { SiteServices } from "../services.ts";
 import { type ChecksDependencies, checksPage } from "./checks.ts";
-import { type EarningsDependencies, earningsPage, withheldPage } from "./earnings.ts";
+import { type EarningsDependencies, readEarningsPage, readWithheldEarningsPage } from "./earnings.ts";
 import { type MarketDependencies, readMarketForHost } from "./market.ts";
 import { modelsForHosts } from "./models.ts";
 import { type InsightDependencies, jobsPage, readHostActivity, readNodeActivity } from "./node-activity.ts";
@@ -162,9 +162,9 @@ function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
     },
 
     listModels: async () => modelsForHosts(catalogue()),
-    listEarnings: ({ accountId, query }) => earningsPage(parts, accountId, query),
+    listEarnings: ({ accountId, query }) => readEarningsPage(parts, accountId, query),
 
-    listWithheld: ({ accountId, query }) => withheldPage(parts, accountId, query),
+    listWithheld: ({ accountId, query }) => readWithheldEarningsPage(parts, accountId, query),
 
     async getReceipt({ accountId, params, refuse }) {
       const id = parseId("req", params.id);

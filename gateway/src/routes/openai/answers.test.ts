@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { type FaultCode, faults } from "@tollgate/api/faults.ts";
 import * as answers from "@tollgate/api/public/answers.ts";
-import { ErrorEnvelope, PUBLIC_CODES } from "@tollgate/api/public/faults.ts";
+import { ErrorEnvelope, PUBLIC_ERROR_CODES } from "@tollgate/api/public/faults.ts";
 import * as samples from "@tollgate/api/public/samples.ts";
 import { SAMPLE_ID_SUFFIX, SAMPLE_TIME } from "@tollgate/api/values.ts";
 import type { z } from "zod";
@@ -105,14 +105,14 @@ describe("responses of the public API match their schemas", () => {
   });
 
   test("for errors of the public API", () => {
-    for (const code of PUBLIC_CODES) fits(ErrorEnvelope, JSON.stringify(fault(code).body()));
+    for (const code of PUBLIC_ERROR_CODES) fits(ErrorEnvelope, JSON.stringify(fault(code).body()));
     const extra = { required_micro: 2, available_micro: 1 };
     fits(ErrorEnvelope, JSON.stringify(fault("hold_exceeds_balance", { extra }).body()));
     for (const uncoded of [invalidRequest("model", "is wrong"), invalidRequest(null, "is wrong"), notFound("no")]) {
       fits(ErrorEnvelope, JSON.stringify(uncoded.body()));
     }
     fits(ErrorEnvelope, JSON.stringify(unsupportedEncoding("gzip").body()));
-    const others = (Object.keys(faults) as FaultCode[]).filter((code) => !PUBLIC_CODES.includes(code));
+    const others = (Object.keys(faults) as FaultCode[]).filter((code) => !PUBLIC_ERROR_CODES.includes(code));
     for (const code of others) assert.ok(!ErrorEnvelope.safeParse(fault(code).body()).success, code);
   });
 });

@@ -6,8 +6,8 @@ import { fault, modelNotFound } from "../../faults.ts";
 import type { OpenCall } from "../../http/call.ts";
 import { streamResponse } from "../../http/handlers.ts";
 import { sendCached } from "../../http/send-cached.ts";
+import { checkDeclaredBodyLength, countAgainstKeyLimit } from "../../inference/check-limits.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
-import { checkLength, countAgainstKeyLimit } from "../../inference/gate.ts";
 import type { Gateway } from "../../inference/gateway.ts";
 import { countRefusedCall, type RefusedCaller } from "../../inference/refused-calls.ts";
 import { serve } from "../../inference/serve.ts";
@@ -80,7 +80,7 @@ async function countAsRequest(gateway: Gateway, call: OpenCall): Promise<KeyHold
   if (key === undefined) throw refusal(gateway, { authorization }, fault("invalid_api_key"));
   const caller = { call, key, endpoint: "models" as const };
   try {
-    await checkLength(gateway, caller);
+    await checkDeclaredBodyLength(gateway, caller);
     const pass = await countAgainstKeyLimit(gateway, caller);
     await pass.leave(0);
   } catch (error) {

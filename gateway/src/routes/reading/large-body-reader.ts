@@ -5,7 +5,7 @@ import { Worker } from "node:worker_threads";
 import { invariant } from "../../base/invariant.ts";
 import type { Log } from "../../base/log.ts";
 import { Fault, fault } from "../../faults.ts";
-import type { LargeBodies } from "../../http/call.ts";
+import type { LargeBodyParsing } from "../../http/call.ts";
 import { returnSharedBuffers } from "../../http/shared-buffers.ts";
 import type { Body, LargeBodyReader } from "../../inference/call.ts";
 import { PoolBusyError, WorkerPool } from "../../metering/worker-pool.ts";
@@ -14,7 +14,7 @@ import type { BodyReadingWorkerData, ReadBodyJob, ReadBodyResult } from "./body-
 const WAITING_MAX = 256;
 const WAITING_BYTES_MAX = 256 * 1024 * 1024;
 
-interface Reading extends LargeBodyReader, Pick<LargeBodies, "parseForm"> {
+interface Reading extends LargeBodyReader, Pick<LargeBodyParsing, "parseForm"> {
   close(): Promise<void>;
 }
 

@@ -9,7 +9,7 @@ import { systemRandom } from "../../base/random.ts";
 import { rateLimitedLog } from "../../base/rate-limited-log.ts";
 import { FORM_VALUES_MAX, parseJson } from "../../http/body.ts";
 import { openBodyBudget } from "../../http/body-budget.ts";
-import type { HttpOptions, LargeBodies } from "../../http/call.ts";
+import type { HttpOptions, LargeBodyParsing } from "../../http/call.ts";
 import { truncateLongTexts } from "../../http/truncate-long-texts.ts";
 import type { LargeBodyReader } from "../../inference/call.ts";
 
@@ -27,7 +27,7 @@ export const makeTestHttpOptions = (more: Partial<HttpOptions> = {}): HttpOption
   };
 };
 
-export const makeTestLargeBodies = (): LargeBodies => ({
+export const makeTestLargeBodies = (): LargeBodyParsing => ({
   budget: openBodyBudget({ gatewayBytesMax: 256 * MEBIBYTE, payerBytesMax: 64 * MEBIBYTE }),
   parseForm: async ({ pieces }) => truncateLongTexts(parseJson(Buffer.concat(pieces), FORM_VALUES_MAX)),
 });

@@ -19,7 +19,7 @@ import { systemRandom } from "../../base/random.ts";
 import { noTracing } from "../../base/tracing.ts";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
-import { memoryLimits } from "../../limits/memory.ts";
+import { memoryLimits } from "../../limits/in-memory-limits.ts";
 import { CATALOGUE_FILE, loadCatalogue } from "../../metering/catalogue.ts";
 import { absentPlane } from "../../plane/absent-plane.ts";
 import { publicServer } from "../../site/public-server.ts";

@@ -9,7 +9,7 @@ export const SCRIPT_URL = "/docs/reference.js";
 export const LOGO_URL = "/docs/mark.svg";
 export const GUIDE_URL = "/docs/guide";
 export const GUIDE_STYLE_URL = "/docs/guide.css";
-export const KEY_SCRIPT_URL = "/docs/own-key.js";
+export const OWN_KEY_SCRIPT_URL = "/docs/own-key.js";
 /** The search script and index are built with the pages, and fetched at the first search. */
 const SEARCH_SCRIPT_URL = "/docs/search.js";
 const SEARCH_INDEX_URL = "/docs/search.json";

@@ -12,7 +12,14 @@ import { baseUrlOf } from "./base-url.ts";
 import { docsRoutes } from "./docs.ts";
 import { DOCUMENTS } from "./documents.ts";
 import { homePage, serviceUrls, wantsHtml } from "./home.ts";
-import { GUIDE_STYLE_URL, KEY_SCRIPT_URL, LOGO_URL, SCRIPT_URL, SECURITY_HEADERS, STYLE_URL } from "./page-frame.ts";
+import {
+  GUIDE_STYLE_URL,
+  LOGO_URL,
+  OWN_KEY_SCRIPT_URL,
+  SCRIPT_URL,
+  SECURITY_HEADERS,
+  STYLE_URL,
+} from "./page-frame.ts";
 
 interface File {
   url: string;
@@ -68,7 +75,7 @@ function files(): File[] {
     { url: STYLE_URL, type: "text/css; charset=utf-8", body: () => file("reference.css") },
     { url: GUIDE_STYLE_URL, type: "text/css; charset=utf-8", body: () => file("guide.css") },
     { url: SCRIPT_URL, type: SCRIPT, body: () => file("reference.js") },
-    { url: KEY_SCRIPT_URL, type: SCRIPT, body: () => file("own-key.js") },
+    { url: OWN_KEY_SCRIPT_URL, type: SCRIPT, body: () => file("own-key.js") },
     { url: LOGO_URL, type: "image/svg+xml", body: () => file("mark.svg") },
   ];
 }

@@ -25,7 +25,7 @@ const MEDIANS_MAX = 2;
 /** A score is held back until the same node has this many newer ones. By then a node that turns bad is quarantined. */
 const HELD = 20;
 
-export interface IdentityScore {
+export interface ScoreWithNodeOwner {
   /** The identity that owns the node. */
   identity: string;
   score: Score;
@@ -51,7 +51,7 @@ export type TailProbabilities = readonly number[];
 
 interface Sample {
   /** The scores in order of time. */
-  readings: IdentityScore[];
+  readings: ScoreWithNodeOwner[];
   /** The number of scores of each identity (host owner). */
   counts: Map<string, number>;
 }
@@ -59,12 +59,12 @@ interface Sample {
 export class Calibration {
   readonly #samples = new Map<string, Sample>();
   /** The latest scores of each node, which are held back and do not count yet. */
-  readonly #held = new Map<string, { bench: ScoreGroup; reading: IdentityScore }[]>();
+  readonly #held = new Map<string, { bench: ScoreGroup; reading: ScoreWithNodeOwner }[]>();
 
   /**
    * Holds a score back until its node has newer ones. Adds it immediately while the sample is too small for judgements.
    */
-  offer(nodeId: string, bench: ScoreGroup, reading: IdentityScore): void {
+  offer(nodeId: string, bench: ScoreGroup, reading: ScoreWithNodeOwner): void {
     if (!this.isSettled(bench)) {
       this.add(bench, reading);
       return;
@@ -77,13 +77,13 @@ export class Calibration {
   }
 
   /** Adds the score as the newest. If the sample is full, drops the oldest. */
-  add(bench: ScoreGroup, reading: IdentityScore): void {
+  add(bench: ScoreGroup, reading: ScoreWithNodeOwner): void {
     this.#addTo(bench, reading);
     const any = ofAnyLength(bench);
     if (any !== bench) this.#addTo(any, reading);
   }
 
-  #addTo(bench: ScoreGroup, reading: IdentityScore): void {
+  #addTo(bench: ScoreGroup, reading: ScoreWithNodeOwner): void {
     const key = keyOf(bench);
     const sample: Sample = this.#samples.get(key) ?? { readings: [], counts: new Map() };
     this.#samples.set(key, sample);
@@ -120,7 +120,7 @@ export class Calibration {
   }
 
   /** Judges a score. Returns undefined while the sample for its model, method and class is too small. */
-  judge(bench: ScoreGroup, { identity, score }: IdentityScore): TailProbabilities | undefined {
+  judge(bench: ScoreGroup, { identity, score }: ScoreWithNodeOwner): TailProbabilities | undefined {
     const readings = this.#ofOwnLength(bench, identity) ?? this.#others(ofAnyLength(bench), identity);
     if (readings.length < CALIBRATION_SCORES_MIN) return undefined;
     const isLikelihood = bench.method === "text" || bench.method === "next";
@@ -131,7 +131,7 @@ export class Calibration {
   }
 
   /** Leaves out the identity's own scores, so that a host cannot make its bad answers look normal. */
-  #others(bench: ScoreGroup, identity: string): IdentityScore[] {
+  #others(bench: ScoreGroup, identity: string): ScoreWithNodeOwner[] {
     const sample = this.#samples.get(keyOf(bench))?.readings ?? [];
     return sample.filter((reading) => reading.identity !== identity);
   }
@@ -142,11 +142,11 @@ export class Calibration {
    * would be outliers there too often. Each identity's number of scores is limited, so a few identities that cheat
    * together cannot form a sample of their own.
    */
-  #ofOwnLength(bench: ScoreGroup, identity: string): IdentityScore[] | undefined {
+  #ofOwnLength(bench: ScoreGroup, identity: string): ScoreWithNodeOwner[] | undefined {
     const lengths = findLengthClasses(bench.class);
     if (lengths === undefined) return undefined;
     const any = this.#samples.get(keyOf({ ...bench, class: lengths.any }));
-    let own: IdentityScore[] | undefined;
+    let own: ScoreWithNodeOwner[] | undefined;
     for (const part of lengths.parts) {
       const sample = this.#samples.get(keyOf({ ...bench, class: part }));
       if (sample === undefined) return undefined;
@@ -171,7 +171,7 @@ const ofAnyLength = (bench: ScoreGroup): ScoreGroup => {
 function latestOf(
   { readings, counts }: Sample,
   { identity: excluded, most }: { identity: string; most: number },
-): IdentityScore[] {
+): ScoreWithNodeOwner[] {
   const left = new Map(counts);
   return readings.filter(({ identity }) => {
     if (identity === excluded) return false;
@@ -204,13 +204,13 @@ const keyOf = ({ model, method, class: kind }: ScoreGroup): string => `${model} 
  * but a mean of clipped logarithms has a finite one.
  */
 function tailProbability(
-  readings: readonly IdentityScore[],
+  readings: readonly ScoreWithNodeOwner[],
   { of, side, value }: { of: keyof Score; side: "low" | "high"; value: number },
 ): number {
   const n = readings.length;
   const sign = side === "low" ? 1 : -1;
   let asBad = 0;
-  for (let i = 0; i < n; i++) if (sign * (readings[i] as IdentityScore).score[of] <= sign * value) asBad += 1;
+  for (let i = 0; i < n; i++) if (sign * (readings[i] as ScoreWithNodeOwner).score[of] <= sign * value) asBad += 1;
   const p = (1 + asBad) / (n + 1);
   const bound = Math.min(1, p + 2 * Math.sqrt(p / n) + 3 / n);
   if (asBad > 0) return bound;

@@ -9,7 +9,7 @@ import type { SpotCheckMethod } from "../../base/states.ts";
 import type { DispatchSink } from "../../dispatch/dispatch-request.ts";
 import type { RosterNode } from "../../dispatch/roster-node.ts";
 import type { AnswerToSpotCheck, Gateway } from "../../inference/gateway.ts";
-import { nodeSampling, Relay, templateOpensThinking } from "../../inference/relay.ts";
+import { Relay, templateOpensThinking, toNodeSamplingOptions } from "../../inference/relay.ts";
 import { compareAnswers, compareVectors } from "./compare.ts";
 import { chooseCutPositions } from "./sampling.ts";
 import { SCORED_TOKENS_MIN, type Score, scoreLogprobs } from "./score.ts";
@@ -38,7 +38,7 @@ export interface CheckJobContext {
 }
 
 /** A verifier's result, with the number of tokens that the verifier read and wrote. */
-export interface Verification {
+export interface VerifierResult {
   method: SpotCheckMethod;
   /** Undefined: the engine returned nothing from which a score could be computed. */
   score: Score | undefined;
@@ -58,7 +58,7 @@ export async function requestVerification(
   jobs: CheckJobContext,
   verifier: RosterNode,
   subject: CheckedAnswer,
-): Promise<Verification | undefined> {
+): Promise<VerifierResult | undefined> {
   const kind = verifier.scores[subject.model.id];
   return kind === undefined || "input" in subject.body || isBrief(subject)
     ? answerAndCompare(jobs, verifier, subject)
@@ -78,7 +78,7 @@ async function score(
   verifier: RosterNode,
   subject: CheckedAnswer,
   method: "text" | "next",
-): Promise<Verification | undefined> {
+): Promise<VerifierResult | undefined> {
   const { model, endpoint, sampling, body, promptTokens, completionTokens } = subject;
   const answer = answerText(subject);
   const cuts = method === "next" ? { cuts: chooseCutPositions(answer, CUTS, roll) } : {};
@@ -97,7 +97,7 @@ async function answerAndCompare(
   jobs: CheckJobContext,
   verifier: RosterNode,
   subject: CheckedAnswer,
-): Promise<Verification | undefined> {
+): Promise<VerifierResult | undefined> {
   const outputTokensMax = Math.min(
     subject.outputTokensMax,
     isBrief(subject) ? AGAIN_TOKENS_MAX : Number.POSITIVE_INFINITY,
@@ -135,7 +135,7 @@ export async function requestSecondAnswer(
   const relay = new Relay({ model, endpoint, meter, outputTokensMax, vectorsDue, stop: sampling.stop, stream: null });
   const header = {
     ...{ model: model.id, endpoint, stream: true },
-    ...{ output_tokens_max: outputTokensMax, sampling: nodeSampling(model, sampling) },
+    ...{ output_tokens_max: outputTokensMax, sampling: toNodeSamplingOptions(model, sampling) },
   };
   const order = { request: publicIdSuffix(newId()), header, body, formatted };
   const result = await gateway.dispatcher.runOn(node.id, order, relay, signal);

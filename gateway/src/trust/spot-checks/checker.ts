@@ -19,7 +19,7 @@ import {
   compareNodeAnswers,
   requestSecondAnswer,
   requestVerification,
-  type Verification,
+  type VerifierResult,
 } from "./check-jobs.ts";
 import { selectCheckedPart } from "./checked-answer.ts";
 import { isDrawnForCheck, nextDue } from "./sampling.ts";
@@ -33,10 +33,10 @@ import {
   largestFactor,
   type SequentialTestState,
 } from "./sequential-test.ts";
-import type { CheckPayment, CheckStore } from "./store.ts";
+import type { CheckStore, VerifierPayment } from "./store.ts";
 import {
   type CheckVerdict,
-  decide,
+  decideCheckVerdict,
   nextStep,
   shuffleWords,
   THIRD_NODE_EVIDENCE_MIN,
@@ -57,7 +57,7 @@ const CALIBRATION_MS = 30 * 24 * 60 * 60 * 1000;
 const SHARE = { of: 7n, in: 10n };
 
 /** The payments of spot checks, through the ledger's functions. */
-export interface CheckPayments {
+export interface SpotCheckPayments {
   /** Withholds the node's earnings since this time. */
   withhold(nodeId: Uuid, since: Date): Promise<void>;
 }
@@ -66,7 +66,7 @@ interface SpotCheckOptions {
   gateway: Pick<Gateway, "dispatcher" | "meter" | "catalogue">;
   roster: Pick<Roster, "find" | "nodes">;
   store: CheckStore;
-  money: CheckPayments;
+  money: SpotCheckPayments;
   /** Host accounts whose nodes are the operator's own. */
   references: ReadonlySet<string>;
   /** The share of honest nodes that may be quarantined by chance per day. */
@@ -204,7 +204,7 @@ class Checker implements SpotChecks {
     const opinions: VerifierOpinions = { first: this.#opinion(run, verifier, said), suspected: pressed };
     if (nextStep(opinions) === "third") opinions.third = await this.#third(run);
     if (nextStep(opinions) === "control") opinions.control = await this.#control(run, said);
-    const decided = decide(opinions);
+    const decided = decideCheckVerdict(opinions);
     // The check counts in the verifier's record only if a third node gave an opinion too, so that a verifier cannot
     // improve its record by its own opinion.
     if (opinions.third != null) this.#verifiers.mark(verifier, decided.verifierErred);
@@ -221,7 +221,7 @@ class Checker implements SpotChecks {
    * compared with each other. That comparison joins the sample, and the checked node's answer does not. So cheating
    * nodes cannot shape the sample, even if no other node gives such answers.
    */
-  async #learns(run: Run, first: Verification): Promise<boolean> {
+  async #learns(run: Run, first: VerifierResult): Promise<boolean> {
     const bench = benchOf(run, first);
     if (first.own === undefined || this.#calibration.isSettled(bench)) return false;
     if (run.third === undefined) await this.#third(run);
@@ -250,7 +250,7 @@ class Checker implements SpotChecks {
    * Measures the similarity of the two verifiers' own answers. Undefined if they cannot be compared by the same method
    * as the checked answer.
    */
-  async #amongVerifiers({ jobs, thirdsOwn }: Run, { own, method }: Verification): Promise<Score | undefined> {
+  async #amongVerifiers({ jobs, thirdsOwn }: Run, { own, method }: VerifierResult): Promise<Score | undefined> {
     if (own === undefined || thirdsOwn === undefined) return undefined;
     const compared = await compareNodeAnswers(jobs, [own, thirdsOwn], { byMeaning: method === "meaning" });
     return compared.method === method ? compared.score : undefined;
@@ -260,7 +260,7 @@ class Checker implements SpotChecks {
    * Whether the score joins the sample with which later scores are compared. Excludes results that rest on one verifier
    * alone.
    */
-  #calibrates({ node }: Run, { score }: Verification, { verdict }: CheckVerdict): boolean {
+  #calibrates({ node }: Run, { score }: VerifierResult, { verdict }: CheckVerdict): boolean {
     return score !== undefined && isInGoodStanding(node) && verdict !== "disputed" && verdict !== "unconfirmed";
   }
 
@@ -292,7 +292,7 @@ class Checker implements SpotChecks {
    * Finds out whether the request is unusual, or the answer. The third node answers the same request and the first
    * verifier scores that answer. If answers are compared instead of scored, compares the two verifiers' own answers.
    */
-  async #control(run: Run, first: Verification): Promise<VerifierOpinion | null> {
+  async #control(run: Run, first: VerifierResult): Promise<VerifierOpinion | null> {
     const { node, subject, verifier, jobs } = run;
     if (first.own !== undefined) {
       const score = await this.#amongVerifiers(run, first);
@@ -329,7 +329,7 @@ class Checker implements SpotChecks {
     });
   }
 
-  async #ask(run: Run, verifier: RosterNode, subject: CheckedAnswer): Promise<Verification | undefined> {
+  async #ask(run: Run, verifier: RosterNode, subject: CheckedAnswer): Promise<VerifierResult | undefined> {
     const said = await requestVerification(run.jobs, verifier, subject);
     if (said !== undefined) this.#earns(run, verifier, said);
     return said;
@@ -368,7 +368,7 @@ class Checker implements SpotChecks {
     run.payments.push({ id: newId(), hostId: nodeRecord.hostAccountId, amount });
   }
 
-  #opinion(run: Run, verifier: RosterNode, said: Verification): VerifierOpinion {
+  #opinion(run: Run, verifier: RosterNode, said: VerifierResult): VerifierOpinion {
     const { score } = said;
     const judged =
       score && this.#calibration.judge(benchOf(run, said), { identity: run.node.nodeRecord.hostAccountId, score });
@@ -376,7 +376,7 @@ class Checker implements SpotChecks {
     return { factors: judged && computeEvidenceFactors(judged), reference };
   }
 
-  async #record(run: Run, said: Verification, decided: Decided): Promise<SequentialTestState> {
+  async #record(run: Run, said: VerifierResult, decided: Decided): Promise<SequentialTestState> {
     const { store, clock } = this.#options;
     const { node, subject } = run;
     const watched = this.#watch(node.id, subject.model.id, clock.monotonic());
@@ -478,7 +478,7 @@ interface Run {
   tokens: number;
   cost: bigint;
   /** The verifiers' earnings that are not stored yet. */
-  payments: CheckPayment[];
+  payments: VerifierPayment[];
 }
 
 /**
@@ -491,7 +491,7 @@ type Decided = Partial<Pick<CheckVerdict, "factors">> & {
   calibrates: boolean;
 };
 
-const benchOf = ({ subject }: Run, { method }: Verification): ScoreGroup => ({
+const benchOf = ({ subject }: Run, { method }: VerifierResult): ScoreGroup => ({
   model: subject.model.id,
   method,
   class: scoreClassOf({ ...subject, outputTokens: subject.completionTokens }, method),

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { chooseCutPositions, isDrawnForCheck, nextDue, SAMPLING } from "./sampling.ts";
-import { seeded } from "./testing.ts";
+import { createSeededRandom } from "./testing.ts";
 
 const KNOWN = { answers: 5000, suspected: false, dueAt: Number.POSITIVE_INFINITY };
 
 function share(node: Parameters<typeof isDrawnForCheck>[0]): number {
-  const u = seeded(1);
+  const u = createSeededRandom(1);
   let drawn = 0;
   for (let i = 0; i < 200_000; i++) if (isDrawnForCheck(node, { now: 0, roll: u() })) drawn += 1;
   return drawn / 200_000;
@@ -37,7 +37,7 @@ describe("the sampling of answers for spot checks", () => {
 describe("the positions at which an answer is cut for a check", () => {
   test("are distinct, ascending, at the start of words, and include the start of the answer", () => {
     const answer = "It is a long answer, with 12 words  and two\nlines of them.";
-    const cuts = chooseCutPositions(answer, 8, seeded(2));
+    const cuts = chooseCutPositions(answer, 8, createSeededRandom(2));
     assert.equal(cuts.length, 8);
     assert.equal(cuts[0], 0);
     assert.deepEqual(
@@ -46,5 +46,6 @@ describe("the positions at which an answer is cut for a check", () => {
     );
     for (const cut of cuts.slice(1)) assert.match(answer.slice(cut), /^\s+\S/);
   });
-  test("are fewer for a short answer", () => assert.deepEqual(chooseCutPositions("Yes.", 8, seeded(3)), [0]));
+  test("are fewer for a short answer", () =>
+    assert.deepEqual(chooseCutPositions("Yes.", 8, createSeededRandom(3)), [0]));
 });

@@ -14,8 +14,8 @@ import {
   NEUTRAL_FACTORS,
   type SequentialTestState,
 } from "./sequential-test.ts";
-import { type SimulatedServer, seeded, simulateLogprobs, type UniformRandom } from "./testing.ts";
-import { decide, nextStep } from "./verdict.ts";
+import { createSeededRandom, type SimulatedServer, simulateLogprobs, type UniformRandom } from "./testing.ts";
+import { decideCheckVerdict, nextStep } from "./verdict.ts";
 
 const DAY_MS = 86_400_000;
 const FALSE_ALARMS = 1e-4;
@@ -33,7 +33,7 @@ class Checks {
   readonly #lengths: readonly number[];
 
   constructor(seed: number, lengths: readonly number[] = LENGTHS) {
-    this.#u = seeded(seed);
+    this.#u = createSeededRandom(seed);
     this.#lengths = lengths;
     for (let i = 0; i < 4800; i++) this.check(INITIAL_TEST_STATE, { identity: `host ${i % 6}`, at: i, trusted: true });
   }
@@ -67,7 +67,7 @@ class Checks {
     const opinion = { factors: judged && computeEvidenceFactors(judged), reference: false };
     const opinions = { first: opinion, third: opinion };
     const control = nextStep(opinions) === "control" ? this.#control(bench, asked, answer.tokens) : null;
-    const { factors, verdict } = decide({ ...opinions, control });
+    const { factors, verdict } = decideCheckVerdict({ ...opinions, control });
     return addCheck(state, { at, factors, confirmedBad: verdict === "bad" });
   }
 
@@ -164,7 +164,7 @@ describe("the sequential test of a node's check scores", () => {
   });
 
   test("keeps the configured rate of false alarms per day, however often a node is checked", () => {
-    const u = seeded(4);
+    const u = createSeededRandom(4);
     for (const perDay of [1, 24, 1000]) {
       let failed = 0;
       for (let node = 0; node < 2000; node++) {

@@ -6,7 +6,7 @@ import { type Pico, pico } from "../../base/money.ts";
 import { SPOT_CHECK_METHODS, type SpotCheckMethod } from "../../base/states.ts";
 import { formatUnquotedArray } from "../../db/arrays.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../../db/rows.ts";
-import type { IdentityScore, ScoreGroup } from "./calibration.ts";
+import type { ScoreGroup, ScoreWithNodeOwner } from "./calibration.ts";
 import type { Score } from "./score.ts";
 import {
   addCheck,
@@ -54,7 +54,7 @@ interface SampleRecord extends ScoreGroup {
 }
 
 /** A payment to a verifier's host for one job. */
-export interface CheckPayment {
+export interface VerifierPayment {
   /** The ID of the transfer that will pay this job together with the host's other jobs. */
   id: Uuid;
   hostId: Uuid;
@@ -63,7 +63,7 @@ export interface CheckPayment {
 
 export interface CheckStore {
   /** The scores since this time, oldest first, that form the samples with which new scores are compared. */
-  calibration(since: Date): Promise<(ScoreGroup & IdentityScore & { nodeId: Uuid })[]>;
+  calibration(since: Date): Promise<(ScoreGroup & ScoreWithNodeOwner & { nodeId: Uuid })[]>;
   /**
    * Stores the check and the verifiers' earnings in one transaction. `noted` is the check's contribution to the node's
    * test. Returns the test's new state.
@@ -71,10 +71,10 @@ export interface CheckStore {
   record(
     check: CheckRecord,
     noted: Omit<CheckEvidence, "at"> | undefined,
-    payments: readonly CheckPayment[],
+    payments: readonly VerifierPayment[],
   ): Promise<SequentialTestState>;
   /** Stores the verifiers' earnings for a check that was not recorded. */
-  owe(payments: readonly CheckPayment[]): Promise<void>;
+  owe(payments: readonly VerifierPayment[]): Promise<void>;
   /** Stores a score that only extends the sample, under the first verifier's identity. */
   recordSample(sample: SampleRecord): Promise<void>;
   /** The bad scores of a node since this time, as evidence for its quarantine. */
@@ -233,8 +233,8 @@ const valuesOf = (check: CheckRecord, calibrates: boolean): unknown[] => [
 ];
 
 /** One payment row per host. All gateways use the same order, so that their transactions do not deadlock. */
-function paymentValues(payments: readonly CheckPayment[]): string[] {
-  const hosts = new Map<Uuid, CheckPayment>();
+function paymentValues(payments: readonly VerifierPayment[]): string[] {
+  const hosts = new Map<Uuid, VerifierPayment>();
   for (const payment of payments.toSorted((a, b) => (a.hostId < b.hostId ? -1 : 1))) {
     const { id, hostId, amount } = payment;
     hosts.set(hostId, { id, hostId, amount: pico(amount + (hosts.get(hostId)?.amount ?? 0n)) });

@@ -13,8 +13,8 @@ import type { ActiveModel, Catalogue } from "../../metering/catalogue.ts";
 import type { Meter } from "../../metering/meter.ts";
 import type { QuarantineVerdict } from "../reliability.ts";
 import { openSpotChecks, type SpotChecks } from "./checker.ts";
-import { type CheckPayment, type CheckStore, openCheckStore } from "./store.ts";
-import { seeded } from "./testing.ts";
+import { type CheckStore, openCheckStore, type VerifierPayment } from "./store.ts";
+import { createSeededRandom } from "./testing.ts";
 
 export const MODEL = "tiny-3b";
 export const RIG_EMBEDDING_MODEL = "embed-m3";
@@ -123,7 +123,7 @@ export class CheckerRig {
   }
 
   async open(references: Uuid[] = []): Promise<void> {
-    const u = seeded(11);
+    const u = createSeededRandom(11);
     const honest = (answer: string): number => (answer === HONEST_ANSWER ? -0.5 - u() / 2 : -8);
     const dispatcher: Pick<Dispatcher, "runOn" | "measured"> = {
       measured() {},
@@ -172,7 +172,7 @@ export class CheckerRig {
   /** A store that keeps the verifiers' earnings in memory. */
   #store(): CheckStore {
     const store = openCheckStore(this.#db.pool);
-    const note = (payments: readonly CheckPayment[]): void => {
+    const note = (payments: readonly VerifierPayment[]): void => {
       this.paid.push(...payments.map(({ hostId, amount }): [Uuid, bigint] => [hostId, amount]));
     };
     return {

@@ -8,7 +8,7 @@ const CANDIDATES = 8;
 export type UniformRandom = () => number;
 
 /** A seeded generator: mulberry32. */
-export function seeded(seed: number): UniformRandom {
+export function createSeededRandom(seed: number): UniformRandom {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -20,7 +20,7 @@ export function seeded(seed: number): UniformRandom {
 }
 
 /** Normally distributed numbers from a table, because a simulation needs a hundred million of them. */
-const GAUSSIANS = Float64Array.from({ length: 1 << 14 }, tableOf(seeded(7)));
+const GAUSSIANS = Float64Array.from({ length: 1 << 14 }, tableOf(createSeededRandom(7)));
 const gaussian = (u: UniformRandom): number => GAUSSIANS[(u() * GAUSSIANS.length) | 0] as number;
 
 function tableOf(u: UniformRandom): () => number {

@@ -7,8 +7,8 @@ import {
   hasFailed,
   INITIAL_TEST_STATE,
 } from "./sequential-test.ts";
-import { seeded } from "./testing.ts";
-import { decide, nextStep, shuffleWords, type VerifierOpinion } from "./verdict.ts";
+import { createSeededRandom } from "./testing.ts";
+import { decideCheckVerdict, nextStep, shuffleWords, type VerifierOpinion } from "./verdict.ts";
 
 const opinion = (p: number, reference = false): VerifierOpinion => ({
   factors: computeEvidenceFactors([p, 1, p, p]),
@@ -34,7 +34,11 @@ describe("the verdict of one check", () => {
     test(`takes the step "${step}" if ${name}`, () => assert.equal(nextStep(opinions), step));
   }
 
-  const verdicts: [string, Parameters<typeof decide>[0], ReturnType<typeof decide>["verdict"]][] = [
+  const verdicts: [
+    string,
+    Parameters<typeof decideCheckVerdict>[0],
+    ReturnType<typeof decideCheckVerdict>["verdict"],
+  ][] = [
     ["nothing unusual", { first: FINE }, "ok"],
     ["too little known", { first: UNKNOWN }, "unjudged"],
     ["two agree, the control is fine", { first: BAD, third: BAD, control: FINE }, "bad"],
@@ -47,28 +51,28 @@ describe("the verdict of one check", () => {
     ["a reference node is enough", { first: opinion(0.001, true), control: FINE }, "bad"],
   ];
   for (const [name, opinions, verdict] of verdicts) {
-    test(`is "${verdict}" if ${name}`, () => assert.equal(decide(opinions).verdict, verdict));
+    test(`is "${verdict}" if ${name}`, () => assert.equal(decideCheckVerdict(opinions).verdict, verdict));
   }
 
   test("marks a verifier that disagrees with the two other opinions", () => {
-    assert.equal(decide({ first: BAD, third: FINE }).verifierErred, true);
-    assert.equal(decide({ first: BAD, third: BAD, control: FINE }).verifierErred, false);
-    assert.equal(decide({ first: opinion(0.06), third: FINE }).verifierErred, false);
+    assert.equal(decideCheckVerdict({ first: BAD, third: FINE }).verifierErred, true);
+    assert.equal(decideCheckVerdict({ first: BAD, third: BAD, control: FINE }).verifierErred, false);
+    assert.equal(decideCheckVerdict({ first: opinion(0.06), third: FINE }).verifierErred, false);
   });
 
   test("counts the milder of two bad scores", () => {
-    const { factors } = decide({ first: opinion(0.0001), third: BAD, control: FINE });
+    const { factors } = decideCheckVerdict({ first: opinion(0.0001), third: BAD, control: FINE });
     assert.deepEqual(factors, BAD.factors);
   });
 
   test("protects an honest node if one in three verifiers lies", () => {
-    const u = seeded(5);
+    const u = createSeededRandom(5);
     let state = INITIAL_TEST_STATE;
     for (let i = 0; i < 20_000; i++) {
       const honest = opinion(1 - u());
       const lies = u() < 1 / 3;
       const first = lies ? BAD : honest;
-      const { factors, verdict } = decide({ first, third: honest, control: FINE });
+      const { factors, verdict } = decideCheckVerdict({ first, third: honest, control: FINE });
       state = addCheck(state, { at: i * 600_000, factors, confirmedBad: verdict === "bad" });
       assert.equal(hasFailed(state, 1e-4), false, `after ${i} checks`);
     }
@@ -77,7 +81,7 @@ describe("the verdict of one check", () => {
 
   test("makes a trap for verifiers from the words of an answer in another order", () => {
     const text = "the quick brown fox jumps over the lazy dog and runs far away from here";
-    const trap = shuffleWords(text, seeded(6));
+    const trap = shuffleWords(text, createSeededRandom(6));
     assert.notEqual(trap, text);
     assert.deepEqual(trap.split(" ").sort(), text.split(" ").sort());
   });

@@ -75,7 +75,7 @@ export interface CheckVerdict {
   verifierErred: boolean;
 }
 
-export function decide(opinions: VerifierOpinions): CheckVerdict {
+export function decideCheckVerdict(opinions: VerifierOpinions): CheckVerdict {
   const { first, third = null, control = null } = opinions;
   const { factors } = first;
   if (factors === undefined) return { verdict: "unjudged", factors: NEUTRAL_FACTORS, verifierErred: false };

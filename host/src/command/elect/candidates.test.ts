@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { PLAIN_PAINT } from "@tollgate/terminal/text.ts";
 import { BYTES_PER_GIB } from "../testing/fake-machine.ts";
-import { type Candidate, formatProposal, listModelObjections, proposedModels } from "./candidates.ts";
+import { formatProposal, listModelObjections, type ModelCandidate, proposedModels } from "./candidates.ts";
 
-const candidate = (model: string, rest: Partial<Candidate> = {}): Candidate => ({
+const candidate = (model: string, rest: Partial<ModelCandidate> = {}): ModelCandidate => ({
   model,
   kind: "generation",
   priceInMicro1m: 20_000,

@@ -18,7 +18,7 @@ import type { EngineSettings } from "../flags.ts";
 import { formatDollars, formatGibibytes } from "../format.ts";
 import type { CatalogueModel } from "../gateway/answers.ts";
 
-export interface Candidate {
+export interface ModelCandidate {
   model: string;
   kind: CatalogueModel["kind"];
   priceInMicro1m: number | null;
@@ -40,10 +40,10 @@ export async function listCandidates(
   catalogue: CatalogueModel[],
   engine: Engine,
   { memoryBytes, settings }: { memoryBytes: number; settings: EngineSettings },
-): Promise<Candidate[]> {
+): Promise<ModelCandidate[]> {
   const here = usesLocalMemory(settings);
   return Promise.all(
-    catalogue.map(async (entry): Promise<Candidate> => {
+    catalogue.map(async (entry): Promise<ModelCandidate> => {
       const held = engine.models.includes(entry.model);
       const known = ACTIVE_MODELS.includes(entry.model);
       return {
@@ -67,7 +67,7 @@ export async function listCandidates(
  */
 export async function checkTemplates(
   models: readonly string[],
-  candidates: readonly Candidate[],
+  candidates: readonly ModelCandidate[],
   { engine, clock }: { engine: Engine; clock: Clock },
 ): Promise<void> {
   for (const candidate of candidates)
@@ -76,12 +76,12 @@ export async function checkTemplates(
 }
 
 /** The proposed models, in the catalogue's order. */
-export function proposedModels(candidates: readonly Candidate[]): string[] {
+export function proposedModels(candidates: readonly ModelCandidate[]): string[] {
   return candidates.filter((candidate) => obstacleOf(candidate) === undefined).map(({ model }) => model);
 }
 
 /** The reason why a model is not proposed. Undefined for a proposed model. */
-function obstacleOf({ held, fits: fitsMemory, tokenizer, template, bytesNeeded }: Candidate): string | undefined {
+function obstacleOf({ held, fits: fitsMemory, tokenizer, template, bytesNeeded }: ModelCandidate): string | undefined {
   if (!held) return "no engine on this machine has this model";
   if (tokenizer === "differs") return "the engine's model counts tokens differently: it is another model";
   const trouble = template && describeTemplateProblem(template);
@@ -94,9 +94,9 @@ function obstacleOf({ held, fits: fitsMemory, tokenizer, template, bytesNeeded }
  * The error for chosen models whose engine uses another chat template than the one by which the gateway bills. These
  * must not be elected.
  */
-export function findTemplateObjection(
+export function findTemplateMismatch(
   models: readonly string[],
-  candidates: readonly Candidate[],
+  candidates: readonly ModelCandidate[],
 ): CommandError | undefined {
   const found = candidates.flatMap(({ model, template }) => {
     const trouble = models.includes(model) && template !== undefined ? describeTemplateProblem(template) : undefined;
@@ -111,7 +111,7 @@ export function findTemplateObjection(
  * The problems of the chosen models, one per line. A host may elect a model that seems too large, but no model that
  * differs from the catalogue's.
  */
-export function listModelObjections(models: readonly string[], candidates: readonly Candidate[]): string[] {
+export function listModelObjections(models: readonly string[], candidates: readonly ModelCandidate[]): string[] {
   return models.flatMap((model) => {
     const candidate = candidates.find((known) => known.model === model);
     if (candidate === undefined)
@@ -123,7 +123,7 @@ export function listModelObjections(models: readonly string[], candidates: reado
   });
 }
 
-export function formatProposal(candidates: readonly Candidate[], paint: Paint): string[] {
+export function formatProposal(candidates: readonly ModelCandidate[], paint: Paint): string[] {
   const weighed = candidates.some(({ bytesNeeded }) => bytesNeeded !== undefined);
   const row = (model: string, memory: string, ...rest: string[]): string[] =>
     weighed ? [model, memory, ...rest] : [model, ...rest];
@@ -140,7 +140,7 @@ export function formatProposal(candidates: readonly Candidate[], paint: Paint): 
   return alignRows([header, ...rows], ["left", weighed ? "right" : "left", "left", "left"]);
 }
 
-function priceOf({ priceInMicro1m, priceOutMicro1m }: Candidate): string {
+function priceOf({ priceInMicro1m, priceOutMicro1m }: ModelCandidate): string {
   const parts = [
     priceInMicro1m === null ? undefined : `${formatDollars(String(priceInMicro1m))} in`,
     priceOutMicro1m === null ? undefined : `${formatDollars(String(priceOutMicro1m))} out`,

@@ -18,12 +18,12 @@ import { type LoginSession, nodeIdOf, openLoginSession } from "../login-session.
 import { computeMemoryForModelsBytes, findHardware } from "../machine/hardware.ts";
 import { openLocalEngine } from "../open-local-engine.ts";
 import {
-  type Candidate,
   checkTemplates,
-  findTemplateObjection,
+  findTemplateMismatch,
   formatProposal,
   listCandidates,
   listModelObjections,
+  type ModelCandidate,
   proposedModels,
 } from "./candidates.ts";
 
@@ -115,7 +115,7 @@ interface Deciding {
 }
 
 async function decide(
-  candidates: Candidate[],
+  candidates: ModelCandidate[],
   asked: string[] | undefined,
   flags: { yes: boolean; json: boolean },
   { engine, memoryBytes, context }: Deciding,
@@ -132,14 +132,14 @@ async function decide(
   const wrong = listModelObjections(models, candidates);
   if (wrong.length > 0) throw new UsageError(wrong);
   await checkTemplates(models, candidates, { engine, clock });
-  const objection = findTemplateObjection(models, candidates);
+  const objection = findTemplateMismatch(models, candidates);
   if (objection !== undefined) throw objection;
   return models;
 }
 
-function nothingToServe(candidates: Candidate[]): CommandError {
+function nothingToServe(candidates: ModelCandidate[]): CommandError {
   const message = "this machine has no model that it can serve";
-  const objection = findTemplateObjection(
+  const objection = findTemplateMismatch(
     candidates.map(({ model }) => model),
     candidates,
   );

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
 import type { AgentSnapshot } from "../../agent/snapshot.ts";
-import { scriptedEngine } from "../../engines/scripted.ts";
+import { scriptedEngine } from "../../engines/scripted-engine.ts";
 import { ManualClock } from "../../testing/manual-clock.ts";
 import type { Stats } from "../gateway/answers.ts";
 import { STUB_NODE_ID, STUB_NODE_STATS } from "../testing/stub-gateway.ts";

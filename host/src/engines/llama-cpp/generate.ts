@@ -66,7 +66,7 @@ export async function generate(generation: Generation): Promise<{ finish: Finish
     emit: (channel, text) => sink.delta(channel, text),
   });
 
-  const rest = await readPrompt(prompt, { ...generation, tokens: prompt.length });
+  const rest = await prefillAllButLastStep(prompt, { ...generation, tokens: prompt.length });
   if (signal.aborted) return { finish: "stop" };
   const sampling = samplingOptions(job.sampling, samplingDefaults, said);
   // Whether the format applies now. A model that thinks first only follows the format after its thinking.
@@ -97,7 +97,7 @@ interface PromptReading extends Pick<Generation, "sequence" | "reading" | "signa
  * Reads the prompt in steps of limited length, except for the last step. Returns the tokens of that step, which the
  * caller evaluates.
  */
-export async function readPrompt(
+export async function prefillAllButLastStep(
   prompt: Token[],
   { sequence, reading, tokens, signal, clock }: PromptReading,
 ): Promise<Token[]> {

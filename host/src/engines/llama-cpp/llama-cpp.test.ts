@@ -13,7 +13,7 @@ import { ManualClock } from "../../testing/manual-clock.ts";
 import { chatJob, JOB_ID, RecordingSink } from "../../testing/recording-sink.ts";
 import { type EmbeddingJob, type Engine, EngineError, type GenerationJob } from "../engine.ts";
 import { llamaCppEngine } from "./llama-cpp.ts";
-import { filePromptFormat } from "./prompt-format.ts";
+import { createGgufPromptFormat } from "./prompt-format.ts";
 
 const file = fileURLToPath(new URL("../../../models/tollgate-demo.gguf", import.meta.url));
 const SLOTS = 4;
@@ -35,7 +35,7 @@ before(async () => {
     ...options,
     models: ["reason-32b", "tiny-3b"],
     contextTokens: 1024,
-    promptFormat: (model) => filePromptFormat(model, STRICT_TEMPLATE),
+    promptFormat: (model) => createGgufPromptFormat(model, STRICT_TEMPLATE),
   });
 });
 after(() => Promise.all([engine.close(), templated.close()]));

@@ -26,8 +26,8 @@ import { checkScoringSupport } from "../scoring-support-check.ts";
 import { buildAnswerGrammar } from "./answer-grammar.ts";
 import { generate, promptTooLongError, type SamplingDefaults } from "./generate.ts";
 import { makeSamplingSequential } from "./make-sampling-sequential.ts";
-import { Pool } from "./pool.ts";
-import { filePromptFormat, type PromptFormat } from "./prompt-format.ts";
+import { ObjectPool } from "./object-pool.ts";
+import { createGgufPromptFormat, type PromptFormat } from "./prompt-format.ts";
 import { PROGRESS_EVERY_MS, reportPromptProgress } from "./prompt-progress.ts";
 import { scoreGivenAnswer } from "./score-answer.ts";
 
@@ -76,7 +76,7 @@ export async function llamaCppEngine(options: LlamaCppOptions): Promise<Engine> 
     const contextTokens = options.contextTokens ?? contextFor(model, models);
     const threads = options.threads ?? threadsOn(llama);
     const { shorten = (tokens: Token[]) => tokens } = options;
-    const whole = (options.promptFormat ?? filePromptFormat)(model);
+    const whole = (options.promptFormat ?? createGgufPromptFormat)(model);
     const format: PromptFormat = (job) => {
       const prompt = whole(job);
       return { ...prompt, tokens: shorten(prompt.tokens) };
@@ -84,7 +84,7 @@ export async function llamaCppEngine(options: LlamaCppOptions): Promise<Engine> 
     const samplingDefaults = options.samplingDefaults ?? OPENAI_DEFAULTS;
     const toVector = options.vector ?? unitLength;
     const writes = models.some((id) => !EMBEDDING_MODELS.includes(id));
-    const free = new Pool(writes ? await sequences(model, { ...options, slots, contextTokens, threads }) : []);
+    const free = new ObjectPool(writes ? await sequences(model, { ...options, slots, contextTokens, threads }) : []);
     const embedder = new Embedder(model, { contextTokens, threads, shorten });
     /** Clears the sequence, so that the next job cannot use anything of this prompt. */
     const onSequence = async <Result>(run: (sequence: LlamaContextSequence) => Promise<Result>): Promise<Result> => {

@@ -23,7 +23,7 @@ interface Prompt {
 export type PromptFormat = (job: GenerationJob) => Prompt;
 
 /** The prompt format of a GGUF file. `template` replaces the file's chat template. */
-export function filePromptFormat(model: LlamaModel, template = templateOf(model)): PromptFormat {
+export function createGgufPromptFormat(model: LlamaModel, template = templateOf(model)): PromptFormat {
   const wrapper = chatWrapperOf(model, template);
   const marks = thinkingMarks(model);
   return (job) => {

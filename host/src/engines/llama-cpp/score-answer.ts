@@ -3,7 +3,7 @@ import { SCORES_PER_FRAME_MAX } from "@tollgate/protocol/limits.ts";
 import type { LlamaContextSequence, LlamaModel, Token } from "node-llama-cpp";
 import type { Clock } from "../../clock.ts";
 import type { Logprobs, ScoringJob } from "../engine.ts";
-import { promptTooLongError, readPrompt } from "./generate.ts";
+import { prefillAllButLastStep, promptTooLongError } from "./generate.ts";
 import type { PromptFormat } from "./prompt-format.ts";
 import type { PromptProgress } from "./prompt-progress.ts";
 
@@ -33,7 +33,7 @@ export async function scoreGivenAnswer(scoring: Scoring): Promise<Logprobs> {
   const answer = answerTokens(model, job.score.answer, startsThinking).slice(0, SCORES_PER_FRAME_MAX);
   const tokens = prompt.length + answer.length;
   if (tokens > sequence.contextSize - 1) throw promptTooLongError(sequence.contextSize);
-  const rest = await readPrompt(prompt, { ...scoring, tokens });
+  const rest = await prefillAllButLastStep(prompt, { ...scoring, tokens });
   await sequence.evaluateWithoutGeneratingNewTokens(rest.slice(0, -1));
   // A token's probability is computed when the token before it is read.
   const read = [...rest.slice(-1), ...answer.slice(0, -1)];

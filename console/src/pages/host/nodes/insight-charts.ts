@@ -3,13 +3,13 @@ import type { InsightPoint, NodeInsight } from "../../../api/types.ts";
 import { decimalText, fixedDecimalsText } from "../../../locale.ts";
 import { formatExactDollars, parseMicro, toChartDollars } from "../../../money.ts";
 import type { ChartRow, Series } from "../../../ui/chart/chart-data.ts";
-import { bucketTick, momentTick } from "../../../ui/chart/labels.ts";
+import { bucketTick, formatMomentTick } from "../../../ui/chart/labels.ts";
 
 const DAY_S = 86_400;
 
 /** The label of a time slot: days are in UTC, shorter slots in the reader's time zone. */
 const labelOf = (at: number, slotS: number): string =>
-  slotS === DAY_S ? bucketTick("day", at * 1000) : momentTick(at * 1000);
+  slotS === DAY_S ? bucketTick("day", at * 1000) : formatMomentTick(at * 1000);
 
 export type ChartLines = { name: string; colour: number; of: (point: InsightPoint) => number | null }[];
 

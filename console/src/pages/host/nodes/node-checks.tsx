@@ -2,7 +2,7 @@
 
 import { useInfiniteQuery } from "@tanstack/react-query";
 import type { SpotCheck } from "../../../api/types.ts";
-import { checksQuery } from "../../../data/host.ts";
+import { nodeSpotChecksQuery } from "../../../data/host.ts";
 import { fixedDecimalsText } from "../../../locale.ts";
 import { Badge, type Tone } from "../../../ui/badge.tsx";
 import { Card } from "../../../ui/card.tsx";
@@ -13,7 +13,7 @@ import type { Column } from "../../../ui/table.tsx";
 import { Time } from "../../../ui/time.tsx";
 
 export function NodeChecks({ id }: { id: string }) {
-  const checks = useInfiniteQuery(checksQuery(id));
+  const checks = useInfiniteQuery(nodeSpotChecksQuery(id));
   return (
     <Card title="Spot checks" flush>
       <PagedTable

@@ -8,7 +8,7 @@ import { RANGE_TEXTS, RANGES } from "../../../time-range.ts";
 import { Card, Stat, Stats } from "../../../ui/card.tsx";
 import { Chart } from "../../../ui/chart/chart.tsx";
 import type { ChartProps, ChartRow, PreviousPeriod } from "../../../ui/chart/chart-data.ts";
-import { moneyTick, spanTick } from "../../../ui/chart/labels.ts";
+import { formatDurationTick, moneyTick } from "../../../ui/chart/labels.ts";
 import { usePreviousPeriod } from "../../../ui/chart/use-previous-period.ts";
 import { LoadedQuery, Skeleton } from "../../../ui/loading-states.tsx";
 import { Money } from "../../../ui/money.tsx";
@@ -69,7 +69,7 @@ const CHARTS: CourseChart[] = [
     title: "Time to first token",
     note: "Measured for completed requests. Includes the wait for a node.",
     kind: "lines",
-    format: spanTick,
+    format: formatDurationTick,
     unit: "ms",
     lines: [
       { name: "p50", colour: 1, of: ({ ttft_p50_ms }) => ttft_p50_ms },

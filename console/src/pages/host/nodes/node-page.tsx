@@ -17,7 +17,7 @@ import { BackToNodes } from "../back-to-nodes.tsx";
 import { NodeChecks } from "./node-checks.tsx";
 import { NodeInsight } from "./node-insight.tsx";
 import { NodeJobs } from "./node-jobs.tsx";
-import { NodeLastDay } from "./node-last-day.tsx";
+import { NodeLast24Hours } from "./node-last-24-hours.tsx";
 import { NodeMenu } from "./node-menu.tsx";
 import { NodeModels } from "./node-models.tsx";
 import { PauseButton } from "./pause-button.tsx";
@@ -61,7 +61,7 @@ function Details({ node }: { node: NodeDetail }) {
         )}
         <TrustNotice node={node} forHost />
         <Figures stats={stats} />
-        <NodeLastDay stats={stats} />
+        <NodeLast24Hours stats={stats} />
         <NodeInsight id={id} />
         <NodeModels node={node} />
         <Card

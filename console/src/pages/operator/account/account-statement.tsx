@@ -2,7 +2,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import type { AccountStatementRow } from "../../../api/types.ts";
 import { accountStatementQuery } from "../../../data/account-page.ts";
-import { utcDay } from "../../../time.ts";
+import { formatUtcDay } from "../../../time.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Card } from "../../../ui/card.tsx";
 import { EmptyState } from "../../../ui/loading-states.tsx";
@@ -35,7 +35,7 @@ const COLUMNS: Column<AccountStatementRow>[] = [
     cell: (row) => (
       <>
         <span className="whitespace-nowrap">
-          {row.day === null ? row.at !== null && <Time at={row.at} as="full" /> : `${utcDay(row.day)} UTC`}
+          {row.day === null ? row.at !== null && <Time at={row.at} as="full" /> : `${formatUtcDay(row.day)} UTC`}
         </span>
         <span className="block text-xs wrap-anywhere text-ink-soft @2xl:hidden">
           {row.kind}: {purposeOf(row)}

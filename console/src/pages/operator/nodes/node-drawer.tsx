@@ -7,7 +7,7 @@ import {
   platformNodeQuery,
   useAllowNodeToServe,
   useQuarantineNode,
-  useReleaseNode,
+  useReleaseNodeFromQuarantine,
 } from "../../../data/platform-nodes.ts";
 import { MachineFacts } from "../../../nodes/machine-facts.tsx";
 import { meaningOfState, NodeState } from "../../../nodes/node-state.tsx";
@@ -146,7 +146,7 @@ function Clear({ node: { id, name } }: { node: PlatformNodeDetail }) {
 function QuarantineActions({ node: { id, name, state } }: { node: PlatformNodeDetail }) {
   const [asking, setAsking] = useState(false);
   const quarantine = useQuarantineNode(id);
-  const release = useReleaseNode(id);
+  const release = useReleaseNodeFromQuarantine(id);
   const done = (said: string) => ({
     onSuccess: () => {
       setAsking(false);

@@ -6,7 +6,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { PlatformWithheldShare, WithheldReleaseRequest } from "../../../api/types.ts";
-import { platformWithheldQuery, useReleaseShares } from "../../../data/payouts.ts";
+import { platformWithheldSharesQuery, useReleaseWithheldShares } from "../../../data/payouts.ts";
 import { formatExactDollars, parseMicro } from "../../../money.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Card } from "../../../ui/card.tsx";
@@ -35,7 +35,7 @@ export function WithheldShares({ node, onNode }: Props) {
   const [text, setText] = useState(node ?? "");
   const [asked, setAsked] = useState<Asked>();
   const shares = useInfiniteQuery(
-    platformWithheldQuery({ ...(node !== undefined && { node }), ...(shown === "open" && { open: "true" }) }),
+    platformWithheldSharesQuery({ ...(node !== undefined && { node }), ...(shown === "open" && { open: "true" }) }),
   );
   const hasOpen = shares.data?.pages.some(({ data }) => data.some(({ released_at }) => released_at === null)) ?? false;
   const lookFor = (wanted: string): void => {
@@ -88,7 +88,7 @@ const SHOWN: { value: Shown; label: string }[] = [
 ];
 
 function Release({ asked, onClose }: { asked: Asked; onClose: () => void }) {
-  const release = useReleaseShares();
+  const release = useReleaseWithheldShares();
   const submit = (note: string): void =>
     release.mutate({ ...asked, note } as WithheldReleaseRequest, {
       onSuccess: ({ shares, amount_micro }) => {

@@ -2,7 +2,7 @@
 import type { PlatformPerformance } from "../../../api/types.ts";
 import { decimalText, formatPercent } from "../../../locale.ts";
 import type { ChartRow } from "../../../ui/chart/chart-data.ts";
-import { bucketTick, spanTick } from "../../../ui/chart/labels.ts";
+import { bucketTick, formatDurationTick } from "../../../ui/chart/labels.ts";
 
 type Load = PlatformPerformance["series"][number];
 const DAY_S = 86_400;
@@ -34,7 +34,7 @@ export function listChartFigures({ total }: Pick<PlatformPerformance, "total">):
       unit: `requests/${unit.name}`,
     },
     { name: "Errors", colour: 6, of: ({ error_share }) => error_share, text: formatPercent, unit: "share" },
-    { name: "First token, p95", colour: 3, of: ({ ttft_p95_ms }) => ttft_p95_ms, text: spanTick, unit: "ms" },
+    { name: "First token, p95", colour: 3, of: ({ ttft_p95_ms }) => ttft_p95_ms, text: formatDurationTick, unit: "ms" },
     { name: "Slots in use", colour: 2, of: ({ busy_share }) => busy_share, text: formatPercent, unit: "share" },
   ];
 }

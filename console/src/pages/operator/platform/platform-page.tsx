@@ -9,15 +9,15 @@ import { RangeChoice, useRange } from "../../../ui/range-choice.tsx";
 import { CapacityTable } from "./capacity-table.tsx";
 import { HeadlineFigures } from "./headline-figures.tsx";
 import { IncidentsCard } from "./incidents-card.tsx";
-import { LiveCard } from "./live-card.tsx";
+import { LiveLoadCard } from "./live-load-card.tsx";
 import { ModelTraffic } from "./model-traffic.tsx";
 import { MoneyStrip } from "./money-strip.tsx";
 import { NodesToLookAt } from "./nodes-to-look-at.tsx";
 import { OperatorInbox } from "./operator-inbox.tsx";
+import { PlatformStatusCard } from "./platform-status-card.tsx";
 import { SetupCard } from "./setup-card.tsx";
 import { SpendLists } from "./spend-lists.tsx";
 import { usePlatformLoad } from "./use-platform-load.ts";
-import { VerdictCard } from "./verdict-card.tsx";
 
 export function PlatformPage() {
   const [range, setRange] = useRange(RANGES, "24h");
@@ -32,14 +32,14 @@ export function PlatformPage() {
         actions={<RangeChoice range={range} choices={RANGES} onChange={setRange} />}
       />
       <PageSections>
-        <VerdictCard query={triage} />
+        <PlatformStatusCard query={triage} />
         {triage.data !== undefined && <OperatorInbox of={triage.data.inbox} />}
         <IncidentsCard />
         <SetupCard />
         <LoadedQuery query={query} loading={<Skeleton className="h-64 w-full" />}>
           {(performance) => <HeadlineFigures performance={performance} />}
         </LoadedQuery>
-        <LiveCard load={load} />
+        <LiveLoadCard load={load} />
         {query.data !== undefined && (
           <>
             <NodesToLookAt of={query.data.nodes_to_look_at} />

@@ -1,7 +1,7 @@
 /**
  * The set-up steps before a platform becomes public. Operators tick off the steps that the gateway cannot detect. Pure.
  */
-import type { Setup } from "../../../api/types.ts";
+import type { PlatformSetup } from "../../../api/types.ts";
 
 interface StepWords {
   title: string;
@@ -12,7 +12,7 @@ interface StepWords {
 
 const GUIDE = "/docs/guide/operators";
 
-const STEPS: Record<Setup["steps"][number]["step"], StepWords> = {
+const STEPS: Record<PlatformSetup["steps"][number]["step"], StepWords> = {
   tls: {
     title: "Serve HTTPS",
     says: "Put a proxy with TLS in front of the gateway, or give the gateway a certificate. Then set PUBLIC_URL to the https address.",
@@ -57,7 +57,7 @@ interface ShownStep extends StepWords {
   own: boolean;
 }
 
-export const listSetupSteps = ({ steps }: Pick<Setup, "steps">, ticked: readonly string[]): ShownStep[] => [
+export const listSetupSteps = ({ steps }: Pick<PlatformSetup, "steps">, ticked: readonly string[]): ShownStep[] => [
   ...steps.map(({ step, done }) => ({ step, done, own: false, ...STEPS[step] })),
   ...(Object.keys(OWN) as OwnStep[]).map((step) => ({ step, done: ticked.includes(step), own: true, ...OWN[step] })),
 ];

@@ -17,7 +17,7 @@ import { BALANCE_MAX, GRANT_MAX, grantCredit } from "../../../operators/credit-g
 import type { OperatorServices } from "../../../operators/services.ts";
 import type { SiteServices } from "../../services.ts";
 import { keyObject, limitsObject } from "../keys.ts";
-import { secretsPage } from "../secret-lists.ts";
+import { secretsPage } from "../secrets-page.ts";
 
 export function operatorAccountHandlers(
   parts: Pick<OperatorServices, "audit" | "directory"> &

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { buildCheckoutSession, buildDispute } from "@tollgate/demo-provider/api-objects.ts";
-import { type DemoProvider, openDemoProvider } from "@tollgate/demo-provider/demo-provider.ts";
+import { type DemoPaymentProvider, openDemoPaymentProvider } from "@tollgate/demo-provider/demo-provider.ts";
 import type { Sale } from "@tollgate/demo-provider/sale.ts";
 import { systemClock } from "../../../base/clock.ts";
 import { publicId, type Uuid } from "../../../base/ids.ts";
@@ -15,7 +15,7 @@ import { dollars, formatExactMicrodollars, type Pico, pico } from "../../../base
 import { systemRandom } from "../../../base/random.ts";
 import { checkLedger } from "../../../ledger/check.ts";
 import type { Payments } from "../../../payments/payments.ts";
-import { createStripeProviderAt, deliver, eventBody } from "../../../payments/testing.ts";
+import { createStripeProviderAt, deliverSignedEvent, eventBody } from "../../../payments/testing.ts";
 import { insertServedRequest } from "../../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
 import { assertRefused, type Person, signInTestPerson } from "../../testing/sign-in-test-person.ts";
@@ -31,12 +31,12 @@ const NOTHING = "0.000000";
 
 const log = createLog("silent");
 let platform: TestPlatform;
-let demo: DemoProvider;
+let demo: DemoPaymentProvider;
 let payments: Payments;
 let operator: Person;
 
 before(async () => {
-  demo = await openDemoProvider({ clock: systemClock, random: systemRandom(), log });
+  demo = await openDemoPaymentProvider({ clock: systemClock, random: systemRandom(), log });
 });
 after(() => demo.close());
 beforeEach(async (t) => {
@@ -60,12 +60,12 @@ async function buy({ browser }: Person): Promise<Sale> {
   assert.equal(answer.status, 200, answer.text);
   const sale = demo.shop.sales.at(-1) as Sale;
   const paid: Sale = { ...sale, state: "paid", payment: `pi_${sale.session}`, charge: `ch_${sale.session}` };
-  await deliver(payments, demo, eventBody("checkout.session.completed", buildCheckoutSession(paid)));
+  await deliverSignedEvent(payments, demo, eventBody("checkout.session.completed", buildCheckoutSession(paid)));
   return paid;
 }
 
 const disputed = (sale: Sale, status = "needs_response", created = 1_900_000_000): Promise<void> =>
-  deliver(
+  deliverSignedEvent(
     payments,
     demo,
     eventBody(

@@ -6,7 +6,7 @@ import type { Fault } from "../../../faults.ts";
 import type { Node } from "../../../fleet/fleet.ts";
 import { listPage } from "../../../http/lists/pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
-import type { ListedNodeEntry, NodeEntry } from "../../../operators/nodes.ts";
+import type { ListedNodeWithHostName, NodeWithHostName } from "../../../operators/nodes.ts";
 import type { OperatorServices } from "../../../operators/services.ts";
 import { notAllowedMessage, showChangedNode, toNodeListItem } from "../../nodes/own-nodes.ts";
 import type { NodeServices } from "../../nodes/services.ts";
@@ -20,17 +20,21 @@ export function operatorNodeHandlers(
     NodeStatsDependencies,
 ): Handlers<typeof operatorNodeRoutes> {
   const { audit, directory, fleet, cursors, nodeChanged } = parts;
-  const find = async (text: string, refuse: (code: "node_not_found") => Fault): Promise<NodeEntry> => {
+  const find = async (text: string, refuse: (code: "node_not_found") => Fault): Promise<NodeWithHostName> => {
     const id = parseId("node", text);
     const node = id === undefined ? undefined : await directory.nodes.find(id);
     if (node === undefined) throw refuse("node_not_found");
     return node;
   };
-  const owner = ({ accountId, hostName }: ListedNodeEntry) => ({
+  const owner = ({ accountId, hostName }: ListedNodeWithHostName) => ({
     account: publicId("acc", accountId),
     account_name: hostName,
   });
-  const show = (node: NodeEntry) => ({ ...toNodeListItem(parts, node), hardware: node.hardware, ...owner(node) });
+  const show = (node: NodeWithHostName) => ({
+    ...toNodeListItem(parts, node),
+    hardware: node.hardware,
+    ...owner(node),
+  });
   return {
     listPlatformNodes({ query }) {
       const { q: text, state } = query;
@@ -105,11 +109,11 @@ const standingOf = (state: NodeState | undefined) => (state === "online" ? "read
 
 /** Reads more rows until enough match or none are left. */
 async function readMatching(
-  read: (before: Uuid | undefined) => Promise<ListedNodeEntry[]>,
-  matches: (node: ListedNodeEntry) => boolean,
+  read: (before: Uuid | undefined) => Promise<ListedNodeWithHostName[]>,
+  matches: (node: ListedNodeWithHostName) => boolean,
   { before, limit }: { before: Uuid | undefined; limit: number },
-): Promise<ListedNodeEntry[]> {
-  const found: ListedNodeEntry[] = [];
+): Promise<ListedNodeWithHostName[]> {
+  const found: ListedNodeWithHostName[] = [];
   for (let from = before; ; ) {
     const rows = await read(from);
     found.push(...rows.filter(matches));

@@ -10,7 +10,7 @@ import { toUnixSeconds } from "../../../base/time.ts";
 import type { Fault } from "../../../faults.ts";
 import { listPage } from "../../../http/lists/pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
-import type { LinesQuery, PayoutBatch, PayoutLine } from "../../../operators/payouts.ts";
+import type { PayoutBatch, PayoutLine, PayoutLinesQuery } from "../../../operators/payouts.ts";
 import type { OperatorServices } from "../../../operators/services.ts";
 import type { SiteServices } from "../../services.ts";
 import { csvFile } from "../csv.ts";
@@ -22,7 +22,7 @@ export function payoutHandlers(
     Pick<SiteServices, "cursors">,
 ): Handlers<typeof payoutRoutes> {
   const { identities, audit, payouts, cursors } = parts;
-  const lines = async (id: Uuid, query: LinesQuery): Promise<PayableLine[]> =>
+  const lines = async (id: Uuid, query: PayoutLinesQuery): Promise<PayableLine[]> =>
     withPayoutMethods(identities.payoutMethods, await payouts.lines(id, query));
   const find = async (text: string, refuse: (code: "not_found") => Fault): Promise<PayoutBatch> => {
     const id = parseId("pay", text);

@@ -3,7 +3,7 @@ import type { platformPerformanceRoutes } from "@tollgate/api/console/operator-p
 import { publicId } from "../../../base/ids.ts";
 import { formatExactMicrodollars, type Pico, pico, ZERO } from "../../../base/money.ts";
 import { DAY_MS, toUnixSeconds } from "../../../base/time.ts";
-import type { FailoverDataLoss } from "../../../db/lineage/losses.ts";
+import type { FailoverDataLoss } from "../../../db/lineage/failover-data-losses.ts";
 import type { PresenceSum } from "../../../history/node-presence.ts";
 import { type PerformanceSum, type TimeSlots, timeSlotsOf } from "../../../history/performance.ts";
 import type { HistoryServices } from "../../../history/services.ts";

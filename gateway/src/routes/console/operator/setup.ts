@@ -6,7 +6,7 @@ import type { OperatorServices } from "../../../operators/services.ts";
 import type { PaymentServices } from "../../../payments/services.ts";
 import type { SiteServices } from "../../services.ts";
 
-export function setupHandlers({
+export function platformSetupHandlers({
   publicUrl,
   certificate,
   sendsMail,

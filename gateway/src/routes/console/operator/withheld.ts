@@ -1,5 +1,5 @@
 /** Withheld shares (unpaid earnings) of all hosts: search, and release with a note that the host sees. */
-import type { operatorWithheldRoutes } from "@tollgate/api/console/operator-withheld.ts";
+import type { operatorWithheldShareRoutes } from "@tollgate/api/console/operator-withheld.ts";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { formatExactMicrodollars } from "../../../base/money.ts";
 import { listPage } from "../../../http/lists/pages.ts";
@@ -9,9 +9,9 @@ import type { OperatorServices } from "../../../operators/services.ts";
 import { nodeIdOfFilter, withheldObject } from "../../nodes/earnings.ts";
 import type { SiteServices } from "../../services.ts";
 
-export function operatorWithheldHandlers(
+export function operatorWithheldShareHandlers(
   parts: Pick<OperatorServices, "audit"> & Pick<LedgerServices, "reserve"> & Pick<SiteServices, "cursors">,
-): Handlers<typeof operatorWithheldRoutes> {
+): Handlers<typeof operatorWithheldShareRoutes> {
   const { audit, reserve, cursors } = parts;
   return {
     listPlatformWithheld: ({ query }) =>

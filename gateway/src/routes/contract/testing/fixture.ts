@@ -1,6 +1,6 @@
 /** Test helper: a platform with one person of every kind, objects of two accounts, and snapshots of its database. */
 
-import { type DemoProvider, openDemoProvider } from "@tollgate/demo-provider/demo-provider.ts";
+import { type DemoPaymentProvider, openDemoPaymentProvider } from "@tollgate/demo-provider/demo-provider.ts";
 import { systemClock } from "../../../base/clock.ts";
 import { publicId, type Uuid } from "../../../base/ids.ts";
 import { createLog } from "../../../base/log.ts";
@@ -56,7 +56,7 @@ export type ObjectKind =
 
 export interface Fixture {
   platform: TestPlatform;
-  demo: DemoProvider;
+  demo: DemoPaymentProvider;
   people: Record<PersonKind, Person>;
   /** Creates an object of the builder, the host or the platform, and returns its public ID. */
   make(thing: ObjectKind): Promise<string>;
@@ -75,7 +75,7 @@ const CHANGED_BY_READING = ["identity_session", "identity_attempt", "books_verdi
 
 export async function openFixture(): Promise<Fixture> {
   const log = createLog("silent");
-  const demo = await openDemoProvider({ clock: systemClock, random: systemRandom(), log });
+  const demo = await openDemoPaymentProvider({ clock: systemClock, random: systemRandom(), log });
   const real = createStripeProviderAt(demo);
   const unlessAway =
     <Asked extends unknown[], T>(ask: (...asked: Asked) => Promise<T>) =>

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { manualClock } from "../base/testing.ts";
+import { LimitCounts, memoryLimits } from "./in-memory-limits.ts";
+import { DEFAULT_LIMITS } from "./limits.ts";
+
+test("limits in memory drop the counts of idle keys, and keep those of keys with requests in flight", async () => {
+  const clock = manualClock();
+  const board = new LimitCounts();
+  const limits = memoryLimits({ clock, board });
+  for (let i = 0; i < 1_000; i++) {
+    await limits.enter(`key-${i}`, "r", DEFAULT_LIMITS);
+    await limits.enterModel(`model-${i}`, "r", 1);
+    if (i === 0) continue;
+    await limits.leave(`key-${i}`, "r", 10);
+    await limits.leaveModel(`model-${i}`, "r");
+  }
+  assert.equal(
+    board.size,
+    1_000 + 1 + 2 + 1_000,
+    "a window for each key, the leases of the first, who shares each model",
+  );
+  clock.advance(60_000);
+  assert.equal(board.size, 3);
+  await limits.leave("key-0", "r", 0);
+  await limits.leaveModel("model-0", "r");
+  clock.advance(60_000);
+  assert.equal(board.size, 0);
+  await limits.close();
+});
+
+test("limits in memory drop the leases of a gateway that died", async () => {
+  const clock = manualClock();
+  const board = new LimitCounts();
+  const dead = memoryLimits({ clock, board });
+  const living = memoryLimits({ clock, board });
+  for (let i = 0; i < 100; i++) await dead.enterModel(`model-${i}`, "r", 1);
+  await dead.close();
+  clock.advance(59_999);
+  assert.equal(board.size, 200);
+  clock.advance(1);
+  assert.equal(board.size, 0);
+  await living.close();
+});
