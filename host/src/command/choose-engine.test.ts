@@ -132,7 +132,7 @@ test("the error for an unreachable engine address has a reason and the next step
     [
       await answering(503, { error: { message: "Loading model" } }),
       /is still loading its model \(HTTP 503\)$/,
-      /the engine's own log/,
+      /its log shows the progress/,
     ],
     [await answering(401, {}), /requires a key \(HTTP 401\)$/, /TOLLGATE_ENGINE_KEY/],
     [await answering(200, { data: [] }), /^LM Studio at .* lists no models$/, /--map/],

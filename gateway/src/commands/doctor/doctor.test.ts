@@ -103,7 +103,7 @@ describe("a check of tollgate doctor", () => {
     assertCheck(
       found({ roleMax: 10 })[1],
       "fail pool",
-      /^10 connections are allowed, .* up to 24$/,
+      /^PostgreSQL allows 10 connections, .* up to 24$/,
       /CONNECTION LIMIT/,
     );
   });
@@ -273,12 +273,12 @@ describe("tollgate doctor", () => {
     await compareSharedSettings({ pool: database.pool, own: own.tell, isOnly: false, records: true });
     own.close();
     const lax = { DATABASE_DURABILITY: "assumed" };
-    assertCheck(of((await doctor(lax)).checks, "deployment"), "ok deployment", /those of the other gateways/);
+    assertCheck(of((await doctor(lax)).checks, "deployment"), "ok deployment", /the same as the other gateways'/);
     const { code, checks } = await doctor({ ...lax, KEY_PEPPER: "a pepper that is another, 32 characters", ...MAIL });
     assert.equal(code, 1);
     const differing = checks.filter(({ name }) => name === "deployment").map(({ detail }) => detail.split(" ")[0]);
     assert.deepEqual(differing, ["KEY_PEPPER", "SMTP_URL"]);
-    assertCheck(of((await doctor(lax)).checks, "deployment"), "ok deployment", /those of the other gateways/);
+    assertCheck(of((await doctor(lax)).checks, "deployment"), "ok deployment", /the same as the other gateways'/);
   });
 
   test("names a server that does not speak NATS", async (t) => {
