@@ -267,7 +267,7 @@ describe("response_format", () => {
       SCHEMA,
       /at #\/\$ref: must be/,
     ],
-    ["definitions that double", schemaOf({ name: "a", schema: doubling }), SCHEMA, /at most 10000 parts/],
+    ["definitions that double", schemaOf({ name: "a", schema: doubling }), SCHEMA, /at most 10000 schema parts/],
     ["101 levels", schemaOf({ name: "a", schema: nested(101) }), SCHEMA, /at most 100 levels deep/],
     ["1000 levels", schemaOf({ name: "a", schema: nested(1000) }), SCHEMA, /at most 100 levels deep/],
     ["one byte more than 64 KiB", schemaOf({ name: "a", schema: long(65_537) }), SCHEMA, /at most 64 KiB/],
