@@ -49,7 +49,7 @@ describe("model catalogue", () => {
     [
       "an active model without a price",
       (f) => (f.models[0] = { ...f.models[0], price_in_micro_1m: null }),
-      /tiny-3b needs/,
+      /active model tiny-3b$/,
     ],
     ["the same model twice", (f) => f.models.push(f.models[0] as Record<string, unknown>), /tiny-3b twice/],
     ["no price version", (f) => delete f.price_version, /price_version/],

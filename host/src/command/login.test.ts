@@ -18,7 +18,7 @@ test("login checks a token from standard input and stores it readable only by it
   assert.equal((await stat(dirname(logins.path))).mode & 0o777, 0o700);
   assert.match(
     terminal.text,
-    /^logged in to http:.*; the account has 1 node\nstored in .*\nnext: tollgate-host register$/,
+    /^logged in to http:.*; the account has 1 node\nstored the login in .*\nnext: tollgate-host register$/,
   );
   assert.ok(!terminal.everything.includes(STUB_HOST_TOKEN));
 });

@@ -34,7 +34,7 @@ test("shows next to the field why the API would refuse a schema", () => {
   }
   assert.match(
     parseOutputFormat(schema(JSON.stringify({ a: "x".repeat(65_536) }))).problems.schema ?? "",
-    /64 KiB; this has 65/,
+    /64 KiB; it has 65/,
   );
   assert.ok(parseOutputFormat(schema(nested(100))).field);
   for (const schemaName of ["", "a b", "ä", "x".repeat(65)]) {
