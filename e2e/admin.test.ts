@@ -341,13 +341,13 @@ function everyCommand(where: string): void {
     assert.equal((await said<Batch[]>("payout", "list"))[0]?.id, id);
     assert.match(
       await good("payout", "show", id),
-      new RegExp(`^pay_\\w+  ${host} +\\$[\\d.]+ +\\$[\\d.]+ +\\$0\\.00 +\\$[\\d.]+  Local host$`, "m"),
+      new RegExp(`^pay_\\w+  ${host} +\\$[\\d.]+ +\\$[\\d.]+ +\\$0\\.00 +\\$[\\d.]+ +none +Local host$`, "m"),
     );
     assert.equal((await said<{ account: string }[]>("payout", "show", id))[0]?.account, host);
     assert.match(
       await good("payout", "export", id),
       new RegExp(
-        `^payout,account,name,owners,amount_micro,held_back_micro,set_off_micro,withheld_micro\\npay_\\w+,${host},Local host,\\S*,${batch?.total_micro},[\\d.]+,0.000000,[\\d.]+$`,
+        `^payout,account,name,owners,amount_micro,held_back_micro,set_off_micro,withheld_micro,method,holder,number,bank_code,method_changed_at\\npay_\\w+,${host},Local host,\\S*,${batch?.total_micro},[\\d.]+,0.000000,[\\d.]+,,,,,$`,
       ),
     );
     assert.deepEqual(await said("payout", "export", id), await said("payout", "show", id));
@@ -425,7 +425,7 @@ function everyCommand(where: string): void {
     );
     assert.match(
       await good("history", "retain"),
-      /^Records are kept for ever: neither HISTORY_DAYS nor REFUSALS_DAYS is set\.$/,
+      /^Records are kept forever: neither HISTORY_DAYS nor REFUSALS_DAYS is set\.$/,
     );
     const env = { HISTORY_DAYS: "100", REFUSALS_DAYS: "100" };
     Object.assign(process.env, env);

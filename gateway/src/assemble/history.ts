@@ -42,7 +42,7 @@ export interface HistorySettings {
  */
 export interface HistoryLossMetrics {
   losses: number;
-  /** When the latest loss was found, in Unix milliseconds; undefined if there was none. */
+  /** When the latest loss of commits was found, in Unix milliseconds; undefined if there was none. */
   lastAt: number | undefined;
   entered: number;
   notEntered: number;

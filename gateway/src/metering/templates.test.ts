@@ -45,7 +45,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
         eos_token: fixture.eos_token,
       });
 
-    it("counts as many tokens for a chat as the text that the model's original chat template renders", () => {
+    it("counts the same number of tokens for a chat as there are in the text that the model's original template makes of it", () => {
       fc.assert(
         fc.property(conversation, (messages) => {
           const rendered = counter.count(render(messages));

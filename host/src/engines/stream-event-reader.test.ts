@@ -90,7 +90,7 @@ test('returns the same as full parsing if the field "created" is not a Unix time
   ]);
 });
 
-test('returns the same as full parsing if an event differs in more than its text and the field "created"', () => {
+test('returns the same as full parsing if an event differs from the one before in more than its text and the field "created"', () => {
   assertSame(generic.dialect, [
     chunk({ role: "assistant", content: "" }),
     chunk({ content: "a" }),

@@ -88,7 +88,7 @@ test("labels an hour bucket with its local date and time, and a day bucket with 
   assert.match(bucketTick("hour", "2026-11-15T06:00:00Z"), /^Nov 1\d, \d\d:\d\d$/);
 });
 
-test("shows a single amount with significant digits, and a change with its sign", () => {
+test("shows an amount below a cent with three significant digits, and a relative change with its sign", () => {
   assert.deepEqual(
     [0, 0.0123456, 0.1, 12.3456, 1500].map((dollars) => moneyTick(dollars)),
     ["$0.00", "$0.0123", "$0.10", "$12.35", "$1,500.00"],
