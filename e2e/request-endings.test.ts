@@ -52,7 +52,10 @@ function suite(plane: "hub" | "nats"): void {
 
   const post = (orders: object, more: object = {}, signal?: AbortSignal): Promise<Response> =>
     sendUserMessage(stage, builder.key, { model: "tiny-3b", prompt: makeScriptPrompt(orders), ...more }, signal);
-  /** Sends a new builder's request and returns the answer with its record, what the builder paid and what the host earned. */
+  /**
+   * Sends a new builder's request and returns the answer with its record, what the builder paid and what the host
+   * earned.
+   */
   const ending = async (orders: object, more: object = {}) => {
     const payer = await stage.builder();
     const response = await sendUserMessage(stage, payer.key, {

@@ -27,7 +27,9 @@ export interface NodeTraits {
   host?: Host;
 }
 
-/** A node of a test platform. Its scripted engine answers as the prompt instructs (`host/src/engines/engine-script.ts`). */
+/**
+ * A node of a test platform. Its scripted engine answers as the prompt instructs (`host/src/engines/engine-script.ts`).
+ */
 export interface StageNode {
   /** The public ID, `node_…`. */
   id: string;

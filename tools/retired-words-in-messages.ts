@@ -1,8 +1,8 @@
 /**
  * Finds retired words (words that the glossary replaces) in the product's messages. Messages are texts of several words
  * in the sources of the APIs, the gateway and the agent (errors, log lines, emails, descriptions of the API, help of
- * metrics and settings), and the error messages of database functions. `node tools/retired-words-in-messages.ts` lists the
- * findings.
+ * metrics and settings), and the error messages of database functions. `node tools/retired-words-in-messages.ts` lists
+ * the findings.
  */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";

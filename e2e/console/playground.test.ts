@@ -92,8 +92,8 @@ describe("the playground", NEEDS_CHROMIUM, () => {
   };
   let keyId: string;
 
-  // gateway/src/inference/request-endings.test.ts tests answers that are stopped before their first token: they are charged for
-  // the prompt.
+  // gateway/src/inference/request-endings.test.ts tests answers that are stopped before their first token: they are
+  // charged for the prompt.
   test("an answer that the user stops right after a node has started its job shows the recorded cost", async () => {
     const before = await readLastRecord(platform);
     const host = await new ConsoleClient(platform).signIn(platform.ready.builder);

@@ -1,6 +1,6 @@
 /**
- * Records what a release's gateways need from the database: `npx node gateway/tools/write-release-sql.ts COMMIT`. Run it
- * with the release checked out when the release is made (gateway/sql/README.md).
+ * Records what a release's gateways need from the database: `npx node gateway/tools/write-release-sql.ts COMMIT`. Run
+ * it with the release checked out when the release is made (gateway/sql/README.md).
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

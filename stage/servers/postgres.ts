@@ -3,9 +3,10 @@
  * whose address never changes. Replication is synchronous while the standby follows: a commit is confirmed when both
  * have it on disk, so a failover loses nothing that was confirmed to a client.
  *
- * The operator (postgres-replication-manager.ts) watches the pair like a cluster manager: when the standby has not followed for
- * two seconds the primary continues alone until it follows again; a standby that cannot follow any more is recreated. A
- * failover waits until the standby is in step, and is refused if the primary died without a standby in step.
+ * The operator (postgres-replication-manager.ts) watches the pair like a cluster manager: when the standby has not
+ * followed for two seconds the primary continues alone until it follows again; a standby that cannot follow any more is
+ * recreated. A failover waits until the standby is in step, and is refused if the primary died without a standby in
+ * step.
  *
  * (PostgreSQL itself has one gap: a statement that is cancelled while its commit waits for the standby is confirmed as
  * committed. Gateways break the connection instead.)

@@ -1,4 +1,6 @@
-/** Prints a failed command's error: one line with the problem and the next step. The stack is printed only on request. */
+/**
+ * Prints a failed command's error: one line with the problem and the next step. The stack is printed only on request.
+ */
 import { CommandError, UsageError } from "./errors.ts";
 import { sanitiseForTerminal } from "./text.ts";
 

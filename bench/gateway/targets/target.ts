@@ -19,7 +19,9 @@ export interface Target {
   parts: Partial<Record<ProcessRole, WatchedProcess>>;
   /** The inspector ports of the Node processes, if the run makes profiles. */
   inspectors: Partial<Record<ProcessRole, number>>;
-  /** The target has its own engine, whose streams differ from the fake engine's: only unstreamed answers are measured. */
+  /**
+   * The target has its own engine, whose streams differ from the fake engine's: only unstreamed answers are measured.
+   */
   wholeAnswersOnly?: boolean;
   stop(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /**
  * Runs before the page's own code. Applies the dark theme before the first paint. Requests the session, the page's data
- * and the page's code concurrently, and stores the responses for the page (api/prefetched-responses.ts). Without this script pages
- * work too, but load more slowly.
+ * and the page's code concurrently, and stores the responses for the page (api/prefetched-responses.ts). Without this
+ * script pages work too, but load more slowly.
  */
 import { ACCOUNT_HEADER } from "../api/account-header.ts";
 import { addressOf } from "../api/address.ts";

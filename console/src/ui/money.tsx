@@ -1,7 +1,7 @@
 /**
  * Shows the API's amounts. Within sentences they are short, with the exact amount on hover. Elsewhere they show every
- * digit, with the same number of decimals on the whole page (`SharedDecimalPlaces`). Balances and sums show the digits below a
- * cent smaller.
+ * digit, with the same number of decimals on the whole page (`SharedDecimalPlaces`). Balances and sums show the digits
+ * below a cent smaller.
  */
 import type { ReactNode } from "react";
 import { decimalsNeeded, formatColumnDollars, formatExactDollars, formatShortDollars, toPico } from "../money.ts";
@@ -99,8 +99,8 @@ export function moneyColumn<Row>(parts: MoneyColumnParts<Row>): Column<Row> {
 interface AmountProps {
   pico: bigint;
   /**
-   * The number of decimals that the column's other amounts need. It aligns the column if no `SharedDecimalPlaces` is around
-   * it.
+   * The number of decimals that the column's other amounts need. It aligns the column if no `SharedDecimalPlaces` is
+   * around it.
    */
   atLeast?: number;
   signed?: boolean;

@@ -33,7 +33,8 @@ test("a short-lived collection keeps the order of insertion and equal items, and
 test("a short-lived map and set release removed items before the next full collection, unlike JavaScript's own", async () => {
   const [map, set, ownMap, ownSet] = await Promise.all(["map", "set", "own map", "own set"].map(promotedMb));
   const told = JSON.stringify({ map, set, ownMap, ownSet });
-  // If this fails, JavaScript's own maps release items early too, and short-lived-collections.ts is not needed any more.
+  // If this fails, JavaScript's own maps release items early too, and short-lived-collections.ts is not needed any
+  // more.
   assert.ok(Math.min(ownMap as number, ownSet as number) > PASSED_MB / 4, told);
   assert.ok(Math.max(map as number, set as number) < PASSED_MB / 8, told);
 });

@@ -1,7 +1,7 @@
 /**
  * The words that the database and the APIs use for states, kinds and outcomes. Words that an API uses are declared in
- * the API's package and exported again here. Words that only the database uses are declared here. db/state-constraints.test.ts
- * compares them with the database's constraints.
+ * the API's package and exported again here. Words that only the database uses are declared here.
+ * db/state-constraints.test.ts compares them with the database's constraints.
  */
 import type { NodeState } from "@tollgate/api/enumerations.ts";
 

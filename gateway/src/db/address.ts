@@ -1,6 +1,6 @@
 /**
- * Parses DATABASE_URL like libpq: several hosts, `target_session_attrs`, `sslmode` and its files. An unknown parameter is an error that
- * names it.
+ * Parses DATABASE_URL like libpq: several hosts, `target_session_attrs`, `sslmode` and its files. An unknown parameter
+ * is an error that names it.
  */
 
 const SSL_MODES = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] as const;

@@ -1,6 +1,6 @@
 /**
- * A database created from base.sql equals one created by the migrations one by one, and every older database still migrates to the same
- * schema.
+ * A database created from base.sql equals one created by the migrations one by one, and every older database still
+ * migrates to the same schema.
  */
 import assert from "node:assert/strict";
 import { copyFile, readdir, writeFile } from "node:fs/promises";

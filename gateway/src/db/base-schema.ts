@@ -1,6 +1,6 @@
 /**
- * base.sql: the schema after the first migrations, in one file (written by gateway/tools/write-base.ts). An empty database is created
- * from it instead of running each migration; other databases continue from their migration.
+ * base.sql: the schema after the first migrations, in one file (written by gateway/tools/write-base.ts). An empty
+ * database is created from it instead of running each migration; other databases continue from their migration.
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -3,8 +3,8 @@
  * is no timer, so a single operation waits for nothing. Under load a round trip serves up to `sizeMax` operations.
  * - A batch that did not reach the database fails as a whole.
  * - A batch that the database refused is repeated operation by operation, so that an invalid operation fails alone.
- * - With `apart`, operations of a refused batch run on other connections (account-queues.ts). Meanwhile the next batches leave
- *   out their accounts, so a locked account delays others by one batch at most.
+ * - With `apart`, operations of a refused batch run on other connections (account-queues.ts). Meanwhile the next
+ *   batches leave out their accounts, so a locked account delays others by one batch at most.
  * - With `waitMaxMs`, retryable failures are sent again with the same IDs until that time has passed. Without it the
  *   caller decides.
  */

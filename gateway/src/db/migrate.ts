@@ -3,9 +3,9 @@
  * created from base.sql (base-schema.ts).
  *
  * Everything is one transaction, so that running gateways always find matching tables and functions, and a failure
- * changes nothing. Only migrations that run alone (outside-transaction.ts) split it. A lock covers the whole run: of two concurrent
- * processes one migrates and the other waits. After-phase migrations (`-- phase: after`) remove something. They run
- * only when no connected gateway needs it.
+ * changes nothing. Only migrations that run alone (outside-transaction.ts) split it. A lock covers the whole run: of
+ * two concurrent processes one migrates and the other waits. After-phase migrations (`-- phase: after`) remove
+ * something. They run only when no connected gateway needs it.
  */
 import type pg from "pg";
 import type { Log } from "../base/log.ts";

@@ -91,7 +91,10 @@ interface TestServer {
   template?: string | undefined;
 }
 
-/** Starts a server for several test processes and returns their environment variables. The server ends with this process. */
+/**
+ * Starts a server for several test processes and returns their environment variables. The server ends with this
+ * process.
+ */
 export async function startTestServer(
   major = wantedMajor(),
 ): Promise<{ TEST_DATABASE_URL: string; TEST_DATABASE_TEMPLATE: string }> {

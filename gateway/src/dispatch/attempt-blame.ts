@@ -1,7 +1,8 @@
 /**
  * Decides whether the node or the dispatch plane caused an attempt to break off. An attempt ends as `cut` if the plane
  * lost a node that was well. The evidence must come from the plane's servers: this gateway's connection is down or
- * frozen, a server closes the connection or does not answer, or nodes of other hosts lost the same server (plane-server-loss-evidence.ts).
+ * frozen, a server closes the connection or does not answer, or nodes of other hosts lost the same server
+ * (plane-server-loss-evidence.ts).
  */
 import type { Clock } from "../base/clock.ts";
 import type { Plane } from "../plane/plane.ts";

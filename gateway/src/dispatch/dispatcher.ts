@@ -456,8 +456,8 @@ class Run {
   }
 
   /**
-   * Builds the result. `unjudged`: an attempt whose judgement waited for another node's answer to the same request. That
-   * answer has arrived or can no longer arrive, so an empty attempt is reported now.
+   * Builds the result. `unjudged`: an attempt whose judgement waited for another node's answer to the same request.
+   * That answer has arrived or can no longer arrive, so an empty attempt is reported now.
    */
   #result(end: DispatchResult["end"], attempt: Attempt | undefined, unjudged?: Attempt): DispatchResult {
     if (unjudged?.state === "empty") this.#o.over(unjudged);

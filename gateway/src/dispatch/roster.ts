@@ -1,8 +1,8 @@
 /**
  * The connected nodes. A node reports its models and its maximum of slots. The gateways count its jobs
- * (`outstanding-jobs.ts`); how many slots they use depends on its record and on its responses to offers (`offer-records.ts`).
- * Nodes that left are remembered for a minute (`recent-nodes.ts`). While records cannot be read, the last known ones stay
- * valid.
+ * (`outstanding-jobs.ts`); how many slots they use depends on its record and on its responses to offers
+ * (`offer-records.ts`). Nodes that left are remembered for a minute (`recent-nodes.ts`). While records cannot be read,
+ * the last known ones stay valid.
  */
 import type { NodeState } from "@tollgate/protocol/frames.ts";
 import type { Clock } from "../base/clock.ts";

@@ -1,7 +1,7 @@
 /**
- * Histograms of milliseconds in the format of the rollups: one number per bucket, the bucket in the upper bits and its count in the lower
- * forty. The buckets of sql/functions/histogram_bucket.sql are one millisecond wide below 128 and at most a 64th of their value above, so
- * percentiles are exact to less than one percent.
+ * Histograms of milliseconds in the format of the rollups: one number per bucket, the bucket in the upper bits and its
+ * count in the lower forty. The buckets of sql/functions/histogram_bucket.sql are one millisecond wide below 128 and at
+ * most a 64th of their value above, so percentiles are exact to less than one percent.
  */
 
 /** Buckets and their counts. After several histograms are joined, a bucket may occur more than once, in any order. */

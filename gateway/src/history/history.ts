@@ -125,8 +125,8 @@ const COLUMNS = `id, account_id as "accountId", key_id as "keyId", key_name as "
   created_at as "createdAt", finished_at as "finishedAt"`;
 
 /**
- * The condition for an account's requests, or those with a label, which have an index of their own. See `buildOwnerPageSql` in
- * `growing-span-reads.ts`.
+ * The condition for an account's requests, or those with a label, which have an index of their own. See
+ * `buildOwnerPageSql` in `growing-span-reads.ts`.
  */
 const owned = (oldestFirst: boolean, label: string | undefined) => {
   const order = oldestFirst ? "asc" : "desc";

@@ -1,6 +1,7 @@
 /**
- * Exports a month's records before they are dropped: gzipped CSV ordered by ID, with a manifest. Both files are renamed when complete
- * and synced, so a partial export is never taken for a complete one. The same records give the same bytes.
+ * Exports a month's records before they are dropped: gzipped CSV ordered by ID, with a manifest. Both files are renamed
+ * when complete and synced, so a partial export is never taken for a complete one. The same records give the same
+ * bytes.
  */
 import { createHash } from "node:crypto";
 import { access, constants, mkdir, open, rename } from "node:fs/promises";

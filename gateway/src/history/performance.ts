@@ -1,6 +1,6 @@
 /**
- * Counts, percentiles and speeds for an account, a node or the platform, from rollups (sql/functions/history_roll_up.sql), a few
- * seconds after each request. Refused requests are not included.
+ * Counts, percentiles and speeds for an account, a node or the platform, from rollups
+ * (sql/functions/history_roll_up.sql), a few seconds after each request. Refused requests are not included.
  */
 import type pg from "pg";
 import { z } from "zod";

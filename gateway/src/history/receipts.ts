@@ -1,6 +1,7 @@
 /**
- * Usage receipts: a request's counts and charge, signed with Ed25519, so that builders and hosts can prove them offline. A receipt is
- * created from the record on demand; signing is deterministic, so the same key gives the same receipt.
+ * Usage receipts: a request's counts and charge, signed with Ed25519, so that builders and hosts can prove them
+ * offline. A receipt is created from the record on demand; signing is deterministic, so the same key gives the same
+ * receipt.
  */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
 import type pg from "pg";

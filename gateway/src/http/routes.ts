@@ -1,8 +1,8 @@
 /**
  * Registers declared routes on Fastify. Guards run before the body is read (`onRequest`), input is checked against the
- * declaration (`preValidation`), the handler gets typed input and returns the declared shape, and handlers.ts turns errors
- * into responses. Example: `serveRoutes(app, { door, guards }, keyRoutes, { changeKey: async ({ account, params, body,
- * refuse }) => … })`.
+ * declaration (`preValidation`), the handler gets typed input and returns the declared shape, and handlers.ts turns
+ * errors into responses. Example: `serveRoutes(app, { door, guards }, keyRoutes, { changeKey: async ({ account, params,
+ * body, refuse }) => … })`.
  */
 import type { ServerResponse } from "node:http";
 import { listRouteErrors } from "@tollgate/api/openapi/error-responses.ts";

@@ -24,8 +24,8 @@ export function findModel<Model extends ModelForTokenCounting>(
 }
 
 /**
- * Counts the prompt's tokens. Throws a 400 for a run of characters that is too long (long-character-runs.ts), for a prompt that
- * leaves no room for an output token, or for an input too long to embed.
+ * Counts the prompt's tokens. Throws a 400 for a run of characters that is too long (long-character-runs.ts), for a
+ * prompt that leaves no room for an output token, or for an input too long to embed.
  */
 export async function countPromptTokens(
   meter: Meter,

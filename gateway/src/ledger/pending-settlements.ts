@@ -10,8 +10,8 @@ export interface PendingSettlement {
   isSpooling: boolean;
   isSafe: boolean;
   /**
-   * Lets the waiting caller of `secure` continue. Called when the settlement is safe (in the ledger or on disk), or when
-   * the disk takes too long.
+   * Lets the waiting caller of `secure` continue. Called when the settlement is safe (in the ledger or on disk), or
+   * when the disk takes too long.
    */
   answer: (() => void) | undefined;
   /** The settlement's entry in the set of all settlements. `due` is its deadline for being written to disk. */

@@ -1,7 +1,7 @@
 /**
  * Finds the accounts that other transactions have locked, after a batch timed out at a lock. Only those accounts'
- * operations then run separately (db/account-queues.ts). The result may be outdated at once; then one operation runs separately
- * without need.
+ * operations then run separately (db/account-queues.ts). The result may be outdated at once; then one operation runs
+ * separately without need.
  */
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";

@@ -84,8 +84,8 @@ export interface Limits {
   leave(keyId: string, id: string, tokens: number): Promise<void>;
   /**
    * Takes one of the model's places, which limit the queued and running requests of the whole platform. Returns false
-   * at the model's limit, or if the account already has its share while places are scarce (`mayAdmitRequestToModel`). Rejects with
-   * `LimitsUnavailable`.
+   * at the model's limit, or if the account already has its share while places are scarce (`mayAdmitRequestToModel`).
+   * Rejects with `LimitsUnavailable`.
    */
   enterModel(model: string, id: string, ceiling: number, account?: string): Promise<boolean>;
   leaveModel(model: string, id: string): Promise<void>;

@@ -1,6 +1,6 @@
 /**
- * Reads the data from which judge-platform.ts judges the platform's state. Operators' pages, the status page and incidents use
- * the result.
+ * Reads the data from which judge-platform.ts judges the platform's state. Operators' pages, the status page and
+ * incidents use the result.
  */
 import type { Outage } from "../base/dependency.ts";
 import { DAY_MS } from "../base/time.ts";

@@ -19,7 +19,10 @@ interface OpenCheckouts {
 }
 
 export function createOpenCheckoutLimiter({ pool }: { pool: pg.Pool }): OpenCheckouts {
-  /** Checkouts that this gateway is currently opening, by account. They count towards the limit before they are recorded. */
+  /**
+   * Checkouts that this gateway is currently opening, by account. They count towards the limit before they are
+   * recorded.
+   */
   const inFlight = new Map<Uuid, Set<Uuid>>();
 
   return {

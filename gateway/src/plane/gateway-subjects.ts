@@ -1,6 +1,6 @@
 /**
- * The subjects of messages between gateways, on any plane. Node credentials (`nodePermissions`) do not cover them, and gateways of earlier
- * versions do not subscribe to them.
+ * The subjects of messages between gateways, on any plane. Node credentials (`nodePermissions`) do not cover them, and
+ * gateways of earlier versions do not subscribe to them.
  */
 
 /** Messages to all gateways: heartbeats, and observations of nodes. */

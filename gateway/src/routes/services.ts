@@ -1,6 +1,6 @@
 /**
- * The parts that routes use. Each domain declares its own in its folder's `services.ts`, each route file picks the parts
- * that it needs, and `assemble/site.ts` creates them.
+ * The parts that routes use. Each domain declares its own in its folder's `services.ts`, each route file picks the
+ * parts that it needs, and `assemble/site.ts` creates them.
  */
 import type { AccountServices } from "../accounts/services.ts";
 import type { ReloadableCertificate } from "../base/certificate.ts";

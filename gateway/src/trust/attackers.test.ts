@@ -1,7 +1,7 @@
 /**
- * Nodes without a model that try to pass canaries. The solver represents what a host could build without reading the questions one by one:
- * it has many ways to extract an answer from a prompt, and learns from 2,000 canaries with answers the twelve rules ("where this word
- * occurs, use that extractor") that answer most of them.
+ * Nodes without a model that try to pass canaries. The solver represents what a host could build without reading the
+ * questions one by one: it has many ways to extract an answer from a prompt, and learns from 2,000 canaries with
+ * answers the twelve rules ("where this word occurs, use that extractor") that answer most of them.
  */
 
 import assert from "node:assert/strict";

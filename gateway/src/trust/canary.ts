@@ -44,7 +44,10 @@ export const questionFromCanary = (canary: Canary): Question => ({
   judge: (answer) => judgeCanary(canary, answer),
 });
 
-/** Joins several canaries of an embedding model into one question, because random vectors pass a single one every second time. */
+/**
+ * Joins several canaries of an embedding model into one question, because random vectors pass a single one every second
+ * time.
+ */
 export function questionFromCanaries(canaries: Extract<Canary, { far: string }>[]): Question {
   const questions = canaries.map(questionFromCanary);
   return {

@@ -1,5 +1,6 @@
 /**
- * Unicode properties for tokenizers, taken from the running Node and stored in each asset, so that an update of Node cannot change counts.
+ * Unicode properties for tokenizers, taken from the running Node and stored in each asset, so that an update of Node
+ * cannot change counts.
  */
 import {
   CLASSIFIED_CODE_POINTS_END,

@@ -1,6 +1,6 @@
 /**
- * Writes the frames of one job: numbers its output, adds each token's time if the gateway asks for it, limits frame sizes, and sends
- * nothing after `done`, `failed` or `discard`.
+ * Writes the frames of one job: numbers its output, adds each token's time if the gateway asks for it, limits frame
+ * sizes, and sends nothing after `done`, `failed` or `discard`.
  */
 import { encodeFrame } from "@tollgate/protocol/codec.ts";
 import type { FailedFrame, JobHeader, OutputChannel } from "@tollgate/protocol/frames.ts";

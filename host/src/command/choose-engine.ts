@@ -165,8 +165,8 @@ function httpEngine(
 }
 
 /**
- * Uses the engines on this machine for the models they have. The demo model serves the remaining ones; `openLocalEngine` only
- * allows this with --demo-fallback.
+ * Uses the engines on this machine for the models they have. The demo model serves the remaining ones;
+ * `openLocalEngine` only allows this with --demo-fallback.
  */
 async function foundEngines(flags: EngineSettings, choice: Choice): Promise<Built> {
   const found = await (choice.find ?? findEngines)(listEngineAddresses(choice.env, flags.addresses));

@@ -1,6 +1,7 @@
 /**
  * A scripted engine for tests and load tests: the prompt contains the behavior to simulate. Each word is one delta, and
- * the output cap counts words. Scripts are parsed in engine-script.ts; frame-fault-injector.ts adds faults to the network messages.
+ * the output cap counts words. Scripts are parsed in engine-script.ts; frame-fault-injector.ts adds faults to the
+ * network messages.
  */
 
 import type { OutputChannel } from "@tollgate/protocol/frames.ts";

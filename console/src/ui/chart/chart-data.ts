@@ -42,7 +42,10 @@ export interface ChartProps {
   series: Series[];
   rows: ChartRow[];
   kind?: ChartKind;
-  /** Formats a value. On the axis, `step` is the distance between marks. Rows with `texts` are not formatted by this function. */
+  /**
+   * Formats a value. On the axis, `step` is the distance between marks. Rows with `texts` are not formatted by this
+   * function.
+   */
   format: (value: number, step?: number) => string;
   /** The unit of the values, for saved files: "USD", "ms". */
   unit: string;

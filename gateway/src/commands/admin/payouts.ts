@@ -57,7 +57,7 @@ async function create(run: AdminRun): Promise<number> {
     const made = await payoutsOf(run).create({ note, by: COMMAND_LINE_ACTOR, minimum });
     if (made === undefined) {
       const much = minimum === ZERO ? "anything" : "the payout's minimum or more";
-      throw new CommandError(`no host is owed ${much} beyond held-back earnings and open payouts`, {
+      throw new CommandError(`no host is owed ${much}, not counting held-back earnings and open payouts`, {
         next: "tollgate admin payout list shows open batches",
       });
     }

@@ -1,4 +1,7 @@
-/** Checks repeatedly whether a gateway's settings still match the deployment's, because an operator may change them while it serves. */
+/**
+ * Checks repeatedly whether a gateway's settings still match the deployment's, because an operator may change them
+ * while it serves.
+ */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { SettingsComparison } from "./compare.ts";

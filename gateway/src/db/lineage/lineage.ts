@@ -161,7 +161,10 @@ export class DatabaseLineage {
     this.#enterRest(move);
   }
 
-  /** Checks one of several servers before it is chosen. Throws `WrongDatabaseHistoryError` if the server must not be used. */
+  /**
+   * Checks one of several servers before it is chosen. Throws `WrongDatabaseHistoryError` if the server must not be
+   * used.
+   */
   async suits(client: Client): Promise<void> {
     if (!this.isOn && !(await hasTables(client))) return;
     this.#judged(await look(client), this.#seen ?? (await this.#options.memory.read()));

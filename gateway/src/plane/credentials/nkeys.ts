@@ -1,6 +1,6 @@
 /**
- * nkeys, the text form of Ed25519 keys in NATS: Base32 of a role byte (two for a seed), the 32-byte key and a CRC-16. The role and the
- * checksum catch keys in the wrong place and typing errors.
+ * nkeys, the text form of Ed25519 keys in NATS: Base32 of a role byte (two for a seed), the 32-byte key and a CRC-16.
+ * The role and the checksum catch keys in the wrong place and typing errors.
  */
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
 import type { Random } from "../../base/random.ts";

@@ -231,8 +231,8 @@ export class Connection implements ProtocolOperations {
       this.cut(error.message);
       return;
     }
-    // A subscriber in the gateway threw, so the node's stream has a gap and its jobs must not continue. Ending the connection fails them in
-    // the usual way.
+    // A subscriber in the gateway threw, so the node's stream has a gap and its jobs must not continue. Ending the
+    // connection fails them in the usual way.
     this.#hub.peerLog.error(this.#who, { ...who, err: error }, "plane: subscriber failed");
     this.cut("Internal Error");
   }

@@ -1,4 +1,6 @@
-/** Parses the filters of the request history, and limits how many records a query may read without a rollup or an index. */
+/**
+ * Parses the filters of the request history, and limits how many records a query may read without a rollup or an index.
+ */
 
 import type { RequestsQuery, requestRoutes } from "@tollgate/api/console/requests.ts";
 import { REQUEST_OUTCOMES } from "@tollgate/api/enumerations.ts";

@@ -1,6 +1,7 @@
 /**
- * Spot checks: draws answers, has nodes of other identities verify them, judges the scores, and quarantines nodes whose test fails. A check
- * starts after its request is settled and lives only in memory; if it cannot start at once it is dropped and counted.
+ * Spot checks: draws answers, has nodes of other identities verify them, judges the scores, and quarantines nodes whose
+ * test fails. A check starts after its request is settled and lives only in memory; if it cannot start at once it is
+ * dropped and counted.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Uuid } from "../../base/ids.ts";

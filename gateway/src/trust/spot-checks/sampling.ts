@@ -1,6 +1,6 @@
 /**
- * Decides which answers are checked. The draw comes before the answer begins, so that the text of an unchecked answer is never kept. Pure;
- * `roll` is the randomness.
+ * Decides which answers are checked. The draw comes before the answer begins, so that the text of an unchecked answer
+ * is never kept. Pure; `roll` is the randomness.
  */
 
 export const SAMPLING = {
@@ -42,9 +42,9 @@ export function isDrawnForCheck(
 export const nextDue = (now: number, roll: number): number => now + SAMPLING.everyMs * (0.5 + roll / 2);
 
 /**
- * The positions at which an engine is asked for the next token: ascending offsets into the answer, each at the start of a word, where every
- * tokenizer has a boundary. The start of the answer is always included, because text that was not written for this prompt shows there
- * first.
+ * The positions at which an engine is asked for the next token: ascending offsets into the answer, each at the start of
+ * a word, where every tokenizer has a boundary. The start of the answer is always included, because text that was not
+ * written for this prompt shows there first.
  */
 export function chooseCutPositions(answer: string, count: number, roll: () => number): number[] {
   const starts: number[] = [];

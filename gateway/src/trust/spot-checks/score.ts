@@ -4,7 +4,8 @@
  * The verifier reports how likely its own engine finds each token of the answer. The score has three figures:
  *   mean      of all tokens. Another model's words are less likely. Words of a loop, or sampled at low temperature, are
  *             likelier.
- *   opening   mean of the first tokens. Text that was not written for this prompt is unlikely there, however fluent it is later.
+ *   opening   mean of the first tokens. Text that was not written for this prompt is unlikely there, however fluent it
+ *             is later.
  *   tail      share of tokens that the verifier finds very unlikely. A smaller model at a lower temperature can reach
  *             the right mean, but still has more such tokens.
  * Each logarithm is cut off at a floor, so that one odd token (a rare name, an emoji that builds tokenize differently)
