@@ -53,6 +53,8 @@ const REFUSED: Record<string, string[]> = {
     "const seed = Math.floor(Math.random() * 2 ** 31);",
     "const roster = new Roster({ plane, clock, random: systemRandom(), log, nodeRecord });",
     "const coin = (): boolean => systemRandom().below(2) === 0;",
+    "assert.doesNotMatch(answer.text, /0532/);",
+    'assert.equal(text.includes("3000"), false);',
   ],
   "tries again": [
     "const TRIES = 3;",

@@ -149,7 +149,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await page.goto("/console/models/no-such-model");
     await page.getByText("Not available").waitFor();
     assert.deepEqual(
-      browser.complaints().filter((one) => !one.includes("404")),
+      browser.complaints().filter((one) => !one.includes("status of 404")),
       [],
     );
   });
