@@ -352,7 +352,7 @@ describe("responses compared with golden files", () => {
     await assertGoldenAnswer("errors/431-headers", await ask({ path: CHAT, headers }));
   });
 
-  test("no request leaves a hold, and the ledger balances", async () => {
+  test("no request leaves an open hold behind, and the ledger balances", async () => {
     await letGo();
     await stage.noHolds();
     await assertBalanced(stage);

@@ -134,7 +134,7 @@ describe(`limits of keys and models, on ${GATEWAYS} gateways`, () => {
     await asTimePasses(stage, "time passes", () => stage.clock.now() >= until, 1000);
   };
 
-  test("64 requests of a key run at the same time; the 65th gets a 429 with a retry after 1 s, until one has ended", async () => {
+  test("64 requests of a key run at the same time; until one of them ends, another gets a 429 with a retry after 1 s", async () => {
     const key = await newToken();
     const { admitted, refused, codes, end } = await flood(key, 65);
     assert.deepEqual([admitted, codes], [64, ["rate_limit_streams"]]);

@@ -247,7 +247,7 @@ describe("a node whose network connection is cut", { skip: noNetwork ?? false },
     await rm(directory, { recursive: true });
   });
 
-  test("the node's stream stalls and is billed for its output, and the node serves again when the network recovers", async () => {
+  test("the node's stream stalls, its output is billed, and the node serves again when the network recovers", async () => {
     const { clock } = stage;
     const stream = await client.stream(ENDLESS);
     network.cut();

@@ -114,7 +114,7 @@ describe("the public API", () => {
     assert.equal(chunks.map((chunk) => chunk.choices[0]?.delta.content ?? "").join(""), "It is so.");
   });
 
-  test("a node that sends more output than the cap is stopped, and the charge is the cap's", async () => {
+  test("a node that sends more output than the cap is stopped, and only the output up to the cap is charged", async () => {
     const answer = await client.chat.completions.create({
       model: "tiny-3b",
       messages: script({ tokens: 500, overrun: true, claim_tokens: 100_000 }),
@@ -259,7 +259,7 @@ describe("the public API", () => {
     assert.equal(empty.usage.prompt_tokens, 0, "the qwen2.5 tokenizer adds nothing to an empty prompt");
   });
 
-  test("models are listed with their speeds, and rates include the host's share", async () => {
+  test("models are listed with their speeds, and the list of rates has the host's share", async () => {
     // Enough tokens at a steady pace to measure the node's speed: more than in the probe when the node starts.
     for (let i = 0; i < 3; i++) {
       await client.chat.completions.create({ model: "tiny-3b", messages: script({ tokens: 30, delta_ms: 5 }) });

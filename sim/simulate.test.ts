@@ -30,7 +30,7 @@ describe("a simulation", () => {
     assert.notEqual((await simulateWorld(one, tokens)).hash, (await simulateWorld(other, tokens)).hash);
   });
 
-  test("settles a request late if the gateway that answered it was alone cut off from the database", async () => {
+  test("settles a request late if only the gateway that answered it was cut off from the database", async () => {
     const plan = generateRandomPlan(3, { minutes: 0.5, faults: 0, gateways: 2, nodes: 2 });
     for (const node of plan.nodes) Object.assign(node, { kind: "honest", slots: 4, models: ["tiny-3b"] });
     const ask = plainRequest({ account: 0, gateway: 0, stream: true, lastsMs: 2_000 });

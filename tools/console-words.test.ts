@@ -95,7 +95,7 @@ function findingsIn(file: string, source: string): Finding[] {
   );
 }
 
-test("no text of the console contains a retired word", () => {
+test("no text of the console contains a word that its word list replaces", () => {
   const files = SHOWN.flatMap((shown) => globSync(shown, { cwd: ROOT })).filter((file) => !file.includes(".test."));
   assert.ok(files.length > 250, `${files.length} files`);
   const found = files

@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const insteadOf = (source: string, file = "a.ts"): string[] =>
   findRetiredWordsIn(file, source).map(({ instead }) => instead);
 
-test("no message contains a retired word", () => {
+test("no message contains a word that the glossary replaces", () => {
   const found = findRetiredWords(root).map(
     ({ file, line, text, instead }) => `${file}:${line}: say "${instead}" in: ${text}`,
   );

@@ -152,7 +152,7 @@ export const faults = {
   nothing_owed: {
     status: 409,
     retry: "never",
-    text: "No host is owed the payout's minimum or more, not counting held-back earnings and open payouts.",
+    text: "No host is owed the minimum amount of a payout, not counting held-back earnings and open payouts.",
   },
   payout_exceeds_balance: {
     status: 409,
@@ -162,7 +162,7 @@ export const faults = {
   too_many_viewers: {
     status: 429,
     retry: "later",
-    text: "Too many live pages are open for this account. Close one of them.",
+    text: "Too many pages with live figures are open for this account. Close one of them.",
   },
   invalid_cursor: {
     status: 400,
@@ -186,7 +186,11 @@ export const faults = {
     retry: "never",
     text: "Only builder accounts can buy credits, and this is a host account.",
   },
-  unknown_pack: { status: 422, retry: "never", text: "No pack has this ID. GET /console/api/packs lists the packs." },
+  unknown_pack: {
+    status: 422,
+    retry: "never",
+    text: "No credit pack has this ID. GET /console/api/packs lists the packs.",
+  },
   payment_provider_unavailable: {
     status: 502,
     retry: "later",

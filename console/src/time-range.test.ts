@@ -12,7 +12,7 @@ import {
 
 const NOW = Date.parse("2026-11-15T06:40:00Z");
 
-test("splits a day into 24 hours as in the API, including the current hour", () => {
+test("splits the range 24h into 24 whole hours, the last of which is the current hour", () => {
   const span = bucketedSpanOf("24h", NOW);
   const names = bucketNames(span);
   assert.deepEqual(

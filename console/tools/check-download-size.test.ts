@@ -39,12 +39,12 @@ function check(parts: Record<string, Part>): string | undefined {
 const START: Part = { facade: "/console/index.html", imports: ["shared.js"], bytes: 50_000 };
 const FIRST: Part = { facade: "/console/src/pages/overview/overview-page.tsx", imports: ["shared.js"], bytes: 10_000 };
 
-test("counts everything that the first page imports once, and nothing that loads later", () => {
+test("counts each file that the first page imports once, and no file that loads later", () => {
   const chart: Part = { bytes: 400_000 };
   assert.equal(check({ "a.js": START, "b.js": FIRST, "shared.js": { bytes: 120_000 }, "chart.js": chart }), undefined);
 });
 
-test("fails the build if the first page exceeds the limit", () => {
+test("fails the build if the first page loads more bytes than allowed", () => {
   assert.match(
     check({ "a.js": START, "b.js": FIRST, "shared.js": { bytes: 145_000 } }) ?? "",
     /the first page loads 20\d/,

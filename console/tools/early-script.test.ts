@@ -29,7 +29,7 @@ test("lists once each code file that a page needs and the HTML document does not
   ]);
 });
 
-test("fails the build if the bundle lacks the code of a page for which the early script sends requests", () => {
+test("fails the build if the bundle does not contain a page whose requests the early script sends", () => {
   assert.throws(() => collectPageCode({ "index.js": chunk([], "main.tsx", true) }), /has no page pages\/overview/);
 });
 

@@ -156,7 +156,7 @@ describe("the console when something fails", NEEDS_CHROMIUM, () => {
     assert.equal(new URL(page.url()).searchParams.get("next"), "/requests?q=outcome%3Aok");
   });
 
-  test("if another user signs in in a second tab, this tab shows nothing of the first user", async () => {
+  test("after another user has signed in in a second tab, the first tab shows nothing of the first user", async () => {
     // `own` finds texts that no page of an operator contains. The builder's account name is not among them, because an
     // operator's page may show it.
     const { email } = platform.ready.builder;
@@ -265,7 +265,7 @@ describe("the console when something fails", NEEDS_CHROMIUM, () => {
     await page.getByRole("table", { name: "Models" }).waitFor();
   });
 
-  test("after these failures, the browser has logged no errors other than refused and failed requests", () => {
+  test("during the failures of this suite, the browser logs no errors other than refused and failed requests", () => {
     const expected =
       /Failed to load resource|ERR_|^error: ApiFault: The books are being moved|status of (401|403|404|400|422|50\d)/;
     assert.deepEqual(

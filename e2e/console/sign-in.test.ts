@@ -95,7 +95,7 @@ describe("sign-in to the console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(complaints(), []);
   });
 
-  test("a forgotten password is replaced by a link in an email that works once", async () => {
+  test("an emailed link, which works once, sets a new password for a person who forgot it", async () => {
     await leave();
     await page.getByRole("link", { name: "Forgot password?" }).click();
     await page.getByRole("heading", { name: "Reset password" }).waitFor();

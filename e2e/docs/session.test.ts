@@ -21,13 +21,13 @@ function open(t: TestContext): { session: Session; scratch: string } {
   return { session, scratch };
 }
 
-test("keeps variables, functions and the working directory between a page's code blocks", async (t) => {
+test("a page's bash session keeps variables, functions and the working directory between code blocks", async (t) => {
   const { session } = open(t);
   assert.deepEqual(await session.run('name=fox\nsay() { echo "the $1"; }\nmkdir den\ncd den'), { stdout: "" });
   assert.deepEqual(await session.run('say "$name"; basename "$PWD"; cat'), { stdout: "the fox\nden\n" });
 });
 
-test("ends a code block at the first failing command, and reports the command's line and output", async (t) => {
+test("a page's bash session ends a code block at the first failing command, and reports the command's line and output", async (t) => {
   const { session } = open(t);
   const failure = (await session.run("echo before\nls 'no such file' >&2\necho after")) as BlockFailure;
   assert.deepEqual(
@@ -43,7 +43,7 @@ test("ends a code block at the first failing command, and reports the command's 
   );
 });
 
-test("fails at the first failing command of a code block, even if an earlier block ran set +e", async (t) => {
+test("a page's bash session fails at the first failing command of a code block, even if an earlier block ran set +e", async (t) => {
   const { session } = open(t);
   await session.run("set +e\nfalse\ntrue");
   assert.ok("why" in (await session.run("false\ntrue")));
@@ -73,7 +73,7 @@ test("fails if a background program ends before it prints the given text, and re
   assert.deepEqual([failure.why, failure.stdout], ['ended before it printed "is ready"', "no luck\n"]);
 });
 
-test("interrupts background programs when one of the page's code blocks fails", async (t) => {
+test("a page's bash session interrupts its background programs when a code block fails", async (t) => {
   const { session, scratch } = open(t);
   await session.start(`trap 'touch stopped; exit' INT; echo ready; while :; do sleep 0.1; done`, "ready");
   assert.ok("why" in (await session.run("false")));

@@ -47,12 +47,12 @@ for (const [what, change, found] of [
     "the enemy took (prompts) 1.0 % of what it did before",
   ],
 ] as const) {
-  test(`judge() reports an attack that reaches the limit of ${what}`, () => {
+  test(`judge() reports an attack whose effect on ${what} reaches its limit`, () => {
     assert.deepEqual(findBrokenLimits({ ...harmless, ...change } as StrategyRow, before), [found]);
   });
 }
 
-test("judge() compares times that were measured by the machine's clock only in strict mode", () => {
+test("judge() compares times of the machine's clock in strict mode only", () => {
   assert.deepEqual(findBrokenLimits(harmless, before, { strict: true }), [
     "the median time to first token grew 2.0-fold",
   ]);

@@ -43,26 +43,26 @@ describe("the programs in examples/", { concurrency: true }, () => {
       const example = (name: string, args: string[], env: Record<string, string> = {}) =>
         runExample(programOf(language, name), args, platform.ready, env);
 
-      test("the program chat prints the answer and its token counts", async () => {
+      test('the example "chat" prints the answer and its token counts', async () => {
         const { code, stdout, stderr } = await example("chat", [script({ text: "one two three" })]);
         assert.deepEqual([code, stdout], [0, "one two three\n"], stderr);
         assert.match(stderr, /^\d+ tokens in, 3 out, ended by stop$/m);
       });
 
-      test("the program stream prints the answer and its token counts", async () => {
+      test('the example "stream" prints the answer and its token counts', async () => {
         const { code, stdout, stderr } = await example("stream", [script({ text: "one two three" })]);
         assert.deepEqual([code, stdout], [0, "one two three"], stderr);
         assert.match(stderr, /^\d+ tokens in, 3 out$/m);
       });
 
-      test("the program stream retries while no node has capacity, and reports the error after four attempts", async () => {
+      test('the example "stream" retries while no node has capacity, and reports the error after four attempts', async () => {
         const { code, stdout, stderr } = await example("stream", ["hi"], { MODEL: UNSERVED });
         assert.deepEqual([code, stdout], [1, ""], stderr);
         assert.equal(stderr.match(/no_capacity: again in/g)?.length, 3, stderr);
         assert.match(stderr, /broken off: no_capacity/);
       });
 
-      test("the program stream reports an answer that breaks off, and does not retry it", async () => {
+      test('the example "stream" reports an answer that breaks off, and does not retry it', async () => {
         const { code, stdout, stderr } = await example("stream", [script({ tokens: 20, fail_after: 5 })]);
         assert.equal(code, 1, stderr);
         assert.ok(stdout.length > 0);
@@ -70,44 +70,44 @@ describe("the programs in examples/", { concurrency: true }, () => {
         assert.match(stderr, /broken off: upstream_failed/);
       });
 
-      test("the program rag answers a question about a folder, and names the source files", async () => {
+      test('the example "rag" answers a question about a folder, and names the source files', async () => {
         const { code, stdout, stderr } = await example("rag", [notes, script({ text: "By day [1]." })]);
         assert.deepEqual([code, stdout], [0, "By day [1].\n"], stderr);
         // Two files give three passages. The embedding model decides their order.
         assert.equal(stderr.match(/^\[\d\] (foxes\.md|next\.txt) \(-?\d\.\d\d\)$/gm)?.length, 3, stderr);
       });
 
-      test("the program structured prints the fields of its schema", async () => {
+      test('the example "structured" prints the fields of its schema', async () => {
         // The prompt has no instructions for the scripted engine, so its answer is generated from the requested format.
         const { code, stdout, stderr } = await example("structured", []);
         assert.deepEqual([code, stdout], [0, "0: text\n"], stderr);
       });
 
-      test("the program structured reports a truncated answer and does not parse it", async () => {
+      test('the example "structured" reports a truncated answer and does not parse it', async () => {
         const { code, stdout, stderr } = await example("structured", [script({ text: "[1, ".repeat(300) })]);
         assert.deepEqual([code, stdout], [1, ""], stderr);
         assert.match(stderr, /the answer was cut: length/);
       });
 
-      test("the program structured explains why it fails if no connected node supports schemas", async () => {
+      test('the example "structured" explains why it fails if no connected node supports schemas', async () => {
         const away = await example("structured", ["hi"], { MODEL: UNSERVED });
         assert.deepEqual([away.code, away.stdout], [1, ""], away.stderr);
         assert.match(away.stderr, /no connected node supports JSON schemas/);
       });
 
-      test("the program agent calls a tool, gets its result and answers", async () => {
+      test('the example "agent" calls a tool, gets its result and answers', async () => {
         const { code, stdout, stderr } = await example("agent", [notes, action("read", "../next.txt")]);
         assert.deepEqual([code, stdout], [0, "They sleep by day.\n"], stderr);
         assert.match(stderr, /1\. read \.\.\/next\.txt\n2\. answer They sleep by day\./);
       });
 
-      test("the program agent gets steps that match its schema, whatever the model generates", async () => {
+      test('the example "agent" gets steps that match its schema, whatever the model generates', async () => {
         const { code, stderr } = await example("agent", [notes, "What do foxes do?"]);
         assert.equal(code, 1, stderr);
         assert.equal(stderr.match(/^\d\. list text$/gm)?.length, 8, stderr);
       });
 
-      test("the program agent continues after answers that are not JSON, and fails after eight steps", async () => {
+      test('the example "agent" continues after answers that are not JSON, and fails after eight steps', async () => {
         const { code, stdout, stderr } = await example("agent", [notes, script({ text: "no JSON at all" })]);
         assert.deepEqual([code, stdout], [1, ""], stderr);
         assert.match(stderr, /1\. that was not one JSON object/);

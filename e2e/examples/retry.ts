@@ -88,7 +88,7 @@ export function defineRetryTests(languages: Language[], current: () => Platform)
         for (const retry of retries) assert.deepEqual(retry, ["rate_limit_streams", true]);
       });
 
-      test("the retry sample retries a request that stalled for free, but none with output, a charge or a final error", async () => {
+      test("the retry sample retries an unbilled request that stalled, but none with output, a charge or a final error", async () => {
         const [midway, failed, stalled, thinking, wrongKey, bounded] = await came(language, [
           tiny({ text: "one two three four", fail_after: 3 }),
           tiny({ text: "never", fail_after: 0 }),

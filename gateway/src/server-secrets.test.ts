@@ -23,7 +23,7 @@ test("secrets are generated once, are readable only by their owner, and are over
   assert.equal(configured.receiptSeed, made.receiptSeed);
 });
 
-test("a stored secret is replaced by a new one and kept beside it until it is removed, one replacement at a time", async (t) => {
+test("replacing a stored secret keeps the old one until it is removed, and refuses a second replacement before that", async (t) => {
   const { dataDir, read } = await openPlace(t);
   await assert.rejects(replaceStoredSecret(dataDir, "pepper"), /no platform was started/);
   const before = await read();

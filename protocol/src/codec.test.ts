@@ -74,7 +74,7 @@ describe("frames", () => {
     });
   }
 
-  test("can be encoded in two parts, a header and the job's bytes without a copy, up to the frame limit", () => {
+  test("can be encoded as a header and the job's bytes, which are not copied, up to the frame size limit", () => {
     for (const frame of [GOLDEN.job, GOLDEN.piece] as Extract<Frame, { kind: "job" | "piece" }>[]) {
       const [head, piece] = encodeJobInParts(frame);
       assert.equal(piece, frame.piece);
@@ -100,7 +100,7 @@ describe("frames", () => {
     assert.deepEqual(decodeFrame(encodeFrame(frame)), frame);
   });
 
-  test("keep the optional state fields of version 1.4 when decoded, within their bounds", () => {
+  test("keep the optional state field slots_max (version 1.4) when decoded, and are refused if it exceeds its maximum", () => {
     const { state } = GOLDEN.state as Extract<Frame, { kind: "state" }>;
     const frame: Sendable = { kind: "state", state: { ...state, slots_max: 64 } };
     assert.deepEqual(decodeFrame(encodeFrame(frame)), frame);

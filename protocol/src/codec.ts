@@ -274,7 +274,9 @@ function decodeVectors(reader: Reader): Frame {
   const raw = reader.rest();
   const count = raw.length / 4 / width;
   if (!Number.isInteger(count) || count === 0 || count > VECTORS_PER_FRAME_MAX)
-    throw new FrameError(`${raw.length} bytes are not a valid number of embedding vectors of width ${width}`);
+    throw new FrameError(
+      `${raw.length} bytes are not 1 to ${VECTORS_PER_FRAME_MAX} embedding vectors of width ${width}`,
+    );
   const values = new Float32Array(count * width);
   const view = new DataView(raw.buffer, raw.byteOffset, raw.byteLength);
   for (let i = 0; i < values.length; i++) {

@@ -106,7 +106,7 @@ const VALUES: Readonly<Record<string, Check>> = {
   pattern: (value) => (typeof value === "string" ? regexRule(value) : "must be a string"),
   dependentRequired: holds(
     (value) => isObject(value) && Object.values(value).every((one) => names(one) === undefined),
-    "must be an object of arrays of different strings",
+    "must be an object whose values are arrays of different strings",
   ),
   $ref: text,
   $id: text,
@@ -318,7 +318,7 @@ class Reader {
       // A part that references itself for the same value, not for a property or an item of it, would be a grammar rule
       // that expands to itself without end.
       if (again !== undefined && again >= sameSince)
-        throw new Problem(part, "$ref", "must not refer back to itself for the same value, because that never ends");
+        throw new Problem(part, "$ref", "must not lead back to itself, except within a property or an array item");
       way.delete(part);
     };
     visit(root, 0);

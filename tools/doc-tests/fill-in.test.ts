@@ -14,7 +14,7 @@ test("replaces a guide's placeholders for the address, the key and the host toke
   assert.equal(fillPlaceholders(text, {}), text, "what is not known stays");
 });
 
-test("replaces each port with its assigned port everywhere in a text", () => {
+test("replaces every occurrence of a port by the port assigned to it, and keeps ports without one", () => {
   const text = "PORT=8080 INTERNAL_PORT=9091 x --port 8081; curl localhost:9091 127.0.0.1:8080/8080 --port=8081 2048";
   assert.deepEqual(findPorts(text), ["8080", "9091", "8081"]);
   const ports = new Map([

@@ -83,7 +83,7 @@ export const MUTATIONS: Mutation[] = [
     replace:
       "          charge_pico = greatest(d.charge_pico, excluded.charge_pico) * (excluded.requests > 0)::int\n  )",
     test: `${SRC}history/rollups.test.ts`,
-    title: "add a late charge to its label's day, whether or not the request was already counted as lost",
+    title: "add a late charge to the day's sum of its label, whether or not the request was already counted as lost",
   },
   {
     name: "a member who becomes a billing contact keeps a playground key",

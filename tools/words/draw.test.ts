@@ -51,7 +51,7 @@ invariant(ok, "a sentence for the developers only");
   ]);
 });
 
-test("joins a sentence in JSX with its links and values, and leaves class names out", () => {
+test("lists a JSX sentence with its links and values as one message, and leaves class names out", () => {
   const source = `const Page = () => <p className="one two three four">
   The key <Code>{id}</Code> has <a href="/x">no limits</a> in {month}.
 </p>;`;

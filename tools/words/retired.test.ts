@@ -31,7 +31,7 @@ function findingsIn(file: string, source: string): string[] {
   );
 }
 
-test("no test title and no comment contains a retired word", () => {
+test("no test title and no comment contains a word that the glossary replaces", () => {
   const files = globSync(CLEANED, { cwd: ROOT, exclude: ["**/node_modules"] }).filter((file) => !LEFT_OUT.test(file));
   assert.ok(files.length > 1_000, `${files.length} files`);
   assert.deepEqual(

@@ -12,13 +12,13 @@ const named = {
 const ref = (name: string) => ({ $ref: `#/components/responses/${name}` });
 
 describe("a documented error response", () => {
-  test("is one component for all routes, named after its error codes, if its messages are the error catalogue's", () => {
+  test("with only messages of the error catalogue is one component for all routes, named after its error codes", () => {
     const { byStatus, shared } = buildErrorResponses(refusalsOfCodes("no_account", "account_suspended"));
     assert.deepEqual(byStatus, { 403: ref("no_account.account_suspended") });
     assert.deepEqual(Object.keys(shared), ["no_account.account_suspended"]);
   });
 
-  test("is written out at its route instead of referenced, if its message is not the error catalogue's", () => {
+  test("is written out at its route instead of referenced, if the error catalogue does not contain its message", () => {
     const { byStatus, shared } = buildErrorResponses([refusal("not_found", "No such key.")]);
     assert.match((byStatus[404] as Response).description, /- `not_found`: No such key\.$/);
     assert.deepEqual(shared, {});
@@ -35,7 +35,7 @@ describe("a documented error response", () => {
     assert.match(JSON.stringify(shared.Wrong), /"message":"a is wrong"/);
   });
 
-  test("is written out at its route instead of referenced, if the API uses its name for another response", () => {
+  test("is written out at its route instead of referenced, if another response of the API has the same name", () => {
     const { byStatus, shared } = buildErrorResponses(refusalsOfCodes("not_found"), { named });
     assert.ok("description" in (byStatus[404] as object));
     assert.deepEqual(shared, {});

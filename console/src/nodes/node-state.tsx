@@ -6,8 +6,8 @@ const STATES: Record<State, { tone: Tone; says: string }> = {
   registered: { tone: "neutral", says: "No models chosen yet." },
   ready: { tone: "warn", says: "Models chosen. Not connected." },
   online: { tone: "good", says: "Connected and accepting requests." },
-  paused: { tone: "warn", says: "Receives no requests until its host resumes it." },
-  quarantined: { tone: "bad", says: "Receives no requests until an operator releases it." },
+  paused: { tone: "warn", says: "The node receives no requests until its host resumes it." },
+  quarantined: { tone: "bad", says: "The node receives no requests until an operator releases it." },
   retired: { tone: "neutral", says: "Permanently out of service." },
 };
 

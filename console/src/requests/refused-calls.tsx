@@ -44,7 +44,7 @@ export function RefusedCalls({ from, words }: { from: string; words: string }) {
               {describeRefusedCode(one).advice}
             </li>
           ))}
-          {over && <li className="text-ink-soft">None in the last hour.</li>}
+          {over && <li className="text-ink-soft">No call was refused in the last hour.</li>}
           {codes.length > NAMED_MAX && (
             <li>
               And {codes.length - NAMED_MAX} more error {codes.length - NAMED_MAX === 1 ? "code" : "codes"}.

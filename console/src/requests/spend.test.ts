@@ -49,7 +49,7 @@ describe("the spend chart", () => {
     assert.equal(rows.at(-1)?.texts?.Others, "$0.000010");
   });
 
-  test("lists models or keys by cost, with equal decimals", () => {
+  test("lists models or keys by cost, with the same number of decimals in every amount", () => {
     const rows = [
       row("2026-11-14", "a", "1.200000"),
       row("2026-11-15", "b", "5000000.000000"),

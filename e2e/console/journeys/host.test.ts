@@ -157,7 +157,7 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
   test("a paused node serves no requests until its host resumes it", async () => {
     await openNode();
     await page.getByRole("button", { name: "Pause" }).click();
-    await page.getByText("Receives no requests until its host resumes it.").waitFor();
+    await page.getByText("The node receives no requests until its host resumes it.").waitFor();
     const refused = await sendScriptedChat(platform, { text: "nobody" });
     assert.equal(refused.status, 503);
     await page.getByRole("button", { name: "Resume" }).click();

@@ -242,7 +242,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
   test("a released node is paused, and serves again once its host resumes it", async () => {
     await page.getByRole("button", { name: "Release" }).click();
     await page.getByRole("dialog", { name: "Release local-1?" }).getByRole("button", { name: "Release" }).click();
-    await page.getByText("Receives no requests until its host resumes it.").waitFor();
+    await page.getByText("The node receives no requests until its host resumes it.").waitFor();
     await triggerReload(hostPage);
     await hostPage.getByRole("button", { name: "Resume" }).click();
     await hostPage.getByText("Connected and accepting requests.").waitFor();

@@ -108,7 +108,7 @@ export function openAccountEmailSender({ mail, log, origin }: EmailsOptions): Ac
         subject: "A Tollgate account was deleted",
         text: lines(
           `${by} deleted the account ${publicId("acc", accountId)} at ${minuteOf(at)} UTC. You were in its team.`,
-          "Its API keys and host tokens are revoked, and its nodes are retired. The ledger keeps the amounts used, earned and paid, without names.",
+          "The account's API keys and host tokens are revoked, and its nodes are retired. The ledger keeps the amounts used, earned and paid, without names.",
           "If you did not expect this, write to the operator of the platform. A deleted account cannot be restored.",
         ),
       }),

@@ -97,7 +97,7 @@ describe("two gateways", () => {
     dispatcher.measured(MODEL, result, { prompt: 3, output: 9 });
   };
 
-  test("count a node's correct answers together, and both trust the node after the last required one", async () => {
+  test("count a node's correct answers together, and both trust the node once it has enough of them", async () => {
     const { id, node, report } = await join("fresh");
     await eventually("both know it", () => slots(node).every((count) => count === 1));
     answered(gateways[0], node);

@@ -9,7 +9,7 @@ import {
 } from "./open-file-limit.ts";
 import { manualClock } from "./testing.ts";
 
-test("an eighth of all file descriptors, at most 256, is reserved, and bursts of connections may use half of these", () => {
+test("an eighth of all file descriptors, at most 256, is a reserve; bursts of connections may use half of it", () => {
   for (const [max, last] of [
     [64, 56],
     [1_024, 896],

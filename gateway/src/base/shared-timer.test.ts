@@ -24,7 +24,7 @@ function open() {
   return { clock, every, does, done, woken: () => woken };
 }
 
-test("the shared timer runs tasks due in the same half second in one turn, at their own intervals, until canceled", () => {
+test("the shared timer runs tasks at their own intervals until canceled, and tasks of the same half second in one turn", () => {
   const { clock, does, done } = open();
   const stops = [does(500, "half"), does(1_000, "second")];
   clock.advance(1_000);
@@ -40,7 +40,7 @@ test("the shared timer runs tasks due in the same half second in one turn, at th
   assert.deepEqual(done, []);
 });
 
-test("the shared timer aligns tasks whose intervals are multiples of two seconds, without wake-ups in between", () => {
+test("the shared timer runs tasks with intervals of 2, 4 and 10 s at the same wake-ups, one every 2 s", () => {
   const { clock, does, done, woken } = open();
   clock.advance(700);
   does(2_000, "two");

@@ -18,7 +18,7 @@ test("a short-lived map returns its entries in insertion order, without removed 
   assert.deepEqual(map.all(), [1, 3]);
 });
 
-test("a short-lived collection keeps the order of insertion and equal items, and returns no removed item", () => {
+test("a short-lived collection keeps the order of insertion, allows equal items, and returns no removed item", () => {
   const set = new ShortLivedSet<string>();
   set.add("one");
   const seat = set.add("two");

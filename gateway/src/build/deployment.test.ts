@@ -292,7 +292,7 @@ describe("a gateway that compares its settings with those recorded in the databa
       assert.deepEqual(settings, ["limits"]);
       assert.match(
         reason,
-        /^VALKEY_URL differs: this gateway has rate limits in each gateway's memory, and the deployment limits server/,
+        /^VALKEY_URL differs: this gateway has no limits server \(each gateway counts in its memory\), and the deployment limits server/,
       );
     });
 

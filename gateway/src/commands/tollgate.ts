@@ -35,7 +35,7 @@ export const TOLLGATE_COMMANDS: CommandTable = {
       help: "operate a platform, running or stopped: accounts, keys, nodes, payouts, backups",
       more: [
         "Every command takes --json, for scripts, and --data DIR, the data directory of a platform without DATABASE_URL.",
-        "Every change is recorded: tollgate admin audit list.",
+        "Every change is recorded. tollgate admin audit list shows the recorded changes.",
       ],
       example: "account list --kind builder",
     },

@@ -25,7 +25,7 @@ describe("a database URL", () => {
     assert.deepEqual(hostsOf("postgres://%2Frun%2Fpg/db"), [{ host: "/run/pg", port: undefined }]);
   });
 
-  test("accepts percent-encoded options, and parameters that agree with our own settings", () => {
+  test("accepts percent-encoded options, and parameters with the values that Tollgate sets itself", () => {
     const url = "postgres://a/db?options=-c%20synchronous_commit%3Dremote_apply&client_encoding=UTF8&gssencmode=prefer";
     assert.equal(parseDatabaseUrl(url).options, "-c synchronous_commit=remote_apply");
   });
@@ -45,7 +45,7 @@ describe("a database URL", () => {
     ],
     ["postgres://a/db?sslmode=no-verify", /sslmode to one of disable, .*verify-full, not "no-verify"/],
     ["postgres://a/db?sslmode=verify-ca", /sslrootcert/],
-    ["postgres://a/db?sslmode=require&sslcert=/x", /sslcert and sslkey together/],
+    ["postgres://a/db?sslmode=require&sslcert=/x", /both sslcert and sslkey, or neither/],
     ["postgres://a/db?sslrootcert=/x", /must set sslmode/],
     ["postgres://a/db?ssl=true", /parameter ssl, which Tollgate does not support/],
     ["postgres://a/db?statement_timeout=5", /parameter statement_timeout.*options=-c/],

@@ -107,7 +107,8 @@ function sslOf(parameters: Map<string, string>): DatabaseAddress["ssl"] {
   const mode = given === undefined ? undefined : oneOf("sslmode", SSL_MODES, given);
   const rootcert = parameters.get("sslrootcert");
   const [cert, key] = [parameters.get("sslcert"), parameters.get("sslkey")];
-  if ((cert === undefined) !== (key === undefined)) throw new DatabaseUrlError("must set sslcert and sslkey together");
+  if ((cert === undefined) !== (key === undefined))
+    throw new DatabaseUrlError("must set both sslcert and sslkey, or neither");
   if (mode === "verify-ca" && (rootcert === undefined || rootcert === "system"))
     throw new DatabaseUrlError(
       "must set sslrootcert to the file of a certificate authority when sslmode is verify-ca. To trust public authorities instead, use sslmode=verify-full without sslrootcert",

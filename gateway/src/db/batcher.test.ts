@@ -126,7 +126,7 @@ test("when the database hangs, the batcher rejects callers, undoes sent operatio
   assert.equal(await third, "done");
 });
 
-test("the batcher undoes an operation whose time limit passed after its connection was lost", async () => {
+test("the batcher undoes an operation if its connection was lost and its time limit then passed", async () => {
   const { batcher, last, clock, undone } = open({ waitMaxMs: 2_000 });
   const asked = batcher.add("a").catch((error) => error.code);
   await turn();

@@ -53,7 +53,7 @@ const connected = async (t: TestContext, connection: Connection): Promise<Databa
 };
 
 describe("a URL with several hosts", () => {
-  test("connects to the first host that answers, and after its failure to another", async (t) => {
+  test("connects to the first host that answers, and to another host after that one has failed", async (t) => {
     const [a, b] = [portOf(first), portOf(second)];
     const connection = urlWith(`127.0.0.1:1,127.0.0.1:${a},127.0.0.1:${b}`, "?target_session_attrs=read-write");
     assert.equal((await connected(t, connection)).port, a);
@@ -118,7 +118,7 @@ describe("a URL with several hosts", () => {
     assert.deepEqual(asked, [a, b]);
   });
 
-  test("sends the password when it tests hosts, although the pool hides it from copies of its settings", async (t) => {
+  test("sends the password when it tests hosts, although copies of the pool's settings lack it", async (t) => {
     const heard: string[] = [];
     const server = createServer((socket) => {
       socket.once("data", () => {

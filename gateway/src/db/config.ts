@@ -53,11 +53,11 @@ eight more while other sessions lock accounts. A browser opens up to six request
     }),
     DATABASE_POOL_MIN: number({
       ...{ default: 6, unit: "connections", min: 0, max: 100 },
-      help: "Number of database connections that stay open while idle, with the console's queries prepared.",
+      help: "Number of database connections kept open while idle, each with the console's prepared statements.",
     }),
     CLOCK_UNCERTAINTY_MAX_S: number({
       ...{ default: 5, unit: "s", min: 1, max: 60 },
-      help: "While a gateway may be wrong about the database's clock, which all gateways use, by more than this, `/readyz` returns 503.",
+      help: "`/readyz` returns 503 while the gateway's reading of the database's clock may be wrong by more than this time.",
     }),
     MIGRATE: choice(["auto", "check"], {
       default: "auto",

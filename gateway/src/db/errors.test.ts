@@ -94,7 +94,7 @@ describe("PostgreSQL errors during a settlement", () => {
     });
   }
 
-  test("errors without a PostgreSQL code: the settlement is retried, unless the error's cause has a final code", () => {
+  test("errors without a PostgreSQL code: the settlement is retried, unless the error's cause has the code of a data error", () => {
     for (const error of [
       new TypeError("x"),
       coded("ENOSPC"),

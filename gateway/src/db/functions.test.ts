@@ -113,7 +113,7 @@ describe("applying SQL functions", () => {
     assert.equal(await value("select say()"), 2);
   });
 
-  test("replaces {{name}} in a file by the gateway's constant", async (t) => {
+  test("replaces {{name}} in a file with the gateway's constant of that name", async (t) => {
     await apply(await files(t, { say: ONE.replace("select 1", "select {{host_share_percent}}") }));
     assert.equal(await value("select say()"), HOST_SHARE_PERCENT);
   });

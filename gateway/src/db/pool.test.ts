@@ -96,7 +96,7 @@ test("a connection that cannot roll back is closed, and its first error is throw
   assert.equal(pool.totalCount, 0);
 });
 
-test("a pool logs and replaces a lost connection, in a transaction or idle", async (t) => {
+test("a pool replaces a lost connection, whether it was idle or in a transaction, and logs the loss", async (t) => {
   const lines: string[] = [];
   const log = createLog("warn", { write: (line: string) => void lines.push(line) });
   const pool = openPool(database.connection, { log, sizeMax: 1 });

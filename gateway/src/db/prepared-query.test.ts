@@ -64,7 +64,7 @@ test("a statement is prepared again after its first call failed", async () => {
   assert.deepEqual(await whole("1"), [{ n: 1 }]);
 });
 
-test("pg can prepare a query with the same name on the same connection", async () => {
+test("pg can prepare a query under a name that a prepared statement of the same connection already has", async () => {
   const query = { name: "both", text: "select 1 as n" };
   const byPg = async (): Promise<unknown[]> => {
     const client = await pool.connect();

@@ -33,7 +33,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 export const column = {
   uuid: z.custom<Uuid>((value) => typeof value === "string" && UUID.test(value), "expected a uuid"),
   /** An amount of money: a bigint or numeric column, or a sum. */
-  pico: z.custom<Pico>((value) => typeof value === "bigint", "expected a bigint or numeric"),
+  pico: z.custom<Pico>((value) => typeof value === "bigint", "expected a bigint or numeric value"),
   bigint: z.bigint(),
   /** A non-negative whole number: a smallint or integer column, or a larger one cast to float8. */
   count: z.int().nonnegative(),

@@ -54,7 +54,7 @@ const RULES: Rule[] = [
     what: "deletes rows and locks them until the migration ends",
   },
   { form: /^truncate (?:table )?(?:only )?(\w+)/i, what: MOMENT },
-  { form: /^lock (?:table )?(?:only )?(\w+)/i, what: "locks the table until the migration ends" },
+  { form: /^lock (?:table )?(?:only )?(\w+)/i, what: "keeps the table locked until the migration ends" },
 ];
 
 /** Matches statements that block no table in use. */

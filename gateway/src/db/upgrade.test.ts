@@ -131,7 +131,7 @@ describe('migrations marked "phase: after"', () => {
     assert.deepEqual((await run(t, files, "leave")).migrations, ["0002_add.sql", "0003_drop.sql", "0004_next.sql"]);
   });
 
-  test("run while gateways of their own release serve; those of the next release wait until these gateways stop", async (t) => {
+  test("run while gateways of their own release serve; the next release's wait until those gateways stop", async (t) => {
     await run(t, FIRST);
     await connect("tollgate 0.2.0 schema 3");
     const files = { ...FIRST, ...ADD, ...DROP, ...NEXT, "0005_drop.sql": "-- phase: after\ndrop table other;" };
@@ -146,7 +146,7 @@ describe('migrations marked "phase: after"', () => {
     );
   });
 
-  test('refuse a phase other than "before" or "after"', async (t) => {
+  test('are refused if their phase is neither "before" nor "after"', async (t) => {
     await assert.rejects(
       run(t, { "0001_a.sql": "-- phase: later\nselect 1;" }),
       /^MigrationError: Migration 0001_a\.sql: phase must be before or after, not "later"\.$/,
@@ -297,7 +297,7 @@ describe("a migration without a transaction", () => {
     assert.equal(await isValid("item_made"), true);
   });
 
-  test("builds on every partition of a partitioned table, also after an interruption", async (t) => {
+  test("builds its index on every partition of a partitioned table, even after an interrupted attempt", async (t) => {
     const directory = await makeSqlDirectory(t, {
       migrations: {
         "0001_item.sql": `create table item (id int, made int) partition by range (id);

@@ -158,7 +158,7 @@ describe("dispatcher", () => {
     assert.equal((await second).end, "failed");
   });
 
-  test("asks the next node after a busy reply without using the one retry", async () => {
+  test("asks the next node after a busy reply, which does not use up the request's one retry", async () => {
     const [a, b] = [await online("a"), await online("b")];
     const sink = new TextSink();
     const running = run(sink);
@@ -183,7 +183,7 @@ describe("dispatcher", () => {
     assert.equal(sink.text, "ok");
   });
 
-  test("asks a node that replied busy again after 250 ms while no other node is free", async () => {
+  test("repeats an offer after 250 ms to a node that replied busy, if no other node is free", async () => {
     const [a, b] = [await online("a"), await online("b")];
     const first = run(new TextSink());
     const { job, node: full, other } = await firstOffered(a, b);

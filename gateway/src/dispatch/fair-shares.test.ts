@@ -127,7 +127,7 @@ test("the dispatcher serves other accounts' requests between those of an account
   assert.equal(order.join(""), "aabcabaaa");
 });
 
-test("an account that has its equal share of slots leaves as many slots free as others recently used, plus one", () => {
+test("an account with its equal share of slots leaves free as many slots as others recently used, plus one", () => {
   const crowd = new RecentDemand();
   const leaves = (has: number, others: number, now: number) =>
     crowd.leaves("a", { has, othersHave: others, accounts: 2 }, 16, now);
@@ -146,7 +146,7 @@ test("an account that has its equal share of slots leaves as many slots free as 
   assert.equal(leaves(15, 0, 11_000), false, "nobody else asked for ten seconds");
 });
 
-test("an account's equal share is half of the slots while no other account is served, and a quarter among four", () => {
+test("an account's equal share is half of the slots while no other account is served, and a quarter while four are served", () => {
   const crowd = new RecentDemand();
   crowd.asked("b", 0);
   crowd.asked("a", 0);

@@ -206,7 +206,7 @@ describe("dispatch by the gateways' own counts of running jobs", () => {
       assert.deepEqual(refused, []);
     });
 
-    test("counts a busy reply when a slot should be free, and limits the node to its running jobs until it accepts more", async () => {
+    test("reports a busy reply of a node with a free slot, and lowers its slot count to its running jobs, then raises it slowly", async () => {
       const { roster, dispatcher } = open("gw1");
       const node = await online("a", { slots: 8 });
       const running = [ask(dispatcher), ask(dispatcher), ask(dispatcher)];

@@ -66,7 +66,7 @@ describe("node records", () => {
     assert.equal(roster.nodes().length, 0);
   });
 
-  test("that forbid a node to work remove its slots from the remembered capacity", async () => {
+  test("remove a node's slots from the remembered capacity as soon as they forbid the node to work", async () => {
     await report("a");
     plane.drop("a");
     assert.equal(roster.slots("m"), 1);

@@ -64,7 +64,7 @@ describe("silence timeouts", () => {
     assert.equal(producing.aliveAt, 0);
   });
 
-  test("accept progress that does not increase as a sign of life for 10 s, and for longer with long prompts", () => {
+  test("accept unchanged progress as a sign of life for 10 s, and for longer with long prompts", () => {
     const stuck = accepted();
     for (let s = 1; s < 30; s++) recordProgress(stuck, 0.2, s * 1_000);
     assert.equal(stuck.aliveAt, 10_000, "it grew once, in the first second");
@@ -108,7 +108,7 @@ describe("a node's own timestamps", () => {
     assert.equal(recordOutput({ ...accepted(), acceptedAt: null }, at(1), 1), "broken");
   });
 
-  test("are replaced by arrival times if the node sends none, or not always", () => {
+  test("are replaced by arrival times if the node sends none, or sends them only with some output", () => {
     const heard = accepted();
     for (const ms of [2_200, 4_400, 6_600]) assert.equal(recordOutput(heard, undefined, ms), "output");
     assert.equal(recordOutput(heard, at(8_000), 8_000), "output");

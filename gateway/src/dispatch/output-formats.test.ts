@@ -207,7 +207,7 @@ describe("requests with an output format", () => {
     assert.deepEqual([(await held).end, (await plain).end], ["finished", "finished"]);
   });
 
-  test("wait at most until the deadline", async () => {
+  test("end with no_capacity at the deadline if every node that supports the format is still busy", async () => {
     const node = await online("able", able);
     await online("older");
     const running = run(true);
@@ -265,7 +265,7 @@ describe("requests with an output format", () => {
     }
   });
 
-  test("are offered again to the only node that supports the format after it declined, and to no other node", async () => {
+  test("are offered a second time to the only node that supports the format if it declined, and to no other node", async () => {
     const older = await online("older");
     const node = await online("able", able);
     const formatted = run(true);

@@ -20,7 +20,7 @@ describe("RandomSet", () => {
     assert.ok(set.some((each) => each === 8) && !set.some((each) => each === 9));
   });
 
-  test("draws no item twice, draws only matching items, and keeps all items", () => {
+  test("draws only matching items, draws none of them twice, and removes none from the set", () => {
     const set = new RandomSet<number>();
     const positions = Array.from({ length: 8 }, (_, i) => set.add(i));
     const random = byTurns();

@@ -75,7 +75,7 @@ describe("the database records of nodes", () => {
     assert.notEqual((await register("box", await openHost())).id, first.id);
   });
 
-  test("store an election (the chosen models) and the resulting standing in one statement", async () => {
+  test("store the chosen models and the resulting standing in one statement", async () => {
     const { id } = await register("elects");
     assert.deepEqual(node(await fleet.elect(host, id, ["b", "a"])).models, ["a", "b"]);
     const less = node(await fleet.elect(host, id, ["b", "c"]));
@@ -113,7 +113,7 @@ describe("the database records of nodes", () => {
     assert.deepEqual(rows, [{ released_by: "idn_1" }]);
   });
 
-  test("have a standing that matches their quarantine after twenty concurrent quarantines and releases", async () => {
+  test("agree on whether a node is quarantined after twenty concurrent quarantines and releases", async () => {
     const { id } = await register("raced");
     await fleet.elect(host, id, ["a"]);
     await Promise.all(

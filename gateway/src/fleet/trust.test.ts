@@ -284,7 +284,7 @@ test("the migration that adds probation counts nodes' earlier requests, but star
   assert.equal(JSON.stringify((await fleet.find(host, busy))?.hardware).length > 60_000, true);
 });
 
-test("the migration that lets slots grow counts requests served since the last quarantine as good answers", async (t) => {
+test("the migration that lets a node's slots grow counts requests served since the last quarantine as good answers", async (t) => {
   const db = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, "0038") });
   t.after(db.close);
   const [host, busy, fresh, released] = [newId(), newId(), newId(), newId()];

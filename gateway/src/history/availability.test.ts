@@ -88,7 +88,7 @@ describe("availability", () => {
     assert.deepEqual(await incidents(), [["a", "unavailable", 1, 75]]);
   });
 
-  test("does not count the time in which a model was not listed as down", async () => {
+  test("counts neither uptime nor downtime of a model while it is not listed", async () => {
     for (let minute = 0; minute < 3; minute++) await one.sample([up("a"), down("b")], at(minute));
     for (let minute = 3; minute < 6; minute++) await one.sample([up("a")], at(minute));
     assert.deepEqual(await incidents(), [["b", "unavailable", 0, 3]]);

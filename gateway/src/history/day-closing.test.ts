@@ -156,7 +156,7 @@ const closedDays = async (what = "usage"): Promise<string[]> => {
 
 const dayOf = (at: Date): string => at.toISOString().slice(0, 10);
 
-describe("closed days", () => {
+describe("closed days (finished daily rollups)", () => {
   before(async () => {
     db = await openTestDatabase();
     ledger = openLedger({ pool: db.pool, clock: timeoutFreeClock, gatewayId: "test", holdLeaseMs: 60 * 60 * 1000 });
@@ -394,7 +394,7 @@ test("migrating from the previous schema changes no figure, neither before nor a
   assert.deepEqual(await told(pool), was);
 });
 
-test("migrating from schema 0036 closes again each day that lacks sums per model, and changes no figure", async (t) => {
+test("migrating from schema 0036 repeats the daily rollup of days without sums per model, and changes no figure", async (t) => {
   await waitPastMidnight();
   db = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, "0036") });
   t.after(db.close);

@@ -336,7 +336,7 @@ describe("closed months", () => {
       "entries of every operation sum to zero",
       "every closed month matches its rollups",
       "every closed month matches the counts and amounts of its deleted records",
-      "all accounts together sum to zero",
+      "the balances of all accounts sum to zero",
     ];
     const [first, second] = [monthsAgo(MONTHS), monthsAgo(MONTHS - 1)].map((m) => `${nameOfMonth(m)}-01`);
     await assert.rejects(db.pool.query("update ledger_closing set amount = 0"), /append only/);
@@ -697,7 +697,7 @@ describe("a gateway with retention", () => {
     assert.deepEqual(await differing(), []);
   });
 
-  test("cancels a running drop when it stops, and leaves the month unchanged", async () => {
+  test("that stops while it drops a month's records cancels the drop, and leaves the records unchanged", async () => {
     await openPast();
     const before = await partitions();
     const reader = await db.pool.connect();

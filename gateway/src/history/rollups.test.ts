@@ -119,7 +119,7 @@ describe("performance rollups", () => {
     );
   });
 
-  test("count a request that ends during a run, or that an error delayed, in the next run", async () => {
+  test("count a request in the next run if it ends during a run, or if an error delayed it", async () => {
     const clock = manualClock(Date.now());
     let last: Promise<unknown> = Promise.resolve();
     const query = (text: string, values: unknown[]) => {
@@ -411,7 +411,7 @@ describe("performance rollups", () => {
     assert.equal(await rollups.run(), 0);
   });
 
-  test("add a late charge to its label's day, whether or not the request was already counted as lost", async () => {
+  test("add a late charge to the day's sum of its label, whether or not the request was already counted as lost", async () => {
     for (const countedBefore of [true, false]) {
       const account = await openAccount();
       const label = "team red";

@@ -95,7 +95,7 @@ The gateway frees the memory of a body as soon as it no longer needs the body.`,
     }),
   },
   retired: {
-    BODY_BUDGET_ACCOUNT_MB: `the request bodies of one account get a quarter of BODY_BUDGET_MB, but at least ${BODY_MB_MAX} MiB`,
+    BODY_BUDGET_ACCOUNT_MB: `one account's request bodies may use a quarter of BODY_BUDGET_MB, but at least ${BODY_MB_MAX} MiB`,
   },
   mistakes: (variables) => {
     const mistakes = findUnpairedVariable(variables, "TLS_CERT", "TLS_KEY");

@@ -170,7 +170,7 @@ describe("the amounts of a 402", () => {
     }
   });
 
-  test("are never below zero for the available balance", async () => {
+  test("report an available balance of zero if the balance is negative", async () => {
     const { available_micro } = (await refusal({ kind: "exceeds_balance", available: pico(-1n) })).body().error;
     assert.equal(available_micro, 0);
   });

@@ -56,7 +56,7 @@ test("encodeInSlices stops building an answer when its client disconnects", asyn
   assert.equal(taken, 2);
 });
 
-test("an embedding's answer in parts is the same JSON as its answer as a whole", () => {
+test("the parts of an embeddings response join to one JSON object, also without any vectors", () => {
   const answer = { ...answerOf(0), vectors: [Float32Array.of(0.5, -1), Float32Array.of(2, 0)] };
   assert.deepEqual(JSON.parse(embeddings.whole(meta, answer)), {
     object: "list",

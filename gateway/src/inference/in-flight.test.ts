@@ -17,7 +17,7 @@ test("a request is canceled when its client disconnects or the gateway stops, an
   assert.ok(!inFlight.enter(left.signal).isStopped, "who is gone is gone");
 });
 
-test("a request's wait for a step fails with no_capacity when the gateway stops, not when its client disconnects", async () => {
+test("a waiting request fails with no_capacity when the gateway stops, but not when its client disconnects", async () => {
   const inFlight = new InFlight();
   const gone = new AbortController();
   const entry = inFlight.enter(gone.signal);

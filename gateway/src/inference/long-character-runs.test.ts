@@ -6,7 +6,7 @@ import { CHARACTER_RUN_MAX, hasLongCharacterRun, refuseLongCharacterRuns } from 
 
 const long = (char: string): string => char.repeat(CHARACTER_RUN_MAX + 1);
 
-test("the search for long runs finds a run of one character above the limit, wherever it begins, and no shorter run", () => {
+test("the search for long runs finds a character repeated beyond the limit, wherever its run begins, and no shorter run", () => {
   fc.assert(
     fc.property(
       fc.constantFrom("\n", " ", "a", "é", "\u3000"),
@@ -46,7 +46,7 @@ test("the search for long runs reads few characters of prose, and no character o
   );
 });
 
-test("the error names the field that has the run", () => {
+test("the error names the field that contains the long run", () => {
   const run = long("\n");
   const message = (content: string) => ({ role: "user", content });
   for (const [ask, field] of [

@@ -100,7 +100,7 @@ test("the request logger logs each refused or failed request at info level, with
   assert.doesNotMatch(JSON.stringify(lines), /no words of it/);
 });
 
-test("the request logger limits refusals of one key to ten lines a minute and a count; at debug level it logs all", () => {
+test("the request logger logs ten refusals of one key a minute and counts the rest; at debug level it logs all", () => {
   for (const [level, due] of [
     ["info", [10, 0]],
     ["debug", [10, 40]],

@@ -92,7 +92,7 @@ describe("keys of the console's playground", () => {
     assert.ok(await works(second.token), "the other sessions' keys are as they were");
   });
 
-  test("act for the account with their own name and lower limits", async () => {
+  test("belong to the account, and have a name and lower limits of their own", async () => {
     const { id, token } = await issue(await begin());
     const holder = await keys.authenticate(`Bearer ${token}`);
     assert.deepEqual([holder?.id, holder?.name, holder?.accountId], [id, "Playground", account]);

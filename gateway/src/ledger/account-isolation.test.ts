@@ -20,7 +20,7 @@ import { createTestHold, createTestSettlement, newId, TEST_CHARGE } from "./test
 
 const CREDIT = 100_000_000_000n;
 
-describe("an account locked in the database, or a refused operation", () => {
+describe("the ledger while the database locks an account or refuses an operation", () => {
   let db: TestDatabase;
   let ledger: Ledger;
   const pools: pg.Pool[] = [];

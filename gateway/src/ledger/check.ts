@@ -90,7 +90,7 @@ const CHECKS: RollupCheck[] = [
                where a.held <> coalesce(h.total, 0)`,
   },
   {
-    name: "no account's holds exceed its balance, unless it is overdrawn",
+    name: "no builder account's holds exceed its balance, unless the account is overdrawn",
     counts: "select count(*) from ledger_account where kind = 'builder'",
     differs: `select format('account %s: balance %s, held %s', id, balance, held)
                 from ledger_account where kind = 'builder' and not overdrawn and balance < held`,
@@ -234,7 +234,7 @@ const CHECKS: RollupCheck[] = [
                where coalesce(h.charged, -1) <> coalesce(c.charged, 0) or coalesce(h.shared, -1) <> coalesce(c.shared, 0)`,
   },
   {
-    name: "all accounts together sum to zero",
+    name: "the balances of all accounts sum to zero",
     counts: "select count(*) from ledger_account",
     differs: `select format('the balances sum to %s, the platform''s entries to %s', a.total, f.total)
                 from (select coalesce(sum(balance), 0) as total from ledger_book where kind <> 'platform') a,
@@ -261,7 +261,7 @@ const CHECKS_OF_RESERVE: RollupCheck[] = [
                   or r.host_account_id is distinct from case when w.taken_by is null then null else w.host_account_id end`,
   },
   {
-    name: "every transfer of withheld shares is the sum of these shares, and every release is one of them",
+    name: "every transfer that withholds shares is their sum, and every release transfer is one withheld share",
     counts: "select count(*) from transfer where kind in ('withhold', 'release')",
     differs: `select format('transfer %s: %s of %s, shares %s of %s', coalesce(t.id, s.id), t.kind, t.amount, s.kind, s.amount)
                 from (select id, kind, account_id, amount from transfer where kind in ('withhold', 'release')) t

@@ -58,7 +58,7 @@ test("the credit cache keeps the result of a slow query for one second after the
   assert.equal(looks.length, 1, "it is a second old");
 });
 
-test("the credit cache uses the result of the account's last hold instead of a query, unless it has a newer one", async () => {
+test("the credit cache takes an account's state from its last hold instead of a query, and keeps the newest state", async () => {
   const { clock, credit, looks } = open();
   const begun = clock.monotonic();
   credit.learned(ONE, true, begun);

@@ -35,7 +35,7 @@ test("the gateway tries to release a hold with an unknown outcome at once, after
   assert.equal(await after(LEASE_MS), 3, "what is left ends with its lease");
 });
 
-test("the gateway makes no more attempts to release a hold with an unknown outcome after one has released it", async () => {
+test("the gateway stops trying to release a hold with an unknown outcome once an attempt has released it", async () => {
   const { releases, after } = open(2);
   releases.doubtful(ID);
   assert.equal(await after(SECOND_MS), 2);

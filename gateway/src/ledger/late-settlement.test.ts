@@ -96,7 +96,7 @@ describe("late settlement of a request whose lease expired", () => {
     await assertLedger();
   });
 
-  test("never overdraws the account, and records the uncollected amount as short", async () => {
+  test("never overdraws the account, and records the amount that could not be charged", async () => {
     const builder = await open("builder", 1_000_000n);
     const hold = await lost(builder);
     // Another request holds all of the balance but 60,007 picodollars.
@@ -299,7 +299,7 @@ describe("leases of holds", () => {
   });
 });
 
-test("migrating from schema 0018 keeps holds and records, serves older gateways and settles late", async (t) => {
+test("after a migration from schema 0018, holds and records remain, older gateways work, and late settlements succeed", async (t) => {
   const { pool, close } = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, "0018") });
   t.after(close);
   await pool.query("insert into price values (1, 'tiny-3b', 20000, 40000)");

@@ -89,7 +89,7 @@ describe("the ledger", () => {
     await db.pool.query(`alter table ${table} enable trigger user`);
   };
 
-  test("after a hold, returns without a query that the account has credit, and returns the new state after a transfer", async () => {
+  test("hasCredit() needs no query after a hold, and returns the new state after a transfer", async () => {
     let queries = 0;
     const pool = new Proxy(db.pool, {
       get: (target, name) => {
@@ -453,14 +453,14 @@ describe("the ledger", () => {
     };
     assert.deepEqual(await tampered("update ledger_account set balance = balance + 1 where id = $1", [builder]), [
       "every balance is the sum of its entries",
-      "all accounts together sum to zero",
+      "the balances of all accounts sum to zero",
     ]);
     assert.deepEqual(await tampered("update ledger_account set held = held - 1 where id = $1", [builder]), [
       "every account's held amount is the sum of its open holds",
     ]);
     await tamper("update request set host_pico = host_pico - 1 where id = $1", [settled.id], "request");
     assert.deepEqual((await differing()).toSorted(), [
-      "all accounts together sum to zero",
+      "the balances of all accounts sum to zero",
       "every balance is the sum of its entries",
       "every host got its share of the charge for each request it served",
       "the earnings rollups are the sums of their requests",
@@ -470,7 +470,7 @@ describe("the ledger", () => {
     await tamper("update transfer set amount = amount - 1 where id = $1", [moved[0].id], "transfer");
     assert.deepEqual(await differing(), [
       "every balance is the sum of its entries",
-      "all accounts together sum to zero",
+      "the balances of all accounts sum to zero",
       "granted credit, spent and unspent together, never exceeds the grants",
     ]);
     await tamper("update transfer set amount = amount + 1 where id = $1", [moved[0].id], "transfer");

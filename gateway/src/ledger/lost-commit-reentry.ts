@@ -180,6 +180,6 @@ function noteUnread(into: LostCommitsReentryResult, unread: number): void {
     into.notEntered.push({
       kind: "journal",
       id: `${unread} lines`,
-      reason: "these journal lines are damaged, or were written by another version of the gateway",
+      reason: "the journal has lines that are damaged, or that another version of the gateway wrote",
     });
 }

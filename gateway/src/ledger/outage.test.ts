@@ -216,7 +216,7 @@ describe("settling during database failures", () => {
     await assertLedger();
   });
 
-  test("settles a spooled request late and once by another gateway when the database lost its hold", async (t) => {
+  test("lets another gateway settle a spooled request once if the database lost its hold, and counts it as late", async (t) => {
     const dead = await open(t);
     const hold = await held(dead.ledger);
     dead.trouble.before = () => coded("57P01");
@@ -370,7 +370,7 @@ describe("settling during database failures", () => {
     assert.deepEqual([await chargesOf(hold.id), await onDisk(directory)], [[TEST_CHARGE], []]);
   });
 
-  test("retries a settlement when a migration replaced the SQL function meanwhile", async (t) => {
+  test("retries a settlement if a migration replaces the SQL function while the settlement runs", async (t) => {
     const { ledger, trouble } = await open(t);
     const [mine, anothers] = [await held(ledger), await held(ledger)];
     const onceTheTableIsGone = (): void => {
@@ -387,7 +387,7 @@ describe("settling during database failures", () => {
     await assertLedger();
   });
 
-  test("releases a hold whose connection was lost after the commit, so that its client was refused", async (t) => {
+  test("releases a hold that the database committed although the connection broke and the client was refused", async (t) => {
     const { ledger, clock, trouble, done } = await open(t);
     trouble.after = () => coded("ECONNRESET");
     const asked = ledger.hold(createTestHold(builder));

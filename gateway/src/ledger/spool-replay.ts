@@ -89,7 +89,7 @@ export function openSpoolReplay(options: ReplayOptions): Replay {
     if (entered > 0)
       log.info(
         { settlements: entered, file: name },
-        "settled requests whose settlements waited in another gateway's spool",
+        "settled the requests whose settlements waited in another gateway's spool",
       );
     return true;
   };

@@ -324,7 +324,7 @@ describe("spool files of other gateways", () => {
   });
 });
 
-test("a gateway settles the spool files of all worker processes' directories, including its own", async (t) => {
+test("a gateway settles the spool files in the directories of all its worker processes", async (t) => {
   const root = await newDirectory(t);
   const [left, right] = [ended(), ended()];
   const options = { clock: systemClock, log, host: HERE, root };

@@ -180,7 +180,7 @@ describe("the reserve of withheld host shares", () => {
     assert.equal(await balance(other.host), 0n);
   });
 
-  test("takes back a node's shares since a given time only once; they then count as withheld, and no longer as held back", async () => {
+  test("takes back the shares that a node earned since a given time, only once, and counts them as withheld, not held back", async () => {
     const served = await parties();
     await serve(served);
     const { rows } = await db.pool.query("select clock_timestamp() + interval '1 millisecond' as at");
@@ -281,7 +281,7 @@ describe("the reserve of withheld host shares", () => {
     assert.equal(await balance(verifier), 42n);
   });
 
-  test("pays a verifier from the platform's share at once when the reserve is locked", async () => {
+  test("pays a verifier from the platform's share without waiting while another transaction locks the reserve", async () => {
     await serve(await parties(), "node_failed");
     await owe(await open("host"), 5n);
     const other = await db.pool.connect();
@@ -336,7 +336,7 @@ describe("the reserve of withheld host shares", () => {
     const own = `(select id from transfer where kind = 'release' order by at desc limit 1)`;
     const released = (by: string): string => `update withheld_share set release_id = ${by} where request_id = $1`;
     assert.deepEqual(await found(released(other), released(own)), [
-      "every transfer of withheld shares is the sum of these shares, and every release is one of them",
+      "every transfer that withholds shares is their sum, and every release transfer is one withheld share",
     ]);
     const part = (to: number): string => `update request set granted_pico = ${to} where id = $1`;
     assert.deepEqual(await found(part(-10), part(0)), [

@@ -49,7 +49,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
     const tables = (await loadTables(name)) as BpeTables;
     const counter = new BpeCounter(tables);
 
-    it("equal the reference count of all texts joined", () => {
+    it("equal the reference count of each text, and the full count of all texts in one", () => {
       for (const { text, [name]: count } of [...readReferenceTextCounts(), ...readRandomTextCounts()])
         for (let time = 0; time < 2; time++) assert.equal(counter.count(text, NO_LIMIT, "a"), count);
       const all = readReferenceTextCounts().map(({ text }) => text);
@@ -60,7 +60,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       }
     });
 
-    it("equal the full count of the same text, at whatever line breaks its blocks end", () => {
+    it("equal the full count of the same text, whichever line breaks end its blocks", () => {
       fc.assert(
         fc.property(longText, (text) => {
           const due = counter.count(text);
@@ -133,7 +133,7 @@ describe("the cache of token counts", () => {
     assert.ok(!known.keyOf("a", text).includes("secret") && known.keyOf("a", text).length < 64);
   });
 
-  it("stores nothing for a prompt without a payer", async () => {
+  it("stores nothing for a prompt that no account pays for", async () => {
     const counter = new BpeCounter((await loadTables("llama3")) as BpeTables);
     counter.count("word ".repeat(4000));
     assert.equal(counter.known.size, 0);

@@ -100,7 +100,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       }
     }
 
-    it("allows text that fits as a whole although a part of it would exceed the cap", () => {
+    it("allows a word that fits although a prefix of it would have too many tokens", () => {
       // Some prefixes of " refactoring" have more tokens than the whole word.
       const output = open(counter.countPlain(" refactoring"));
       assert.equal(output.push("answer", " refactoring"), " refactoring");

@@ -366,7 +366,7 @@ describe("events in other parts of the gateway", () => {
     assert.equal(found.length, 3);
   });
 
-  test("cause no notification if they happened before notifications existed, or for a new key with a short lifetime", async () => {
+  test("cause no notification if they are older than the feature, and none at first for a new key with a short lifetime", async () => {
     await db.pool.query("update migration set applied_at = now() - interval '1 day' where version = 48");
     const id = await account("host");
     const node = newId();

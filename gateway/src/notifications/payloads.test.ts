@@ -38,7 +38,7 @@ test("the code in the guide accepts a signature, and refuses another body, anoth
   assert.equal(isFromTollgate(body, old, "whsec_test"), false);
 });
 
-test("a webhook's body contains the facts, a text and a link", () => {
+test("a webhook's body contains the event's data, a text and a link", () => {
   const body = JSON.parse(webhookBody(told));
   assert.deepEqual(Object.keys(body), [
     "id",

@@ -121,7 +121,7 @@ function shown(found: z.infer<typeof Found>, { rules, version }: { rules: NodeRu
     },
     withheld !== null && {
       code: "withheld",
-      text: "Another node of its host is in quarantine. An operator must review and clear this node before it gets requests.",
+      text: "Another node of the same host is in quarantine. An operator must review and clear this node before it gets requests.",
       since: null,
     },
     isOld && {

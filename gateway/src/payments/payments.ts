@@ -189,7 +189,7 @@ function tooManyOpen(waitS: number): Fault {
 function unknownPack(): Error {
   const offered = PACKS.map(({ id }) => id).join(", ");
   return fault("unknown_pack", {
-    message: `No pack has this ID. Available packs: ${offered}.`,
+    message: `No credit pack has this ID. Available packs: ${offered}.`,
     extra: { param: "pack_id" },
   });
 }

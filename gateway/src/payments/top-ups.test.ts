@@ -336,7 +336,7 @@ describe("a reversed automatic top-up", () => {
     });
   }
 
-  test("leaves top-ups on if it is only a bank's inquiry, or if the reversed purchase was made by hand", async () => {
+  test("leaves top-ups on after a bank's mere inquiry, and after the refund of a purchase that was made by hand", async () => {
     const id = await account();
     await run();
     const [sale] = intents(id) as [Sale];
@@ -448,7 +448,7 @@ describe("a saved card", () => {
     await gateway().openSetup(page);
   });
 
-  test("two pages opened at the same time to save a card both count toward the limit of such pages", async () => {
+  test("two pages to save a card, opened at the same time, both count toward the account's limit", async () => {
     const accountId = await t.openBuilder();
     const page = { accountId, successUrl: "http://a.test/", cancelUrl: "http://a.test/" };
     await gateway().openSetup(page);

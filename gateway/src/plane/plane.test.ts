@@ -614,7 +614,7 @@ function bounds(open: OpenPlane): void {
     assert.equal(plane.movedAt(node), undefined);
   });
 
-  test("a subscriber that throws ends only the jobs of the message's node", async (t) => {
+  test("a subscriber that throws ends only the jobs of the node that sent the message", async (t) => {
     const plane = await open(t);
     const [a, b] = [newNode(), newNode()];
     const [one, two] = [await connectClient(t, await plane.mint(a)), await connectClient(t, await plane.mint(b))];

@@ -31,7 +31,7 @@ describe("subjects", () => {
     assert.equal(hasWildcard("a.b"), false);
   });
 
-  test("match their patterns as in these examples", () => {
+  test("match the patterns that a table of examples lists for them, and no others", () => {
     const table: [string, string, boolean][] = [
       ["a.b", "a.b", true],
       ["a.b", "a.bc", false],

@@ -97,7 +97,7 @@ function mistakeOf(issue: z.core.$ZodIssue): string {
   const inner = issue.code === "invalid_union" ? closest?.path[0] : rest[0];
   const field = FIELDS.find((name) => name === inner);
   if (closest !== undefined && field !== undefined) return `${place}.${field} ${plain(closest)}`;
-  const fields = "prompt, expect and max_tokens (for an embedding model near and far)";
+  const fields = "prompt, expect and max_tokens (for an embedding model: near and far)";
   return `${place} must have the fields ${fields}, and no unknown fields`;
 }
 

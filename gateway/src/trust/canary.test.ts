@@ -22,7 +22,7 @@ describe("canaries", () => {
     assert.equal(judge(cat, kitten, taxes, cat), undefined);
     assert.equal(judge(cat, taxes, kitten, cat), "vectors of unrelated texts are closer than those of related ones");
     assert.equal(judge(cat, cat, cat, cat), "vectors of unrelated texts are closer than those of related ones");
-    assert.equal(judge(cat, kitten, taxes, kitten), "different vectors for the same text");
+    assert.equal(judge(cat, kitten, taxes, kitten), "two vectors of the same text differ");
     assert.equal(judge(cat, kitten, v(Number.NaN, 1), cat), "vectors contain values that are not numbers");
     assert.equal(judge(cat, kitten, v(0, 0), cat), "vectors contain values that are not numbers");
     assert.equal(judge(cat, kitten), "missing vectors");

@@ -82,7 +82,7 @@ export function judgeCanary(canary: Canary, { text, vectors }: CanaryAnswer): st
   if (a === undefined || b === undefined || far === undefined || again === undefined) return "missing vectors";
   if (!vectors.every((vector) => vector.every(Number.isFinite) && norm(vector) > 0))
     return "vectors contain values that are not numbers";
-  if (cosine(a, again) < SAME_MIN) return "different vectors for the same text";
+  if (cosine(a, again) < SAME_MIN) return "two vectors of the same text differ";
   if (cosine(a, b) <= cosine(a, far)) return "vectors of unrelated texts are closer than those of related ones";
   return undefined;
 }

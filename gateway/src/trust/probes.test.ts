@@ -248,7 +248,7 @@ describe("probes", () => {
     await pass(4 * 60_000);
     assert.deepEqual(
       suspected.map(({ evidence }) => evidence.why),
-      ["no answer in time"],
+      ["no answer within the time limit"],
     );
   });
 

@@ -310,7 +310,7 @@ function judge(options: ProbesOptions, nodeId: string, model: ActiveModel, outco
 
 function wrongOf({ entry, question, result, asked, overtime }: Outcome): string | undefined {
   if (asked === "empty") return "empty answer";
-  if (question !== undefined && overtime) return "no answer in time";
+  if (question !== undefined && overtime) return "no answer within the time limit";
   if (asked === "answered") return result === undefined ? undefined : question?.judge(result);
   if (entry.evidence.sum === 0 || result?.end !== "no_capacity") return undefined;
   entry.declined += 1;

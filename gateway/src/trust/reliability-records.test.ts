@@ -98,7 +98,7 @@ describe("reliability records shared by several gateways", () => {
     assert.deepEqual(counts(), all({ jobs: 2, failures: 2 }));
   });
 
-  test("restart at all gateways after a quarantine, and ignore late reports of earlier jobs", () => {
+  test("are cleared at all gateways after a quarantine, and ignore late reports of earlier jobs", () => {
     const [a, b] = gateways;
     for (let i = 0; i < 3; i++) end(a, "engine");
     clock.advance(1_000);

@@ -57,7 +57,7 @@ describe("the reliability record of a node", () => {
     assert.equal(silent(5, "-01")?.reason, "failures");
   });
 
-  test("counts failures of the last day until twenty new jobs replace them, and quarantines no node for these alone", () => {
+  test("counts failures of the last day until twenty new jobs replace them, but quarantines no node for these failures alone", () => {
     const record = new ReliabilityRecord();
     record.carry({ answers: 0, failures: 500 });
     assert.deepEqual(record.count(), { jobs: 4, failures: 4 });
@@ -78,7 +78,7 @@ describe("the reliability record of a node", () => {
     assert.equal(verdicts[9]?.reason, "refused_prompts");
   });
 
-  test("always accepts refusals of prompts that fill three quarters of the context or more", () => {
+  test("never counts refusals of prompts that fill three quarters of the context or more", () => {
     const record = new ReliabilityRecord();
     for (let i = 0; i < 100; i++) {
       const origin = { accountId: `builder ${i}`, contextPart: i % 2 === 0 ? 0.75 : 1 };

@@ -90,7 +90,7 @@ describe("the supervisor", () => {
     );
   });
 
-  test("stops if a worker ends before any worker has served", async () => {
+  test("stops if a worker ends while no worker is ready yet", async () => {
     supervisor = openSupervisor({ count: 2, drain: DRAIN, clock, log, fork });
     const start = supervisor.start();
     await at(1).end({ code: 3 });
@@ -109,7 +109,7 @@ describe("the supervisor", () => {
     assert.deepEqual([numbers(), at(2).hasUpkeep], [[1, 2, 1], true]);
   });
 
-  test("doubles the wait with every further death, up to 30 s, and resets after a minute without one", async () => {
+  test("doubles the wait for each further replacement, up to 30 s, until no worker ends for a minute", async () => {
     await started(1);
     const pauses: number[] = [];
     for (let death = 0; death < 9; death++) {

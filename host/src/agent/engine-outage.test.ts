@@ -67,7 +67,7 @@ test("a node with several engines withdraws only the models of the engine that b
   await harness.agent.stop();
 });
 
-test("a node offers no models if its engine has only models that the host did not elect (choose)", async (t) => {
+test("a node offers no models if its engine has only models that the host did not choose", async (t) => {
   const { engine } = await stubEngine(t);
   const harness = new AgentHarness({ models: ["small-8b"], engine });
   await harness.online();

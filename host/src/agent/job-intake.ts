@@ -141,7 +141,7 @@ export class JobIntake {
     if (!models.includes(header.model)) return "model not served";
     // Compared with `slotsMax`, because the gateway may have sent the job before the node announced fewer slots.
     if (this.busy >= slotsMax) return "no free slot";
-    return this.#heldBytes + header.body_bytes > HELD_BYTES_MAX ? "memory limit for job bodies reached" : undefined;
+    return this.#heldBytes + header.body_bytes > HELD_BYTES_MAX ? "no memory left for job bodies" : undefined;
   }
 
   get #heldBytes(): number {

@@ -219,7 +219,7 @@ test("tokens of one engine step share a frame even if they arrive in several tur
   }
 });
 
-test("streamed output is sent in one frame with pending output for the same gateway", async () => {
+test("a frame with streamed output of a job also contains pending output of other jobs for the same gateway", async () => {
   const { writer, clock, frames, deltas } = harness();
   const [a, b] = [writer(A, { stream: false }), writer(B)];
   for (const job of [a, b]) job.delta("answer", "first");
@@ -335,7 +335,7 @@ test("failures, refusals and progress are sent immediately, after all earlier ou
   assert.deepEqual(kinds(), ["accepted", "accepted", "deltas", "progress", "failed"]);
 });
 
-test("a job that is discarded in the event-loop turn in which it began sends only its accepted frame", async () => {
+test("a job discarded in the event-loop turn in which it began sends its accepted frame and nothing else", async () => {
   const { writer, clock, kinds } = harness();
   const a = writer(A);
   a.accepted();

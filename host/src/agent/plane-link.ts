@@ -211,7 +211,7 @@ export class PlaneLink {
     try {
       await this.#fetchCredentials();
     } catch (error) {
-      this.#options.log.warn({ err: error }, "could not renew credentials; retrying");
+      this.#options.log.warn({ err: error }, "could not renew the node's credentials for the dispatch plane; retrying");
       this.#wakeIn(RENEWAL_RETRY_MS, () => this.#renew());
       return;
     }

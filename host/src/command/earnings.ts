@@ -87,7 +87,7 @@ async function showRange(
     node === undefined ? gateway.nodes() : [],
   ]);
   if (all === undefined)
-    throw new CommandError("the gateway is older than this program and cannot return sums", {
+    throw new CommandError("the gateway is older than tollgate-host, and cannot return totals for a time range", {
       next: "leave out --range",
     });
   const nameOf = (id: string): string => sanitiseForTerminal(nodes.find((each) => each.id === id)?.name ?? id);

@@ -20,7 +20,9 @@ export const explainHostError: ExplainError = (error) => {
 export const convertToCommandFailure = (error: unknown, usual?: string): CommandFailure =>
   explainFailure(error, PROGRAM_NAME, explainHostError, usual);
 
-const INSTALL = `run npm install ${LLAMA_CPP_PACKAGE} beside tollgate-host, or use another engine (--engine)`;
+const INSTALL =
+  `run npm install ${LLAMA_CPP_PACKAGE} in the folder where tollgate-host is installed, ` +
+  "or use another engine (--engine)";
 const UNREACHABLE = "check the address and the network; tollgate-host login --gateway URL stores another address";
 const OUT_OF_ORDER = "try again in a moment; if it repeats, ask the platform's operator";
 

@@ -60,7 +60,7 @@ export const ENGINE_FLAGS: Record<string, Flag> = {
   "engine-url": { value: "URL", help: "with --engine openai: the address of the OpenAI-compatible engine" },
   map: { value: "A=B,C=D", help: "serve the catalogue's model A with the engine's model B" },
   model: { value: "FILE", help: "run this GGUF file in this process; no other engine is needed" },
-  as: { value: "MODEL", help: "with --model: the catalogue ID of its model (default: taken from the file name)" },
+  as: { value: "MODEL", help: "with --model: catalogue ID of the model in that file (default: taken from its name)" },
   slots: { value: "N", help: `how many requests to run at once, 1 to ${SLOTS_MAX}` },
 };
 

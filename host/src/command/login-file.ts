@@ -63,7 +63,7 @@ export function loginFile(directory: string): LoginFile {
       const result = Login.safeParse(parseJson(text));
       if (result.success) return result.data;
       // The error must not quote the file, which may contain the token.
-      throw new CommandError(`${path} is damaged`, { next: "run tollgate-host login to write the file again" });
+      throw new CommandError(`${path} is damaged`, { next: "run tollgate-host login to replace the login file" });
     },
     write: (login) => writePrivateFile(path, `${JSON.stringify(login, null, 2)}\n`),
     remove: () => removePrivateFile(path),

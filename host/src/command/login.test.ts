@@ -34,7 +34,7 @@ test("login asks for the token without showing the typed text", async (t) => {
   assert.equal((await logins.read())?.token, STUB_HOST_TOKEN);
 });
 
-test("login keeps the stored gateway address if the answer is empty", async (t) => {
+test("login keeps the stored gateway address if the user enters none", async (t) => {
   const { run, gateway, logins } = await makeLoggedInHarness(t, { answers: ["", STUB_HOST_TOKEN] });
   assert.equal(await run(login), 0);
   assert.equal((await logins.read())?.gateway, gateway.url);

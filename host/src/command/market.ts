@@ -16,7 +16,7 @@ export const market: Command = {
   },
   more: [
     "used/h: input and output tokens of all builders per hour, over the last 24 hours, rounded.",
-    "busy: the number of slots in use, of all slots of connected nodes, and of waiting requests.",
+    "busy: how many slots of the connected nodes are in use, and how many requests wait for a slot.",
     "slot/h: an estimate of what one slot earns per hour if it is never idle: the slot's measured input and output tokens per second × the price × the host's share.",
     "node/h: an estimate of what all slots of the node together earn per hour without idle time.",
     "mean/h: average earnings of nodes that elected (chose) the model, per connected hour, over the last 24 hours. Shown when three or more hosts serve the model, or if you are its only host.",

@@ -63,7 +63,7 @@ test("engines are looked up at the addresses stored by tollgate-host elect, or a
   await openLocalEngine({ ...wanted, addresses }, told);
   assert.deepEqual(told.lookedAt, ["http://127.0.0.1:8888"]);
   assert.deepEqual(told.terminal.remarks, [
-    `tollgate-host: looking for Ollama at http://127.0.0.1:8888 (OLLAMA_HOST), but the models were elected (chosen) with Ollama at ${OLLAMA}`,
+    `tollgate-host: looking for Ollama at http://127.0.0.1:8888 (OLLAMA_HOST), but the models were chosen with Ollama at ${OLLAMA}`,
   ]);
 });
 
@@ -139,7 +139,7 @@ test("tollgate-host up stops if an engine is missing, with a line per searched a
   assert.match(unsettled.next ?? "", /^start an engine .*--engine-url URL; --engine demo/);
 });
 
-test("tollgate-host up lists the models of an engine that has none of the elected (chosen) models", async () => {
+test("tollgate-host up lists the models of an engine that has none of the chosen models", async () => {
   const addresses = { ollama: OLLAMA };
   const empty = await failing(machine([holding()]), { addresses });
   assert.deepEqual([empty.message, empty.details[0]], [MISSING, "ollama at 127.0.0.1:7777 lists no model"]);
@@ -152,7 +152,7 @@ test("an engine that requires a key must be named with --engine, and a remote OL
   const key = await failing(machine([], [absence("key")], { OLLAMA_HOST: "127.0.0.1:7777" }));
   assert.equal(
     key.next,
-    `use that engine with --engine openai --engine-url ${OLLAMA}, and set TOLLGATE_ENGINE_KEY to its key`,
+    `name the engine: --engine openai --engine-url ${OLLAMA}, and set TOLLGATE_ENGINE_KEY to its key`,
   );
   const elsewhere = await failing(machine([], [], { OLLAMA_HOST: "gpu-box.lan:11434" }), { settled: false });
   assert.equal(
@@ -162,7 +162,7 @@ test("an engine that requires a key must be named with --engine, and a remote OL
   assert.match(elsewhere.next ?? "", /--engine-url/);
 });
 
-test("tollgate-host elect waits for any engine that is loading, tollgate-host up only for an elected engine", async () => {
+test("tollgate-host elect waits for any engine that is loading, tollgate-host up only for a chosen engine", async () => {
   const addresses = { ollama: OLLAMA };
   const stranger = machine([], [absence("loading", "http://127.0.0.1:8080")]);
   assert.equal((await failing(stranger, { addresses })).message, MISSING);

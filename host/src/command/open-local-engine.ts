@@ -58,7 +58,7 @@ export async function openLocalEngine(
 function overrides({ engine, addresses }: Wanted, { env }: EngineSearchContext): string[] {
   const [elected, now] = [addresses?.ollama, ollamaAddress(env.OLLAMA_HOST)];
   if (engine !== "auto" || elected === undefined || now === undefined || now === elected) return [];
-  return [`looking for Ollama at ${now} (OLLAMA_HOST), but the models were elected (chosen) with Ollama at ${elected}`];
+  return [`looking for Ollama at ${now} (OLLAMA_HOST), but the models were chosen with Ollama at ${elected}`];
 }
 
 async function look(wanted: Wanted, machine: EngineSearchContext): Promise<ChosenEngine> {
@@ -123,4 +123,4 @@ async function explained(
  * to engines that it found by search.
  */
 const remedyFor = ({ url }: EngineAbsence): string =>
-  `use that engine with --engine openai --engine-url ${url}, and set TOLLGATE_ENGINE_KEY to its key`;
+  `name the engine: --engine openai --engine-url ${url}, and set TOLLGATE_ENGINE_KEY to its key`;

@@ -41,7 +41,7 @@ test("a system service runs as the user who called sudo, with restricted rights"
   assert.match((await fails(service.print, "--system")).message, /--user is missing/);
 });
 
-test("paths in the unit are quoted according to systemd's rules", () => {
+test("paths in the systemd unit are quoted by systemd's rules", () => {
   const program = { node: '/opt/a b/no"de', file: "/x/100%/$HOME" };
   const unit = renderSystemdUnit({ scope: "user", program, user: undefined, configHome: "/c $d" });
   assert.match(unit, /^ExecStart="\/opt\/a b\/no\\"de" "\/x\/100%%\/\$\$HOME" up$/m);
@@ -80,7 +80,7 @@ test("tollgate-host service install explains why it cannot install and what to d
 
   const machine = fakeMachine({ paths: [SYSTEMD], home: await temporaryDirectory(t) });
   const early = await makeLoggedInHarness(t, { context: { machine } });
-  assert.match((await early.fails(service.install)).message, /no models are elected/);
+  assert.match((await early.fails(service.install)).message, /no models are chosen/);
   assert.match((await early.fails(service.install, "--system")).next ?? "", /sudo/);
 
   const broken = { code: 1, output: "", errors: "Failed to connect to bus: No medium found\n" };

@@ -117,7 +117,7 @@ function requireSystemd({ scope }: Place, { machine }: CommandContext): void {
 async function requireElection({ scope, user }: Place, { logins, machine }: CommandContext): Promise<void> {
   if (scope === "user") {
     if ((await logins.read())?.serving !== undefined) return;
-    throw new CommandError("no models are elected (chosen) on this machine", {
+    throw new CommandError("no models are chosen on this machine", {
       next: "run tollgate-host login, then tollgate-host register, then tollgate-host elect",
     });
   }
@@ -128,7 +128,7 @@ async function requireElection({ scope, user }: Place, { logins, machine }: Comm
   const login = join(configDirectory({ platform: machine.platform, home, env: {} }), "host.json");
   if (!machine.exists(login))
     throw new CommandError(`${user} has not logged in: there is no ${login}`, {
-      next: `run as ${user}: tollgate-host login, register and elect`,
+      next: `as the user ${user}, run tollgate-host login, then tollgate-host register, then tollgate-host elect`,
     });
 }
 

@@ -189,7 +189,7 @@ const failuresOf = ({ jobs, failures, jobs_window, failures_max }: NonNullable<S
     : `${formatCount(failures)} in the last ${formatCounted(jobs, "job")} (${failures_max} in ${jobs_window} quarantine a node)`;
 
 const OUTDATED =
-  "no requests: this agent version cannot accept a request before it receives the prompt, as a node on probation must";
+  "no requests: a node on probation must accept a request before it receives the prompt; this agent version cannot";
 
 const lastDayOf = (seen: NonNullable<Stats["last_day"]>): string =>
   [
@@ -210,7 +210,7 @@ function nextOf(state: string, quarantine: Quarantine | null | undefined): strin
   const steps: Record<string, string> = {
     registered: "tollgate-host elect chooses the models to serve",
     ready: "tollgate-host up starts serving",
-    paused: "tollgate-host resume accepts requests again",
+    paused: "to accept requests again: tollgate-host resume",
     quarantined: quarantineRemedy(quarantine),
     retired: "tollgate-host register --name ANOTHER creates a new node with another name",
   };

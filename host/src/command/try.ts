@@ -53,7 +53,7 @@ async function firstModel({ gateway }: LoginSession, node: string): Promise<stri
   const { models } = await gateway.node(node);
   const [first] = models;
   if (first === undefined)
-    throw new CommandError("this node has no elected (chosen) models", {
+    throw new CommandError("no models are chosen for this node", {
       next: "tollgate-host elect chooses the models to serve",
     });
   return first;

@@ -112,7 +112,7 @@ test("does not offer a model that Ollama runs on another machine, because prompt
   assert.deepEqual(found?.models, ["llama3.2:3b"]);
 });
 
-test("detects no engine at a closed port, at another service or at our own gateway", async (t) => {
+test("detects no engine at a closed port, at another service or at a Tollgate gateway", async (t) => {
   const addresses = [
     await unusedAddress(),
     await stubServer(t, tollgate),

@@ -118,7 +118,7 @@ test("checks immediately on request, and once more if another request arrives du
   stop();
 });
 
-test("keeps configured slots; a model that its engine never listed is available whenever the engine is", async (t) => {
+test("keeps configured slots, and treats a model that the engine never listed as available while the engine responds", async (t) => {
   const { stub, url } = await engine(t);
   const names = new Map([
     ["tiny-3b", NAME],
@@ -135,7 +135,7 @@ test("keeps configured slots; a model that its engine never listed is available 
   later.stop();
 });
 
-test("limits a full engine to the number of jobs that it ran at that time, for one minute", async (t) => {
+test("limits a full engine for one minute to the number of jobs that ran when it was full", async (t) => {
   const stub = new StubEngine();
   stub.slots = 5;
   const clock = new ManualClock();

@@ -157,7 +157,7 @@ test("the load limit announces fewer slots after a long gap between tokens, and 
   assert.deepEqual(told.at(-1), { models: ["tiny-3b"], slots: 15, slotsMax: 16 });
 });
 
-test("the load limit restores its reduced number of slots when its engine returns after an outage", async () => {
+test("the load limit keeps its reduced number of slots over an outage of its engine", async () => {
   const { clock, inner, told, start } = open(16);
   start(16);
   await turn();

@@ -25,7 +25,7 @@ test("the decoder refuses every frame that a script sends as malformed", () => {
   for (const bytes of makeMalformedFrames(JOB_ID)) assert.throws(() => decodeFrame(bytes), FrameError);
 });
 
-test("the script field claim_tokens adds a token count to done; garbage sends malformed frames before the answer", async () => {
+test("the script field claim_tokens adds a token count to the done frame; the field garbage sends malformed frames before the answer", async () => {
   const harness = new AgentHarness();
   await harness.online();
   const job = harness.script({ text: "a", claim_tokens: 123456, garbage: true });
@@ -111,7 +111,7 @@ test("a scripted fault does not affect other jobs, other attempts and later jobs
   await harness.agent.stop();
 });
 
-test("frames that were published before a scripted cut arrive over a real NATS connection", async (t) => {
+test("frames that were published before the injector closes a NATS connection still arrive", async (t) => {
   const nats = await stubNats(t);
   const faults = new FrameFaultInjector();
   const connection = await faults.decorate(connectToNats)(

@@ -7,7 +7,7 @@ test("generates the same prose for the same seed text, and different prose for a
   assert.notEqual([...generateShortProse("a")].join(""), [...generateShortProse("b")].join(""));
 });
 
-test("a short prose text has about a hundred units and ends with a sentence", () => {
+test("a short prose text has about a hundred words and full stops, and ends with a full stop", () => {
   for (const key of ["a", "b", "c", "d", "e"]) {
     const units = [...generateShortProse(key)];
     assert.ok(units.length >= 95 && units.length <= 110, `${units.length} units`);

@@ -298,7 +298,7 @@ for (const known of CASES) {
   });
 }
 
-test("withdraws llama-server while it loads its model, and serves afterwards", async (t) => {
+test("offers no slots while llama-server loads its model, and all slots afterwards", async (t) => {
   const [, known] = CASES as [Case, Case];
   const { stub, engine } = await harness(t, known);
   stub.loading = true;

@@ -77,7 +77,8 @@ const strangers = [
   "codellama",
   "",
 ];
-for (const name of strangers) test(`"${name}" is not recognized`, () => assert.equal(findCatalogueId(name), undefined));
+for (const name of strangers)
+  test(`"${name}" is not recognized as a catalogue model`, () => assert.equal(findCatalogueId(name), undefined));
 
 test("if an engine lists a model under two names, the first name is used", () => {
   assert.deepEqual([...mapCatalogueModels(["x", "llama3.2:3b", "llama3.2:latest"])], [["tiny-3b", "llama3.2:3b"]]);

@@ -242,7 +242,7 @@ test("returns an answer in many chunks completely and in order, with whole or sp
   assert.equal(finish, "length");
 });
 
-test("for a client that does not stream, joins the output of one read into one delta each for thinking and answer", async (t) => {
+test("for a client that does not stream, joins the output of one read into at most one delta of thinking and one of the answer", async (t) => {
   const events = [
     { thinking: "a" },
     { thinking: "b" },

@@ -248,14 +248,14 @@ test("the script field only_attempt limits a fault to one attempt of the request
   assert.equal((await play(scripted(script, { attempt: 2 }))).sink.text("answer"), "a b c");
 });
 
-test("the script field busy makes the engine refuse the job; with only_attempt, only that attempt", () => {
+test("the script field busy makes the engine refuse the job, or only the attempt that only_attempt names", () => {
   assert.equal(engine.refuses?.(scripted({ busy: true })), true);
   assert.equal(engine.refuses?.(scripted({ busy: true, only_attempt: 1 }, { attempt: 2 })), false);
   assert.equal(engine.refuses?.(scripted({})), false);
   assert.equal(engine.refuses?.(chatJob("#script {")), false);
 });
 
-test("the script field empty makes the answer empty; with only_attempt, only that attempt", async () => {
+test("the script field empty makes the answer empty, or only that of the attempt that only_attempt names", async () => {
   const script = { text: "a b", empty: true, only_attempt: 1 };
   const { sink, finish } = await play(scripted(script));
   assert.deepEqual([sink.deltas, finish], [[], "stop"]);

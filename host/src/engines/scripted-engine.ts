@@ -186,11 +186,13 @@ class ScriptedAnswer {
     const fault = this.#plan.faults.find(({ after }) => after === this.#words);
     if (fault === undefined || signal.aborted) return;
     this.#emit("answer", this.#stops.end());
-    if (fault.kind === "fail") throw new EngineError("engine", `failed after ${fault.after} deltas, as scripted`);
+    if (fault.kind === "fail")
+      throw new EngineError("engine", `the engine failed after ${fault.after} deltas, as its script says`);
     if (fault.kind === "drop") faults.drop(job.id, this.#chars);
     if (fault.kind === "garbage") faults.garbage(job.id, this.#chars);
     await sleep(clock, STALL_MS_MAX, signal);
-    if (!signal.aborted) throw new EngineError("engine", "stalled as scripted, and the job was not cancelled");
+    if (!signal.aborted)
+      throw new EngineError("engine", "the engine stalled, as its script says, and the job was not cancelled");
   }
 }
 

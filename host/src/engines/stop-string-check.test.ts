@@ -24,7 +24,7 @@ test("recognizes engines that handle stop strings correctly, and every kind of w
   assert.equal(await check((text) => text), "differs", "does not know stop strings");
 });
 
-test("reports unknown for an answer in one piece, or for answers that differ each time", async () => {
+test('reports "unknown" for an answer in one piece, and for answers that differ each time', async () => {
   assert.equal(await checkStopStrings(engine(["One, two"], before), "tiny-3b", systemClock), "unknown");
   let times = 0;
   const fickle: Pick<Engine, "generate"> = {

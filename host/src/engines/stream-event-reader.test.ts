@@ -122,7 +122,7 @@ test("finds the answer's text even if other fields of the event contain the same
   ]);
 });
 
-test("returns the same as full parsing for any content before and after the text", () => {
+test("returns the same as full parsing, whatever characters an event has in place of its text", () => {
   const before = '{"id":"x","choices":[{"index":0,"delta":{"content":"';
   const after = '"},"finish_reason":null}]}';
   const bits = ['"', "\\", '\\"', "\\u00e9", "\\ud83d", "\\ude00", "\\n", "\n", "\t", "a", " ", "é", "😀", "}", ","];

@@ -109,7 +109,7 @@ test("reads the token count of an OpenAI-compatible engine, and asks the engine 
   assert.equal((await checkEngineTemplate(both, "tiny-3b", systemClock)).verdict, "unknown");
 });
 
-test("reports a failure if the engine refuses the test chat or is down, and unknown on a timeout or if model or engine cannot be tested", async (t) => {
+test('reports "fails" if the engine refuses the test chat or is down, and "unknown" if it times out or cannot be tested', async (t) => {
   const refuses = engineAt(
     await stubServer(t, (_request, response) => sendJson(response, { error: "no" }, 500)),
     ollama,

@@ -13,7 +13,7 @@ const BODY = new Html(
     '<figure class="code"><figcaption><span>Shell</span></figcaption><pre><code>curl https://address.invalid/v1</code></pre></figure>\n',
 );
 
-test("the index has an entry for each heading of a page with its text", () => {
+test("the index has an entry with heading and text for each section of a page", () => {
   assert.deepEqual(indexPage(page, BODY), [
     {
       url: "/docs/guide/builders",

@@ -48,7 +48,7 @@ test("stacks bars and scales them to the highest one", () => {
   assert.equal(neutral, "");
 });
 
-test("converts selected bars to a time span, in either direction and within the range", () => {
+test("converts selected bars to a time span within the chart's range, whichever end was selected first", () => {
   const bars = buildBars({ ...HISTOGRAM, from: 1_000_050 });
   const span = spanOfSelection({ ...HISTOGRAM, from: 1_000_050 }, bars, { anchor: 2, focus: 0 });
   assert.deepEqual(span, { from: new Date(1_000_050_000).toISOString(), to: new Date(1_000_200_000).toISOString() });

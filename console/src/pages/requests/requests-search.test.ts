@@ -43,7 +43,7 @@ test("leaves an exact time unchanged", () => {
   assert.deepEqual(spanOfView({ from: "2026-11-15T06:30:00Z" }, NOW), { from: "2026-11-15T06:30:00Z" });
 });
 
-test("starts a preset time range at the start of the first chart bucket, and ignores the preset if custom days are set", () => {
+test("starts a preset range at the start of the first chart bucket, and ignores the preset if a start or end is given", () => {
   const starts = {
     "1h": "2026-11-15T05:35",
     "6h": "2026-11-15T00:35",

@@ -76,7 +76,7 @@ function givenUp(kind: Account["kind"], amount: bigint): string {
   if (amount <= 0n) return `This account has no ${what} left.`;
   const how =
     kind === "builder"
-      ? "Use your credit first, or ask the operator for a refund."
+      ? "Before you delete the account, use the credit or ask the operator for a refund."
       : "To receive your earnings, wait for the next payout.";
   return `You give up ${formatExactDollars(amount)} of ${what}. ${how}`;
 }

@@ -31,9 +31,9 @@ export function LocaleCard({ of: { locale, time_zone: timeZone } }: { of: Me["id
   return (
     <Card title="Numbers, dates and times">
       <p className="mb-4 max-w-prose text-ink-soft">
-        Used in the console, for amounts that you type, and in emails to you. Example: {formatExactDollars(EXAMPLE)} ·{" "}
-        {momentText(Date.now())} · {timeZoneLabel(Date.now())}. Billing days and months are always in UTC, and marked
-        so.
+        These formats apply in the console, to amounts that you type, and in emails to you. Example:{" "}
+        {formatExactDollars(EXAMPLE)} · {momentText(Date.now())} · {timeZoneLabel(Date.now())}. Billing days and months
+        are always in UTC, and marked so.
       </p>
       <div className="max-w-sm">
         <Form onSubmit={submit} error={set.error} fields={["locale", "time_zone"]}>

@@ -37,7 +37,7 @@ test("writes the previous period's columns beside the current ones", () => {
   ]);
 });
 
-test("writes fixed colors to an SVG file instead of theme names, and escapes names", () => {
+test("writes fixed colors instead of CSS variables to an SVG file, and escapes names", () => {
   const text = renderChartSvg({
     title: "Spend <by> key",
     drawing: '<path d="M0,0" fill="var(--chart-1)"/>',

@@ -5,7 +5,7 @@ import { stackAmounts } from "./stacked.ts";
 const DOLLAR = 1_000_000_000_000n;
 const plain = { nameOf: (part: string) => part, labelOf: (bucket: string) => bucket };
 
-test("has a bar for every bucket, including empty ones", () => {
+test("a stacked chart has a bar for every bucket, including empty ones", () => {
   const { series, rows } = stackAmounts({
     ...plain,
     amounts: [
@@ -57,7 +57,7 @@ test("labels bars with amounts that add up and have equal decimals", () => {
   );
 });
 
-test("shows the current period's parts in the previous period, and combines all other parts as Others", () => {
+test("shows the same parts for the previous period as for the current one, and combines the rest as Others", () => {
   const { rows, earlier } = stackAmounts({
     ...plain,
     amounts: [{ bucket: "2026-11-16", part: "a", pico: DOLLAR }],

@@ -8,7 +8,7 @@ const seen = (zoom: ReturnType<typeof zoomBetweenRows>, moments = MOMENTS): numb
   return [first, last];
 };
 
-test("shows all rows without a zoom", () => {
+test("shows all rows when no zoom is set", () => {
   assert.deepEqual(seen(undefined), [0, 9]);
   assert.deepEqual(seen(undefined, []), [0, 0]);
 });
@@ -18,7 +18,7 @@ test("zooms to the dragged rows in either direction", () => {
   assert.deepEqual(seen(zoomBetweenRows(MOMENTS, 6, 3)), [3, 6]);
 });
 
-test("ignores a click, and a drag over all rows", () => {
+test("does not zoom on a click or on a drag over all rows", () => {
   assert.equal(zoomBetweenRows(MOMENTS, 4, 4), undefined);
   assert.equal(zoomBetweenRows(MOMENTS, 0, 9), undefined);
 });

@@ -32,8 +32,8 @@ export const accountCommands: Record<string, AdminCommand> = {
   "account list": {
     help: "list accounts with their balances, newest first",
     flags: {
-      q: { value: "TEXT", help: "part of a name or of an owner's email address" },
-      kind: { value: "KIND", help: "only accounts of this kind", oneOf: ACCOUNT_KINDS },
+      q: { value: "TEXT", help: "list only accounts with this text in their name or in an owner's email address" },
+      kind: { value: "KIND", help: "list only accounts of this kind", oneOf: ACCOUNT_KINDS },
     },
     example: "--kind builder --q example.com",
     run: list,
@@ -197,7 +197,7 @@ async function topUpOff(run: AdminRun): Promise<number> {
   await openAudit(run).record(act, async () => {
     if (!(await disableTopUp(run.pool, id)))
       throw new CommandError("this account has no automatic top-up", {
-        next: "tollgate admin account show ACCOUNT shows its settings",
+        next: "tollgate admin account show ACCOUNT shows the account's settings",
       });
   });
   return report(run, subject);

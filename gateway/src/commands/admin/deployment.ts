@@ -26,7 +26,7 @@ export const deploymentCommands: Record<string, AdminCommand> = {
   ...sharedSettingCommands,
   "deployment fork": {
     help: "turn this copy of a database into a separate deployment, for a drill",
-    flags: { yes: { help: "accept that this copy can then never join the original's NATS plane" } },
+    flags: { yes: { help: "confirm that this copy can never join the NATS plane of the original deployment" } },
     example: "--yes",
     run: fork,
   },
@@ -113,7 +113,10 @@ async function fork(run: AdminRun): Promise<number> {
   const next =
     "create keys and configuration files for this deployment's own NATS servers: tollgate admin plane init --dir DIR";
   if (run.json) run.print(JSON.stringify({ id, forked_from: from, next }));
-  else run.print(`This database is now deployment ${id}. The NATS plane of ${from} refuses it.\nNext: ${next}`);
+  else
+    run.print(
+      `This database is now deployment ${id}. Its gateways cannot use the NATS plane of ${from}.\nNext: ${next}`,
+    );
   return 0;
 }
 

@@ -20,9 +20,9 @@ export const nodeCommands: Record<string, AdminCommand> = {
   "node list": {
     help: "list nodes with their host and state, newest first",
     flags: {
-      q: { value: "TEXT", help: "part of a node's or host's name" },
-      state: { value: "STATE", help: "only nodes in this state", oneOf: NODE_STANDINGS },
-      host: { value: "ACCOUNT", help: "only this account's nodes (acc_…)" },
+      q: { value: "TEXT", help: "list only nodes with this text in their name or their host's name" },
+      state: { value: "STATE", help: "list only nodes in this state", oneOf: NODE_STANDINGS },
+      host: { value: "ACCOUNT", help: "list only nodes of this host account (acc_…)" },
     },
     example: "--state quarantined",
     run: list,
@@ -167,7 +167,7 @@ function told(node: NodeWithHostName): Record<string, string | undefined> {
     "No work":
       withheld === null
         ? undefined
-        : "another node of its host is in quarantine; to let this node work: tollgate admin node clear",
+        : "another node of the same host is in quarantine; to let this node work: tollgate admin node clear",
     Quarantined: why === null ? undefined : `${why.at.toISOString()} by ${why.by}: ${why.reason}`,
     Evidence: why === null ? undefined : JSON.stringify(why.evidence),
   };

@@ -56,7 +56,7 @@ async function create(run: AdminRun): Promise<number> {
   const batch = await openAudit(run).record(act, async () => {
     const made = await payoutsOf(run).create({ note, by: COMMAND_LINE_ACTOR, minimum });
     if (made === undefined) {
-      const much = minimum === ZERO ? "anything" : "the payout's minimum or more";
+      const much = minimum === ZERO ? "anything" : "the minimum amount (--minimum-usd)";
       throw new CommandError(`no host is owed ${much}, not counting held-back earnings and open payouts`, {
         next: "tollgate admin payout list shows open batches",
       });

@@ -49,7 +49,7 @@ async function init(args: string[]): Promise<Report> {
 }
 
 describe("plane init for several servers", () => {
-  test("writes one file per server, readable by its owner only if it contains secrets", async (t) => {
+  test("writes one file per server; only the owner can read a file that contains secrets", async (t) => {
     const parent = await mkdtemp(join(tmpdir(), "tollgate-init-"));
     t.after(() => rm(parent, { recursive: true, force: true }));
     const place = join(parent, "plane");

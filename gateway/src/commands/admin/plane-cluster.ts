@@ -80,7 +80,7 @@ export function clusterFiles(
       { name: certificateFile(server.name), text: cert, secret: false, use },
     ];
   });
-  const later = "needed only to add a NATS server: move this file to a safe place";
+  const later = "this file is needed only to add a NATS server: move it to a safe place";
   return [
     ...each,
     { name: AUTHORITY_FILE, text: authority.cert, secret: false, use: "for every server, gateway and node" },

@@ -49,7 +49,7 @@ export const restoreDrill: Command = {
     },
     backup: {
       value: "DIR",
-      help: "a folder made by tollgate admin backup: the drill uses its settings and settles its spools (default: the settings in the environment, and no spools)",
+      help: "folder that tollgate admin backup wrote; the drill uses the settings and settles the spools in it (default: the settings in the environment, and no spools)",
     },
     key: { value: "-", help: "read an API key from standard input and check that it works" },
     ...JSON_FLAG,

@@ -202,7 +202,7 @@ async function forget(run: AdminRun): Promise<number> {
     const parts = [`${keys.unseen} API keys`, `${hostTokens.unseen} host tokens`, `${secondFactors} second factors`];
     if (keys.unseen + hostTokens.unseen + secondFactors > 0) {
       throw new CommandError(`${parts.join(", ")} still need the old pepper and would stop working without it`, {
-        next: "wait until each has been used once more, or add --force and let them stop working",
+        next: "wait until each of these has been used once more, or add --force, which makes them stop working",
       });
     }
   }

@@ -36,7 +36,7 @@ export const sharedSettingCommands: Record<string, AdminCommand> = {
     flags: { yes: { help: "confirm that the new pepper makes all existing API keys and host tokens invalid" } },
     more: [
       "Run this command with the new settings of a gateway, then restart the gateways one by one with them, then run tollgate admin deployment finish.",
-      "For a secret setting, the database stores only a check value, not the secret.",
+      "For a secret setting, the database stores only a salted hash, not the secret.",
     ],
     example: "limits",
     run: set,
@@ -69,7 +69,7 @@ export const settingTable = (settings: ShownSetting[], { terminal }: Pick<AdminR
 export const sharedSettingObject = ({ name, value, previous, changedAt, isOurs }: ShownSetting) => ({
   name,
   variable: SHARED_SETTING_VARIABLES[name],
-  // The pepper is stored only as a check value, which readers cannot use, so it is not printed.
+  // The pepper is stored only as a salted hash, which readers cannot use, so it is not printed.
   ...(name !== "pepper" && { value, previous }),
   changing: previous !== null,
   since: changedAt.toISOString(),

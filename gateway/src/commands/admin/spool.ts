@@ -25,7 +25,7 @@ export const spoolCommands: Record<string, AdminCommand> = {
     run: list,
   },
   "spool enter": {
-    help: "enter the settlements in a directory's spool files that are not in the ledger yet",
+    help: "enter the settlements of a directory's spool files into the ledger, except those that it already has",
     args: DIR,
     more: [
       "You can repeat this command, also while gateways run. It keeps the spool files. Gateways later remove the spool files of gateways that no longer exist.",

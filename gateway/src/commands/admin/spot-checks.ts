@@ -12,7 +12,7 @@ const DAYS = 30;
 export const spotCheckCommands: Record<string, AdminCommand> = {
   "checks list": {
     help: `list the spot checks of the last ${DAYS} days by node and model: bad scores, evidence, cost`,
-    flags: { node: { value: "ID", help: "only checks of this node" } },
+    flags: { node: { value: "ID", help: "list only checks of this node" } },
     example: "",
     run: list,
   },

@@ -15,8 +15,8 @@ export const withheldShareCommands: Record<string, AdminCommand> = {
   "withheld list": {
     help: "list hosts' withheld earnings, newest request first",
     flags: {
-      node: { value: "NODE", help: "only withheld earnings of this node (node_…)" },
-      host: { value: "ACCOUNT", help: "only withheld earnings of this host (acc_…)" },
+      node: { value: "NODE", help: "list only withheld earnings of this node (node_…)" },
+      host: { value: "ACCOUNT", help: "list only withheld earnings of this host (acc_…)" },
       all: { help: "also list earnings that were released to the host" },
     },
     example: "--node node_01jc9v6w2e8t3k5m7q9r1s4x6z",

@@ -68,7 +68,7 @@ export async function* databaseChecks({ pool, connection, config, clock, isStart
     "fsync, full_page_writes, synchronous_commit and the session's settings have the required values",
     () => checkSession(pool, durability),
   );
-  yield await misconfigured("pooler", "each connection of this gateway has its own session", () =>
+  yield await misconfigured("pooler", "each database connection of this gateway has its own session", () =>
     assertPoolerKeepsSessions(clientConfig(connection, connectionName())),
   );
   // A private database, or one with durability "assumed", needs no standby.
@@ -166,7 +166,7 @@ async function* historyChecks(pool: pg.Pool, { spoolDir }: Config): AsyncGenerat
   if (timeline === null || epoch === null || position === null) return;
   const judged = judgeHistory(seen, { system, timeline, epoch, position, accepted: reason === "accepted" });
   if (judged.kind !== "refused")
-    yield passedCheck("history", "the database has the history that this gateway saw before, or continues it");
+    yield passedCheck("history", "the database continues the history that this gateway last saw");
   else
     yield failedCheck(
       "history",

@@ -62,7 +62,7 @@ export function checkFreeSpace(name: string, { setting, directory, freeBytes }: 
 export function checkOpenFileLimit(limits: string): Check {
   const [, found = ""] = /^Max open files\s+(\S+)/m.exec(limits) ?? [];
   const most = found === "unlimited" ? Number.POSITIVE_INFINITY : Number(found);
-  const detail = `a process may open ${found} files`;
+  const detail = `limit of open files per process: ${found}`;
   const next = "raise the limit: LimitNOFILE=65536 in the systemd unit, or ulimit -n 65536 before the start";
   if (most < FILES_MIN) return failedCheck("files", detail, next);
   return most < FILES_LOW ? warningCheck("files", detail, next) : passedCheck("files", detail);

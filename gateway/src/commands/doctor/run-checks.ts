@@ -30,7 +30,7 @@ async function* storeChecks({ config, clock, isStarting }: CheckContext): AsyncG
   if (isStarting && config.databaseUrl === undefined) return;
   const connection = await connectionOf(config);
   if (connection === undefined) {
-    yield passedCheck("database", `the gateway starts its private PostgreSQL in ${config.dataDir}`);
+    yield passedCheck("database", `the gateway starts its private PostgreSQL in the directory ${config.dataDir}`);
     return;
   }
   const pool = openPool(connection, { log: createErrorLog("silent"), sizeMax: 2 });

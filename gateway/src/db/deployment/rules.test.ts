@@ -79,7 +79,7 @@ describe("a gateway's settings", () => {
     const empty = differenceOf("limits", { value: "valkey lim_1", previous: null }, plainSetting(VALKEY_WITHOUT_ID));
     assert.equal(
       empty.what,
-      "VALKEY_URL differs: this gateway has another limits server (Valkey), which has no ID yet, and the deployment limits server lim_1",
+      "VALKEY_URL differs: this gateway has a limits server (Valkey) that has no ID yet, and the deployment limits server lim_1",
     );
     const pepper = differenceOf("pepper", { value: FIRST, previous: null }, withPepper(PEPPERS.second));
     assert.match(pepper.what, /^KEY_PEPPER is not the pepper of this database/);

@@ -63,11 +63,11 @@ export const VALKEY_WITHOUT_ID = "valkey";
 export function displayedValue(name: SharedSettingName, value: string): string {
   const [kind = "", id = ""] = value.split(" ");
   const words: Record<SharedSettingName, () => string> = {
-    pepper: () => "a pepper (only its check value is stored)",
+    pepper: () => "a pepper (only a hash of it is stored)",
     plane: () => (kind === "nats" ? `NATS, account ${id}` : "an embedded dispatch plane"),
     limits: () => {
-      if (value === VALKEY_WITHOUT_ID) return "another limits server (Valkey), which has no ID yet";
-      return kind === "valkey" ? `limits server ${id}` : "rate limits in each gateway's memory";
+      if (value === VALKEY_WITHOUT_ID) return "a limits server (Valkey) that has no ID yet";
+      return kind === "valkey" ? `limits server ${id}` : "no limits server (each gateway counts in its memory)";
     },
     receipts: () => `key ${value}`,
     mail: () => (value === "none" ? "no email" : "a mail server"),

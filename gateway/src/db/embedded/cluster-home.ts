@@ -118,8 +118,8 @@ export async function writeLocationNote(dataDir: string, home: ClusterHome): Pro
   if (home.directory === homeIn(dataDir)) return;
   const text = `${home.directory}
 
-The database of this data directory is in the folder that the first line of this file names, because
-PostgreSQL runs as ${home.runAs?.name ?? "another user"}, who cannot reach this directory.
+The first line is the folder that contains the database of this data directory. The database is not here,
+because PostgreSQL runs as ${home.runAs?.name ?? "another user"}, who cannot reach this directory.
 Keep this file, and back up that folder too.
 `;
   await withPathInError("Data directory", dataDir, () =>

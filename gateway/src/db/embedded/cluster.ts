@@ -98,7 +98,7 @@ export async function checkCluster(home: ClusterHome, binaries: Binaries): Promi
       throw new PrivatePostgresError(
         `The database cluster ${home.cluster} was created by PostgreSQL ${firstLine(version)} ` +
           `and this is PostgreSQL ${binaries.major}: ` +
-          "move the data with pg_dump, or serve it yourself and set DATABASE_URL.",
+          `move the data with pg_dump, or run PostgreSQL ${firstLine(version)} on it and set DATABASE_URL.`,
       );
     }
     // Removes permissions of other users, which a copy or restore may have added. PostgreSQL refuses a data directory

@@ -29,7 +29,7 @@ const REASONS: Record<string, string> = {
   EDQUOT: "the disk quota is exceeded",
   ENOTDIR: "a part of the path is not a directory",
   EEXIST: "a file with this name exists and is not a directory",
-  ELOOP: "the path is a symbolic link, or contains too many of them",
+  ELOOP: "the path is a symbolic link, or leads through too many symbolic links",
   ENAMETOOLONG: "the path is too long",
 };
 

@@ -31,7 +31,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       return whole.count(bytes, 0, bytes.length);
     };
 
-    it("have the token count of the whole text when they grow in steps of any size", () => {
+    it("have the same token count as the whole text, in whatever steps the text is appended", () => {
       fc.assert(
         fc.property(longText, fc.array(fc.integer({ min: 1, max: 400 })), (text, cuts) => {
           const piece = new LongPiece(counter);

@@ -80,7 +80,7 @@ describe("observations over time, every ten seconds", () => {
     test(title, () => assert.deepEqual(incidentsOf(course), expected));
   }
 
-  test("attribute an outage without a running gateway to the cause that a gateway reports later", () => {
+  test('replace the cause "stopped" of an outage by the cause that a gateway reports later', () => {
     const known = { state: "down" as const, cause: "stopped" as const, beganMs: 0, lastMs: 60_000, isOpen: true };
     const step = nextIncidentStep(known, { state: "down", cause: "database", sinceMs: 60_000 }, 60_000);
     assert.deepEqual(step, { kind: "track", ...known, cause: "database" });

@@ -68,7 +68,7 @@ describe("incidents", () => {
     );
   });
 
-  test("are recorded separately for a missing model and for the platform, whose outage does not end the model's incident", async () => {
+  test("are recorded separately for a model and the platform; an outage of the platform does not end the model's incident", async () => {
     await see([0, 8], missing);
     await see([8, 40], down);
     await see([40, 42], missing);

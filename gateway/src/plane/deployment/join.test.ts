@@ -105,7 +105,7 @@ describe("joining a dispatch plane", () => {
     assert.equal(theirs.owner, forked.id);
   });
 
-  test("accepts a gateway even if another gateway finds the row that it wrote only after retries, as on a standby", async () => {
+  test("accepts a gateway even if another gateway finds its row in the database only after retries, as on a standby", async () => {
     await join({ ...records.original, hasMark: late(records.original) });
     assert.ok(await join(records.original));
   });

@@ -31,7 +31,7 @@ describe("the record of connected nodes", () => {
     assert.equal(nodes.disconnected("n", "new", 0), "gone");
   });
 
-  test("drops a connection whose end was never reported once the node has connected two more times", () => {
+  test("drops a connection without a reported end as soon as the node has connected two more times", () => {
     const nodes = new ConnectedNodes();
     nodes.connected("n", "on a server that died", 0);
     nodes.connected("n", "b", 0);

@@ -222,7 +222,7 @@ describe("sessions", () => {
     assert.equal((await victim.browser.send("GET", "/console/api/me")).status, 200);
   });
 
-  test("end with a sign-out if the current one is ended", async () => {
+  test("can include the current one, and ending it signs the person out", async () => {
     const { browser, identityId } = await signedIn();
     const [mine] = await list(browser);
     assert.equal((await browser.send("DELETE", `/console/api/sessions/${mine?.id}`)).status, 200);

@@ -85,7 +85,7 @@ describe("status 200", () => {
     assert.deepEqual(stats.today, { requests: 2, prompt_tokens: 6, completion_tokens: 10, earned_micro });
   });
 
-  test("returns in pages, filtered by node and time, the same earnings as a search of all earnings", async () => {
+  test("returns pages of earnings, filtered by node and time, that equal a search of all earnings", async () => {
     const host = await signInTestPerson(platform, [{ kind: "host" }]);
     const [account] = host.accountIds as [Uuid];
     const builder = (await platform.person([{ kind: "builder" }])).accountIds[0] as Uuid;

@@ -97,7 +97,7 @@ test("the invoice of a month without usage has the balance at the month's end, a
   const texts = await shown(builder.browser, "/console/api/invoice.pdf?month=2026-01");
   assert.ok(!texts.includes("Status"));
   assert.deepEqual(behind(texts, "Balance after", 1), ["$0.000000"]);
-  assert.ok(texts.includes("No requests in this month.") && texts.includes("None in this month."));
+  assert.ok(texts.includes("No requests in this month.") && texts.includes("No transfers in this month."));
   assert.deepEqual((await platform.parts.moves(builderId, span("2026-01"))).models, []);
 });
 

@@ -164,7 +164,7 @@ const transfers = (kind: Kind, { transfers: rows }: BalanceChanges): PdfTable =>
     row.reason,
     dollarText(row.amount),
   ]),
-  empty: "None in this month.",
+  empty: "No transfers in this month.",
 });
 
 const countText = (count: number): string => count.toLocaleString("en-US");

@@ -90,7 +90,7 @@ describe("live numbers", () => {
     await waitOneTurn();
     assert.deepEqual([page.ended, reads()], [true, 0]);
     for (let i = 0; i < 50; i++) open("a", new Page());
-    assert.throws(() => open("a", page), /Too many live pages/);
+    assert.throws(() => open("a", page), /Too many pages with live figures/);
   });
 
   test("disconnect a page that stops reading, refuse more than 50 pages, and retry a failed database read", async () => {
@@ -104,7 +104,7 @@ describe("live numbers", () => {
     await waitOneTurn();
     assert.ok(stuck.destroyed);
     for (let i = 0; i < 50; i++) open("b", new Page());
-    assert.throws(() => open("b", new Page()), /Too many live pages/);
+    assert.throws(() => open("b", new Page()), /Too many pages with live figures/);
 
     const page = new Page();
     let broken = true;

@@ -14,7 +14,7 @@ after(() => stage.close());
 describe("claims of OpenID's UserInfo", () => {
   const NONE = { email: undefined, email_verified: undefined, name: undefined };
 
-  test("replace claims that the ID token lacks", async () => {
+  test("are used in place of claims that the ID token lacks", async () => {
     for (const claims of [
       NONE,
       { ...NONE, email: null, name: "" },

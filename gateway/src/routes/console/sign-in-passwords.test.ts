@@ -134,7 +134,7 @@ describe("password reset", () => {
     }
   });
 
-  test("limits emails per address with 429, whether from one caller or many", async () => {
+  test("returns 429 after three emails to one address, and after ten requests of one caller", async () => {
     const { email } = await platform.person();
     for (let i = 0; i < 3; i++) await requestReset(email);
     const answer = await post(new Browser(platform), "request-password-reset", { email: email.toUpperCase() });

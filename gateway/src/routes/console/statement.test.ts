@@ -87,7 +87,7 @@ async function assertAddsUp(person: Person & { account: Uuid }, rows: Row[]): Pr
 }
 
 describe("the statement by day", () => {
-  test("has one row per day for usage, listed above that day's transfers, and adds up after late settlements", async () => {
+  test("lists one row of usage per day above that day's transfers, and adds up to the balance after late settlements", async () => {
     const person = await newBuilder();
     const { account } = person;
     const midnight = Math.floor(Date.now() / DAY_MS) * DAY_MS;

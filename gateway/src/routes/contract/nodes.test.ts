@@ -81,7 +81,7 @@ describe("refusals that every operation shares", () => {
 });
 
 describe("tests of every response of the node API", () => {
-  test("cover nodes, starting with their registration", async () => {
+  test("cover the registration of a node, its models, state, name and statistics", async () => {
     const { id } = await ask(200, "registerNode", { body: { name: "new", hardware: { gpu: "none" }, agent: "a/1" } });
     const elect = (status: number, models: string[]) => ask(status, "electModels", { id, body: { models } });
     await elect(200, ["tiny-3b", "reason-32b", "embed-m3"]);

@@ -122,7 +122,7 @@ function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
         const message =
           node.withheld === null
             ? `The node is not connected, or does not serve ${model.id} right now.`
-            : "The node gets no requests while another node of its host is in quarantine.";
+            : "The node gets no requests while another node of the same host is in quarantine.";
         throw refuse("node_state_conflict", { message });
       }
       if (result.end === "no_capacity") throw refuse("node_state_conflict");

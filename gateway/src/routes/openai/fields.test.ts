@@ -340,7 +340,7 @@ describe("response_format", () => {
 });
 
 describe("completion fields", () => {
-  test("use an empty prompt by default, and join an array of prompts to one", () => {
+  test("use an empty prompt by default, and join an array of prompts into one prompt", () => {
     assert.deepEqual(completions.parse({ model: "m" }).body, { prompt: "" });
     assert.deepEqual(completions.parse({ model: "m", prompt: ["a", "b"] }).body, { prompt: "a\nb" });
   });

@@ -148,7 +148,7 @@ describe("parsing in a worker thread", async () => {
     });
   }
 
-  test("returns ignored fields with the request, or as a header of the refusal", async () => {
+  test("lists ignored fields in the parsed request, or in a header of the refusal", async () => {
     const read = (fields: object) =>
       reading.read(bodyOf(Buffer.from(json({ messages: says(words(5_000)), tools: [], logprobs: 1, ...fields }))), {
         ...{ schema: "chat", sdk: null, models, allowed: null, labels: false, payer: "a" },

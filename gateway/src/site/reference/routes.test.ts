@@ -77,7 +77,7 @@ describe("status 304", () => {
   });
 });
 
-test("other methods get 405 with a list of the allowed methods", async () => {
+test("a method other than GET and HEAD gets 405 with a list of the allowed methods", async () => {
   for (const url of URLS) {
     const answer = await app.inject({ url, method: "POST" });
     assert.equal(answer.statusCode, 405, url);

@@ -146,7 +146,7 @@ describe("spot checks", () => {
     assert.deepEqual(rig.paid, []);
   });
 
-  test("compare answers by their embeddings if no engine can score, and pay the embedding node", async () => {
+  test("compare answers by their embeddings if no engine can score, and pay the node that computes them", async () => {
     for (const node of rig.nodes) node.scores = {};
     const embedder = await rig.openNode();
     embedder.models = new Set([RIG_EMBEDDING_MODEL]);

@@ -22,7 +22,7 @@ describe("the sampling of answers for spot checks", () => {
     assert.ok(Math.abs(share({ ...KNOWN, answers: 1000 }) - 0.04) < 0.002);
     assert.ok(Math.abs(share({ ...KNOWN, answers: 4000 }) - 0.01) < 0.001);
   });
-  test("draws one in five of a suspected node", () =>
+  test("draws one in five answers of a suspected node", () =>
     assert.ok(Math.abs(share({ ...KNOWN, suspected: true }) - 0.2) < 0.005));
   test("draws the first answer after a scheduled check is due", () => {
     assert.equal(isDrawnForCheck({ ...KNOWN, dueAt: 10 }, { now: 9, roll: 0.99 }), false);

@@ -7,7 +7,7 @@ import { scoreClassOf, scoreLogprobs } from "./score.ts";
 const BENCH = { model: "m", method: "text", class: "warm-long" } as const;
 
 describe("the score of an answer", () => {
-  test("uses the floor value for unlikely tokens and tokens that are not among the candidates", () => {
+  test("counts unlikely tokens and tokens outside the candidates with a fixed lowest value", () => {
     const score = scoreLogprobs([null, -30, -1, -1, 0, 0, 0, 0]);
     assert.deepEqual(score, { mean: -22 / 8, opening: -22 / 8, tail: 2 / 8, tokens: 8 });
   });
@@ -53,7 +53,7 @@ describe("calibration by the scores of honest answers", () => {
     return calibration;
   };
 
-  test(`judges no score with fewer than ${CALIBRATION_SCORES_MIN} earlier scores`, () => {
+  test(`judges no score before it has ${CALIBRATION_SCORES_MIN} earlier scores`, () => {
     const calibration = new Calibration();
     for (let i = 1; i < CALIBRATION_SCORES_MIN; i++) calibration.add(BENCH, reading("host", -1));
     assert.equal(calibration.judge(BENCH, reading("x", -9)), undefined);

@@ -197,7 +197,7 @@ describe("the sequential test of a node's check scores", () => {
     assert.deepEqual([state.badSince, state.confirmed, isSuspected(state)], [null, 0, false]);
   });
 
-  test("dates the start of bad answers to the last check before the first bad score, at most an hour earlier", () => {
+  test("dates the start of bad answers to the last check before the first bad score, but at most an hour before that score", () => {
     const bad = computeEvidenceFactors([0.001, 1, 0.001, 0.001]);
     const fine = computeEvidenceFactors([0.7, 0.7, 0.7, 0.9]);
     const HOUR_MS = 3_600_000;

@@ -79,7 +79,7 @@ describe("the verdict of one check", () => {
     assert.ok(evidenceStrength(state) < 1000);
   });
 
-  test("makes a trap for verifiers from the words of an answer in another order", () => {
+  test("puts the words of an answer in another order, to make a trap that tests the verifiers", () => {
     const text = "the quick brown fox jumps over the lazy dog and runs far away from here";
     const trap = shuffleWords(text, createSeededRandom(6));
     assert.notEqual(trap, text);

@@ -57,11 +57,11 @@ export async function tokenCheck(gateway: GatewayClient): Promise<Check> {
 /** Warns if the node takes fewer requests at once than its engine. Returns undefined if it takes as many. */
 export function slotsCheck({ slots, engine_slots }: Stats): Check | undefined {
   if (engine_slots == null) return undefined;
-  const detail = `the node accepts ${slots ?? 0} requests at once, not the engine's ${engine_slots}: ${REDUCED_SLOTS_REASON}`;
+  const detail = `the node accepts ${slots ?? 0} requests at once, fewer than the engine's ${engine_slots}: ${REDUCED_SLOTS_REASON}`;
   return warningCheck(
     "slots",
     detail,
-    "it takes more again when the pauses are short; fewer --slots or a faster engine avoid them",
+    "the node accepts more again when the pauses are short; a faster engine or fewer --slots shorten them",
   );
 }
 
@@ -69,9 +69,9 @@ export function nodeCheck({ id, name, state, quarantine }: Node): Check {
   const detail = `${id} (${sanitiseForTerminal(name)}) is ${state}`;
   if (state === "online") return passedCheck("node", detail);
   if (state === "ready") return passedCheck("node", `${detail}; tollgate-host up starts serving`);
-  if (state === "paused") return warningCheck("node", detail, "tollgate-host resume accepts requests again");
+  if (state === "paused") return warningCheck("node", detail, "to accept requests again: tollgate-host resume");
   if (state === "registered")
-    return failedCheck("node", `${detail}: no models are elected (chosen)`, "tollgate-host elect chooses models");
+    return failedCheck("node", `${detail}: no models are chosen`, "tollgate-host elect chooses models");
   if (state === "quarantined") {
     const reason = quarantine == null ? "" : `: ${quarantineReason(quarantine)}`;
     return failedCheck("node", `${detail}${reason}`, quarantineRemedy(quarantine));
@@ -157,7 +157,7 @@ export async function memoryCheck(machine: Machine, models: readonly string[]): 
       "choose smaller models: tollgate-host elect",
     );
   if (machine.freeMemoryBytes() < FREE_MEMORY_LOW)
-    return warningCheck("memory", detail, "close other programs: an engine that swaps is too slow to serve");
+    return warningCheck("memory", detail, "close other programs: an engine that swaps to disk is too slow to serve");
   return passedCheck("memory", detail);
 }
 

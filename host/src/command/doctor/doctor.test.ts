@@ -102,7 +102,7 @@ test("doctor prints one line with advice per problem, and skips checks that depe
   slow.gateway.answers[`GET /nodes/${STUB_NODE_ID}/stats`] = { ...STUB_NODE_STATS, slots: 3, engine_slots: 4 };
   const slowReport = await examine(slow);
   assert.deepEqual(verdicts(slowReport).slice(4, 7), ["node ok", "slots warn", "plane ok"]);
-  assert.match(slowReport.checks[5]?.detail ?? "", /accepts 3 requests at once, not the engine's 4: its pauses/);
+  assert.match(slowReport.checks[5]?.detail ?? "", /accepts 3 requests at once, fewer than the engine's 4: its pauses/);
 
   const closed = await ready(t, { context: { dial: () => Promise.reject(new Error("connection refused")) } });
   assert.match((await examine(closed)).checks[5]?.next ?? "", /firewall/);
@@ -145,7 +145,7 @@ test("doctor reports that the engine runs another model when the tokenizer diffe
   assert.equal(await run(doctor, "--no-speed"), 1);
   assert.match(
     terminal.text,
-    /^fail {2}tokenizer {2}tiny-3b: the engine counts tokens differently, so it runs another model$/m,
+    /^fail {2}tokenizer {2}tiny-3b: the engine's token counts differ from this model's, so it runs another model$/m,
   );
 });
 

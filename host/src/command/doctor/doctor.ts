@@ -111,7 +111,7 @@ async function* engineChecks(
 ): AsyncGenerator<Check> {
   if (login?.serving === undefined) {
     if (login?.node !== undefined)
-      yield failedCheck("engine", "no models are elected (chosen) on this machine", "tollgate-host elect");
+      yield failedCheck("engine", "no models are chosen on this machine", "tollgate-host elect");
     yield await memoryCheck(context.machine, []);
     return;
   }

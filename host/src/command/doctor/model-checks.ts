@@ -26,7 +26,7 @@ async function tokenizerCheck(engine: Engine, model: string): Promise<Check | un
   if (verdict === "unknown") return undefined;
   return failedCheck(
     "tokenizer",
-    `${model}: the engine counts tokens differently, so it runs another model`,
+    `${model}: the engine's token counts differ from this model's, so it runs another model`,
     "run tollgate-host elect to choose the model that the engine runs",
   );
 }

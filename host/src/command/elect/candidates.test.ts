@@ -41,7 +41,7 @@ test("elect prints the proposed models and the reasons against the others as a t
     "small-8b       4.0 GiB  $0.02 in, $0.04 out           yes",
     "mid-14b        4.0 GiB  $0.02 in, $0.04 out           no: no engine on this machine has this model",
     "reason-32b    29.0 GiB  $0.02 in, $0.04 out           no: needs about 29.0 GiB",
-    "small-7b-alt   4.0 GiB  $0.02 in, $0.04 out           no: the engine's model counts tokens differently: it is another model",
+    "small-7b-alt   4.0 GiB  $0.02 in, $0.04 out           no: the engine's token counts differ from this model's, so it runs another model",
     "embed-m3       2.0 GiB  $0.01 in                      yes, tokenizer checked",
   ]);
 });

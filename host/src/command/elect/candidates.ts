@@ -83,7 +83,7 @@ export function proposedModels(candidates: readonly ModelCandidate[]): string[] 
 /** The reason why a model is not proposed. Undefined for a proposed model. */
 function obstacleOf({ held, fits: fitsMemory, tokenizer, template, bytesNeeded }: ModelCandidate): string | undefined {
   if (!held) return "no engine on this machine has this model";
-  if (tokenizer === "differs") return "the engine's model counts tokens differently: it is another model";
+  if (tokenizer === "differs") return "the engine's token counts differ from this model's, so it runs another model";
   const trouble = template && describeTemplateProblem(template);
   if (trouble !== undefined) return trouble;
   if (!fitsMemory) return `needs about ${bytesNeeded === undefined ? "more memory" : formatGibibytes(bytesNeeded)}`;

@@ -176,7 +176,7 @@ test("tollgate-host elect refuses an engine whose tokenizer belongs to another m
   const { fails, gateway } = await makeLoggedInHarness(t);
   const asked = ["--engine", "openai", "--engine-url", engineUrl];
   const { message, exitCode } = await fails(elect, ...asked, "--models", "tiny-3b");
-  assert.match(message, /^--models: tiny-3b: the engine's model counts tokens differently/);
+  assert.match(message, /^--models: tiny-3b: the engine's token counts differ from this model's/);
   assert.equal(exitCode, 2);
   assert.match((await fails(elect, ...asked, "--yes")).message, /this machine has no model/);
   assert.deepEqual(gateway.bodies, []);

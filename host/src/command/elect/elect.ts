@@ -36,7 +36,7 @@ const DEMO_WARNING =
 export const elect: Command = {
   help: "choose the models that this node serves",
   flags: {
-    models: { value: "A,B", help: "choose these (default: a proposal, which you can change)" },
+    models: { value: "A,B", help: "models to choose (default: the command proposes models, and you can change them)" },
     yes: { help: "accept the proposal without asking" },
     ...NODE_FLAG,
     ...ENGINE_FLAGS,

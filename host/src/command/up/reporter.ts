@@ -46,10 +46,10 @@ export function describeStanding({
   quarantine,
   withheld,
 }: Pick<Stats, "state" | "quarantine" | "withheld">): string | undefined {
-  if (state === "paused") return "paused   gets no new requests; tollgate-host resume ends the pause";
+  if (state === "paused") return "paused   this node gets no new requests; tollgate-host resume ends the pause";
   if (state === "retired") return "retired  this node gets no more requests";
   if (state !== "quarantined" && withheld != null) {
-    return `blocked  ${withheldRequestsReason(withheld)}; to see what to do: tollgate-host status`;
+    return `blocked  this node gets no requests: ${withheldRequestsReason(withheld)}; next: tollgate-host status`;
   }
   if (state !== "quarantined") return undefined;
   const reason = quarantine == null ? "" : ` (${quarantineReason(quarantine)})`;

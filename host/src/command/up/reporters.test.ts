@@ -46,7 +46,7 @@ test("the line reporter prints once that another node's quarantine keeps the nod
   const withheld: Stats = { ...STUB_NODE_STATS, state: "ready", connected: false, withheld: "host_quarantine" };
   for (const stats of [withheld, withheld, STUB_NODE_STATS]) plain.stats(stats);
   assert.deepEqual(terminal.lines, [
-    "blocked  this node was registered while another of your nodes was in quarantine; to see what to do: tollgate-host status",
+    "blocked  this node gets no requests: this node was registered while another of your nodes was in quarantine; next: tollgate-host status",
     "online   accepting requests again",
   ]);
 });
@@ -59,7 +59,7 @@ test("the line reporter prints one line per change", () => {
     "note     the context is short",
     `node     ${STUB_NODE_ID} at http://g, serving tiny-3b`,
     "online   waiting for requests",
-    "paused   gets no new requests; tollgate-host resume ends the pause",
+    "paused   this node gets no new requests; tollgate-host resume ends the pause",
     "online   accepting requests again",
     "offline  cut; reconnecting",
     "offline  no route; trying again",

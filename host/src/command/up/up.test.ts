@@ -44,7 +44,7 @@ async function upHarness(t: TestContext, options: HarnessOptions & { login?: Par
   return { ...made, supervisor, plane };
 }
 
-test("tollgate-host up, without flags, serves the models elected (chosen) for the registered node until it is stopped", async (t) => {
+test("tollgate-host up, without flags, serves the models chosen for the registered node until it is stopped", async (t) => {
   const { run, supervisor, gateway, terminal, plane } = await upHarness(t);
   const ended = run(up);
   await supervisor.online;
@@ -99,7 +99,7 @@ test("tollgate-host up on a terminal shows a live screen with the gateway's stat
   assert.match(terminal.screens.at(-1)?.[0] ?? "", /Tollgate host, up for \d+ s/);
 });
 
-test("tollgate-host up exits with code 1 if the engine is unreachable, and never replaces elected models by the demo model", async (t) => {
+test("tollgate-host up exits with code 1 if the engine is unreachable, and never replaces the chosen models with the demo model", async (t) => {
   const { fails, supervisor } = await upHarness(t, { login: { serving: { engine: "auto", models: ["tiny-3b"] } } });
   const { message, next, exitCode } = await fails(up);
   assert.match(message, /no engine on this machine has/);

@@ -229,7 +229,7 @@ export class AnswerParser {
       case "extension":
         this.#takeRoom();
         if (byte === CR) this.#place = "size-end";
-        else if (byte === LF) throw new MalformedAnswer("a line feed does not follow a carriage return");
+        else if (byte === LF) throw new MalformedAnswer("a line feed has no carriage return before it");
         return;
       case "size-end":
         expectLineFeed(byte);
@@ -248,12 +248,12 @@ export class AnswerParser {
       case "trailers":
         this.#takeRoom();
         this.#place = byte === CR ? "trailers-end" : "trailer";
-        if (byte === LF) throw new MalformedAnswer("a line feed does not follow a carriage return");
+        if (byte === LF) throw new MalformedAnswer("a line feed has no carriage return before it");
         return;
       case "trailer":
         this.#takeRoom();
         if (byte === CR) this.#place = "trailer-end";
-        else if (byte === LF) throw new MalformedAnswer("a line feed does not follow a carriage return");
+        else if (byte === LF) throw new MalformedAnswer("a line feed has no carriage return before it");
         return;
       case "trailer-end":
         expectLineFeed(byte);

@@ -60,7 +60,7 @@ test("vLLM: scores only the tokens of the answer, at the end of the prompt", asy
   assert.deepEqual(await engine.score?.(completion, nowhere, never), []);
 });
 
-test("a test job detects whether an engine scores answers, and thinking models never score over HTTP", async (t) => {
+test("a test job detects whether an engine can score answers; over HTTP, answers of thinking models are never scored", async (t) => {
   const engine = await engineWith(t, vllm, likeVllm);
   assert.equal(await engine.scoring?.("tiny-3b"), "text");
   assert.equal(await engine.scoring?.("reason-32b"), undefined);

@@ -26,7 +26,7 @@ const token = (start: string, usedAt: number | null): HostToken => ({
   revoked_at: null,
 });
 
-test("marks a step as done only for a new node and for the token created on the page", () => {
+test("counts a setup step as done only if a new node or the token created on the page took it", () => {
   const before = new Set(["node_old"]);
   const old = node("node_old", { state: "online", models: ["tiny-3b"] });
   const seen = { nodes: [old], tokens: [token("tht_live_a", 5), token("tht_live_b", null)], secret: "tht_live_b_s" };

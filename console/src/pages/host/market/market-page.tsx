@@ -156,8 +156,8 @@ const How = ({ share, slots, ofNode }: { share: number; slots: number | null; of
       <Term name="Speed">
         Tokens per second of one busy slot over the last 7 days.{" "}
         {ofNode
-          ? "Measured on this node if it served the model, otherwise on all nodes that served it."
-          : "Measured on all nodes that served the model."}
+          ? "The speed is measured on this node if it served the model, otherwise on all nodes that served it."
+          : "The speed is measured on all nodes that served the model."}
       </Term>
       <Term name="Average per hour">
         Average earnings of a node from this model per connected hour, over the last 24 hours. Shown if at least three

@@ -25,7 +25,7 @@ test("shows gaps for days without measurements, and labels days in UTC", () => {
   );
 });
 
-test("shows earnings exactly", () => {
+test("shows earnings without rounding", () => {
   const [row] = toEarningRows(insight);
   assert.deepEqual([row?.values, row?.texts], [{ Earned: 0.003877615 }, { Earned: "$0.003877615" }]);
 });

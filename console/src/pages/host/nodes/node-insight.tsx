@@ -36,7 +36,7 @@ interface CourseChart extends Pick<ChartProps, "kind" | "format" | "unit" | "who
 const CHARTS: CourseChart[] = [
   {
     title: "Utilisation",
-    note: "How much of its slots' time the node spent on requests while it was connected.",
+    note: "Share of the time that the node's slots were busy while it was connected.",
     kind: "lines",
     format: percentTick,
     unit: "share",

@@ -20,7 +20,7 @@ export function OperatorInbox({
   return (
     <Card title={open === 0 ? "Decisions" : `Decisions (${open})`} flush>
       {open === 0 ? (
-        <p className="px-4 pb-4 text-ink-soft sm:px-5">No decisions are waiting.</p>
+        <p className="px-4 pb-4 text-ink-soft sm:px-5">Nothing needs your decision.</p>
       ) : (
         <ul aria-label="Decisions" className="border-t border-line">
           {settlements_given_up > 0 && (

@@ -188,7 +188,7 @@ describe("status 200", () => {
 });
 
 describe("status 400", () => {
-  test("names an invalid field and its rule, and changes nothing, also in the audit log", async () => {
+  test("names an invalid field and its rule, changes nothing, and adds nothing to the audit log", async () => {
     const key = await newKey(builder);
     const before = await latestAuditEntries(operator, 100);
     const money = async () => (await platform.ledger.balance(builder.accountIds[0] as Uuid))?.balance;

@@ -102,7 +102,7 @@ describe("status 200", () => {
   });
 });
 
-test("lets a node get requests again although another node of its host is quarantined; a second call returns 409", async () => {
+test("clearing a node lets it get requests although another node of the same host is quarantined; a second call returns 409", async () => {
   const bad = await newNode("bad of its host");
   await fleet.quarantine(bad.id, { reason: "canary", evidence: {}, by: "platform" });
   const [next, third] = [await newNode("next of its host"), await newNode("third of its host")];
