@@ -1,7 +1,7 @@
 -- since: 0030
 -- Pays a builder account's debt from a host account. The transfer is the host's; both have an entry.
 -- Codes: 1 moved · 2 moved before (a repeat) · 0 the host has less, or the builder owes less · -2 no such accounts.
--- Guarantees: moves at most the host's balance and the builder's debt; safe to repeat with the same id; accounts are locked in id order.
+-- Guarantees: moves at most the host's balance and the builder's debt; safe to repeat with the same id; the builder is locked before the host.
 
 create or replace function ledger_setoff(p_id uuid, p_host uuid, p_builder uuid, p_amount bigint, p_reason text)
 returns smallint language plpgsql as $$
@@ -9,7 +9,7 @@ declare
   host ledger_account;
   builder ledger_account;
 begin
-  perform from ledger_account where id in (p_host, p_builder) order by id for no key update;
+  perform from ledger_account where id in (p_host, p_builder) order by kind, id for no key update;
   select * into host from ledger_account where id = p_host;
   select * into builder from ledger_account where id = p_builder;
   if host.kind is distinct from 'host' or builder.kind is distinct from 'builder' then

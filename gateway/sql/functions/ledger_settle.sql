@@ -3,8 +3,9 @@
 -- builder and host accounts have an owner in common (`own`).
 -- `p_withheld`: hosts that get no share of the charge, each for its `p_reason`; the reserve gets the share (withheld_share).
 -- Codes: 1 settled · 2 settled before (a repeat) · 3 its lease expired before · 0 no such hold.
--- Guarantees: completely or not at all, in one transaction; a hold is settled once; accounts are locked in id order and rollups written in
--- key order, so batches cannot deadlock. A constraint of `request` keeps a charge within its hold.
+-- Guarantees: completely or not at all, in one transaction; a hold is settled once; accounts are locked builders first, then hosts, each in
+-- id order, and rollups written in key order, so batches cannot deadlock. A constraint of `request` keeps a charge within its hold.
+-- Hosts are locked last because the batches of all gateways share a few hosts: while one batch has a host's row, the others wait for it.
 
 create or replace function ledger_settle(
   p_id uuid[], p_account uuid[], p_host uuid[], p_node uuid[], p_charge bigint[], p_outcome text[],
@@ -14,18 +15,17 @@ create or replace function ledger_settle(
 ) returns smallint[] language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off as $$
 declare
-  parties constant uuid[] := p_account || p_host;
   locked integer;
-  settled uuid[];
-  keys uuid[];
   any_own boolean;
   i integer;
   alone uuid[] := '{}';
   granted_parts bigint[];
+  sums record;
+  settled uuid[];
 begin
-  perform from ledger_account where id = any (parties) order by id for no key update;
+  perform from ledger_account where id = any (p_account) order by kind, id for no key update;
   get diagnostics locked = row_count;
-  if locked <> (select count(distinct party) from unnest(parties) as p (party)) then
+  if locked <> (select count(distinct account) from unnest(p_account) as p (account)) then
     raise exception 'an account of this settlement does not exist';
   end if;
   -- Here and below, a select list unnests each array: cheaper than one `unnest` of all in `from`, which stores its rows.
@@ -111,9 +111,7 @@ begin
            held = a.held - t.held,
            overdrawn = a.overdrawn and a.balance + t.amount < a.held - t.held
       from (select account_id, sum(amount) as amount, sum(held)::bigint as held
-              from (select account_id, -charge as amount, amount as held from ended
-                    union all
-                    select host, share, 0 from ended where share > 0) line group by 1) t
+              from (select account_id, -charge as amount, amount as held from ended) line group by 1) t
      where a.id = t.account_id
   ), used as (
     insert into usage_hour (account_id, hour, key_id, model, outcome, requests, prompt_tokens, completion_tokens,
@@ -126,18 +124,11 @@ begin
           prompt_tokens = usage_hour.prompt_tokens + excluded.prompt_tokens,
           completion_tokens = usage_hour.completion_tokens + excluded.completion_tokens,
           charge_pico = usage_hour.charge_pico + excluded.charge_pico
-  ), earned as (
-    insert into earning_hour (host_account_id, hour, node_id, model, requests, prompt_tokens, completion_tokens,
-                              host_pico, own_pico)
-    select host, hour, node, model, count(*), sum(prompt_tokens), sum(completion_tokens),
-           sum(share), coalesce(sum(share) filter (where own), 0)
-      from ended where host is not null group by 1, 2, 3, 4 order by 1, 2, 3, 4
-    on conflict (host_account_id, hour, node_id, model) do update
-      set requests = earning_hour.requests + excluded.requests,
-          prompt_tokens = earning_hour.prompt_tokens + excluded.prompt_tokens,
-          completion_tokens = earning_hour.completion_tokens + excluded.completion_tokens,
-          host_pico = earning_hour.host_pico + excluded.host_pico,
-          own_pico = earning_hour.own_pico + excluded.own_pico
+  ), hosted as (
+    select host, hour, node, model, count(*) as requests, sum(prompt_tokens) as prompt_tokens,
+           sum(completion_tokens) as completion_tokens, sum(share)::bigint as share,
+           coalesce(sum(share) filter (where own), 0)::bigint as own_share
+      from ended where host is not null group by 1, 2, 3, 4
   ), waiting as (
     insert into unrolled (request_id, outcome) select id, outcome from ended
   ), recorded as (
@@ -151,15 +142,19 @@ begin
       from ended
     returning id, key_id
   )
-  select coalesce(array_agg(id), '{}'), array_agg(key_id) into settled, keys from recorded;
+  select (select coalesce(array_agg(id), '{}') from recorded) as ids, (select array_agg(key_id) from recorded) as keys,
+         array_agg(host) as host, array_agg(hour) as hour, array_agg(node) as node, array_agg(model) as model,
+         array_agg(requests) as requests, array_agg(prompt_tokens) as prompt_tokens,
+         array_agg(completion_tokens) as completion_tokens, array_agg(share) as share, array_agg(own_share) as own_share
+    into sums from hosted;
 
   if granted_parts is not null then
     update request r set granted_pico = o.part
       from unnest(p_id, granted_parts) as o (id, part)
-     where r.id = o.id and r.id = any (settled) and o.part > 0;
+     where r.id = o.id and r.id = any (sums.ids) and o.part > 0;
   end if;
   -- A separate statement, because most batches have no key with a budget.
-  if exists (select from key_budget where key_id = any (keys)) then
+  if exists (select from key_budget where key_id = any (sums.keys)) then
     update key_budget b
        set day_held = b.day_held - t.day_held, month_held = b.month_held - t.month_held,
            day_spent = b.day_spent + t.day_spent, month_spent = b.month_spent + t.month_spent
@@ -170,12 +165,37 @@ begin
                    coalesce(sum(r.charge_pico) filter (where date_trunc('month', made)::date = b.month), 0)::bigint as month_spent
               from request r join key_budget b on b.key_id = r.key_id
              cross join lateral (select (r.created_at at time zone 'UTC')::date) m (made)
-             where r.id = any (settled)
+             where r.id = any (sums.ids)
              group by b.key_id) t
      where b.key_id = t.key_id;
   end if;
 
-  settled := settled || alone;
+  if sums.host is not null then
+    perform from ledger_account where id = any (sums.host) order by id for no key update;
+    get diagnostics locked = row_count;
+    if locked <> (select count(distinct host) from unnest(sums.host) as h (host)) then
+      raise exception 'a host account of this settlement does not exist';
+    end if;
+    update ledger_account a
+       set balance = a.balance + t.share, overdrawn = a.overdrawn and a.balance + t.share < a.held
+      from (select host, sum(share)::bigint as share from unnest(sums.host, sums.share) as o (host, share)
+             where share > 0 group by 1) t
+     where a.id = t.host;
+    insert into earning_hour (host_account_id, hour, node_id, model, requests, prompt_tokens, completion_tokens,
+                              host_pico, own_pico)
+    select *
+      from unnest(sums.host, sums.hour, sums.node, sums.model, sums.requests, sums.prompt_tokens,
+                  sums.completion_tokens, sums.share, sums.own_share) as o
+     order by 1, 2, 3, 4
+    on conflict (host_account_id, hour, node_id, model) do update
+      set requests = earning_hour.requests + excluded.requests,
+          prompt_tokens = earning_hour.prompt_tokens + excluded.prompt_tokens,
+          completion_tokens = earning_hour.completion_tokens + excluded.completion_tokens,
+          host_pico = earning_hour.host_pico + excluded.host_pico,
+          own_pico = earning_hour.own_pico + excluded.own_pico;
+  end if;
+
+  settled := sums.ids || alone;
   if cardinality(settled) = cardinality(p_id) then
     return array_fill(1::smallint, array[cardinality(p_id)]);
   end if;

@@ -4,8 +4,8 @@
 -- corrects the record and the rollups. Stores the uncollected rest beside the charge. `p_withheld`: the host that gets no share, for
 -- `p_reason`.
 -- Codes: 1 settled · 2 settled before (a repeat) · 0 no such request. `charged`: the amount charged now.
--- Guarantees: completely or not at all, in one transaction; a request is settled once, late or not; no account is overspent; accounts are
--- locked in id order, before their records and rollups, so it cannot deadlock.
+-- Guarantees: completely or not at all, in one transaction; a request is settled once, late or not; no account is overspent; the builder's
+-- account is locked before the host's, and both before their records and rollups, so it cannot deadlock.
 
 create or replace function ledger_settle_late(
   p_id uuid, p_account uuid, p_host uuid, p_node uuid, p_charge bigint, p_outcome text, p_http_status smallint,
@@ -24,7 +24,7 @@ declare
   is_own boolean;
 begin
   charged := 0;
-  perform from ledger_account where id = any (parties) order by id for no key update;
+  perform from ledger_account where id = any (parties) order by kind, id for no key update;
   get diagnostics locked = row_count;
   if locked <> cardinality(parties) then
     raise exception 'an account of this settlement does not exist';

@@ -19,8 +19,8 @@ declare
   is_own boolean := false;
 begin
   if p_host is distinct from p_account and p_charge >= 0 and p_reasoning_tokens between 0 and p_completion_tokens then
-    -- Locks the accounts before the hold and in id order, like every batch, so no two can deadlock.
-    perform from ledger_account where id in (p_account, p_host) order by id for no key update;
+    -- Locks the accounts before the hold, the builder's first, like every batch, so no two can deadlock.
+    perform from ledger_account where id in (p_account, p_host) order by kind, id for no key update;
     get diagnostics locked = row_count;
     if locked = (case when p_host is null then 1 else 2 end) then
       delete from hold where id = p_id and account_id = p_account returning * into h;

@@ -32,8 +32,8 @@ begin
             join ledger_account earned on earned.id = serves.account_id and earned.kind = 'host' and earned.balance > 0
             join account h on h.id = serves.account_id and h.suspended_at is null
            where debt.kind = 'builder' and debt.balance < 0) pair;
-  -- Locks all accounts at once and in id order, like every ledger operation. A later dispute waits.
-  perform from ledger_account where id = any (hosts || builders) order by id for no key update;
+  -- Locks all accounts at once, builders first, each in id order, like every ledger operation. A later dispute waits.
+  perform from ledger_account where id = any (hosts || builders) order by kind, id for no key update;
   for i in 1 .. coalesce(cardinality(hosts), 0) loop
     select least(earned.balance - coalesce((select sum(p.amount) from payout p join payout_batch b on b.id = p.batch_id
                                              where p.account_id = earned.id and b.paid_at is null), 0),
