@@ -93,7 +93,12 @@ describe("an operation that waits for a host's locked account", () => {
     await db.pool.query("update hold set expires_at = now() - interval '1 hour' where id = $1", [settlement.id]);
     await db.pool.query("update hold_sweep set at = now()");
     await db.pool.query("select ledger_expire(10)");
-    await whileHostIsLocked(() => ledger.settle(settlement), "%ledger_settle_late%", assertBuilderIsLocked);
+    const settleLate = () =>
+      db.pool.query(
+        `select * from ledger_settle_late($1, $2, $3, $4, $5, 'ok', 200::smallint, 'stop', 5, 0, 1::smallint, 1, 2, 3)`,
+        [settlement.id, builder, host, settlement.nodeId, settlement.charge],
+      );
+    await whileHostIsLocked(settleLate, "%ledger_settle_late%", assertBuilderIsLocked);
   });
 
   test("has locked the builder's account before: a set-off of a debt against earnings", async () => {
