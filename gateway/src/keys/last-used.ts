@@ -1,6 +1,6 @@
 /**
- * Records when each secret was last used. Times are written in batches: a busy key costs one row every few seconds, not
- * one per request.
+ * Records when each secret was last used, to within 5 seconds. Times are written in batches: a busy key costs one row
+ * every few seconds, not one per request and not one per gateway process.
  */
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
@@ -10,6 +10,8 @@ import { formatUnquotedArray } from "../db/arrays.ts";
 import { isDatabaseUnreachable } from "../db/errors.ts";
 
 const WRITE_EVERY_MS = 10_000;
+/** A use this soon after the recorded one is not recorded: probably another gateway process recorded the same calls. */
+const SAME_USE_MS = 5_000;
 
 interface LastUsed {
   touch(id: Uuid): void;
@@ -28,9 +30,14 @@ export function recordLastUse(
     const batch = used;
     used = new Map();
     const write = pool.query(
-      `update ${table} k set last_used_at = greatest(k.last_used_at, to_timestamp(u.ms / 1000.0))
-         from unnest($1::text::uuid[], $2::text::bigint[]) as u (id, ms) where k.id = u.id`,
-      [formatUnquotedArray([...batch.keys()]), formatUnquotedArray([...batch.values()])],
+      // Locks the rows in the order of their IDs, because several processes write the same keys.
+      `update ${table} k set last_used_at = u.at
+         from (select k.id, to_timestamp(u.ms / 1000.0) as at
+                 from unnest($1::text::uuid[], $2::text::bigint[]) as u (id, ms) join ${table} k on k.id = u.id
+                where k.last_used_at is null or k.last_used_at < to_timestamp((u.ms - $3::int) / 1000.0)
+                order by k.id for no key update of k) u
+        where k.id = u.id`,
+      [formatUnquotedArray([...batch.keys()]), formatUnquotedArray([...batch.values()]), SAME_USE_MS],
     );
     await write.catch((error) => {
       // After a failure, keeps the batch for the next write, together with newer times.
