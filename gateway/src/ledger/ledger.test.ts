@@ -460,9 +460,9 @@ describe("the ledger", () => {
     ]);
     await tamper("update request set host_pico = host_pico - 1 where id = $1", [settled.id], "request");
     assert.deepEqual((await differing()).toSorted(), [
-      "the balances of all accounts sum to zero",
       "every balance is the sum of its entries",
       "every host got its share of the charge for each request it served",
+      "the balances of all accounts sum to zero",
       "the earnings rollups are the sums of their requests",
     ]);
     await tamper("update request set host_pico = host_pico + 1 where id = $1", [settled.id], "request");

@@ -53,7 +53,7 @@ test("a user may choose models that seem too large, but not missing models or mo
     wrong.map((line) => line.slice(0, 40)),
     [
       "--models: mid-14b: no engine on this machine has this model".slice(0, 40),
-      "--models: small-7b-alt: the engine's model".slice(0, 40),
+      "--models: small-7b-alt: the engine's tokenizer".slice(0, 40),
       "--models: gpt-9 is not in the catalogue;ogue".slice(0, 40),
     ],
   );
