@@ -17,6 +17,7 @@ import { listSharedSettings, settingTable, sharedSettingCommands, sharedSettingO
 const SHOW: AdminCommand = {
   help: "show the ID of this database's deployment, the deployment that owns the NATS plane, and the settings that gateways share",
   example: "",
+  onAnyHistory: true,
   run: show,
 };
 
@@ -28,11 +29,13 @@ export const deploymentCommands: Record<string, AdminCommand> = {
     help: "turn this copy of a database into a separate deployment, for a drill",
     flags: { yes: { help: "confirm that this copy can never join the NATS plane of the original deployment" } },
     example: "--yes",
+    onAnyHistory: true,
     run: fork,
   },
   "deployment adopt": {
     help: "attach this database to a NATS plane whose former database is lost",
     example: "",
+    onAnyHistory: true,
     run: adopt,
   },
 };
