@@ -87,10 +87,11 @@ export async function openGatewayDatabase(
   onClose(() => ledgerApartPool.end());
   progress(config.migrate === "auto" ? "migrating the database" : "checking the database schema");
   const schema = await untilDatabaseAvailable(context, tellMissing, async () => {
-    await checkSession(pool, durability);
     // The clock must be read before anything uses it.
     await readClock(pool, clock, time);
+    // Before the session's settings: with a wrong pool mode, they may be those of another session.
     await assertPoolerKeepsSessions(clientConfig(connection, connectionName()));
+    await checkSession(pool, durability);
     await checkAcceptsWrites(pool);
     // If the database has a history, it must be verified before migrations run.
     await beginLineage(lineage, pool);

@@ -34,9 +34,10 @@ export async function openCommandPool(connection: Connection, options: CommandPo
   const pool = openPool(connection, { log, sizeMax, ...(verify && { verify }) });
   try {
     await assertReachable(pool, "DATABASE_URL");
+    // Before the session's settings: with a wrong pool mode, they may be those of another session.
+    await assertPoolerKeepsSessions(clientConfig(connection, connectionName()));
     // A command that runs where no gateway does has no DATABASE_DURABILITY. Gateways check how durable commits are.
     await checkSession(pool, "assumed");
-    await assertPoolerKeepsSessions(clientConfig(connection, connectionName()));
     return pool;
   } catch (error) {
     await pool.end();
