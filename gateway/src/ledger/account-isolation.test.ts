@@ -108,6 +108,7 @@ describe("the ledger while the database locks an account or refuses an operation
     assert.deepEqual(await more[1], { kind: "held" });
     assert.equal(ledger.batches.hold.sizes.sum, before + 1, "the locked account is not in the batch");
     assert.deepEqual(ended, [false, true, false, true]);
+    assert.ok(ledger.batches.hold.lockWaits > 0, "metrics count the tries that met the lock");
     await release();
     assert.deepEqual(await Promise.all([...outcomes, ...more]), Array(6).fill({ kind: "held" }));
     for (const id of [locked, free]) assert.equal((await ledger.balance(id))?.held, 3_000_000n);
