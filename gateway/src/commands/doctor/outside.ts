@@ -36,7 +36,7 @@ async function* webhookChecks({ config: { payments, publicUrl = "" } }: CheckCon
 }
 
 /** `url`: where this gateway receives events. `events`: the types that it needs. */
-export function stripeEndpointCheck(
+function stripeEndpointCheck(
   endpoints: StripeEndpoint[],
   { url, events }: { url: string; events: readonly string[] },
 ): Check {

@@ -41,7 +41,7 @@ export const hasRunningGateways = async ({ plane }: Pick<InquiryOptions, "plane"
 /**
  * `same`: another gateway found the mark in its database. `other`: another gateway did not find the mark, so it uses
  * another database. `unknown`: no other gateway could check. `silent`: gateways are connected, and none replied.
- * `nobody`: no other gateway is running.
+ * The last value: no other gateway is running.
  */
 type Finding = "same" | "other" | "unknown" | "silent" | "nobody";
 
