@@ -19,7 +19,7 @@ import {
 import { TEST_KEY_PEPPER } from "@tollgate/stage/database.ts";
 import { newDataDir, removeDataDir, runTollgate } from "@tollgate/stage/dev-platform.ts";
 import { type GatewayProcess, startGatewayProcess } from "@tollgate/stage/gateway-process.ts";
-import type { Process } from "@tollgate/stage/killable-process.ts";
+import { findFreePort, type Process } from "@tollgate/stage/killable-process.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import { convertRequestIdToUuid } from "@tollgate/stage/raw-http.ts";
 import { makeScriptPrompt, sendUserMessage, waitForFirstOutput } from "@tollgate/stage/requests.ts";
@@ -209,12 +209,24 @@ describe("a failover that lost recent commits", () => {
     );
   });
 
-  test("a gateway does not start on the old primary", async () => {
+  test("commands do not write to the old primary, and a starting gateway waits until it is replaced", async () => {
     assert.equal(await gateway.stop(), 0);
     await postgres.leadTo("standby");
-    const run = runTollgate(["serve"], { ...env, DATA_DIR: dataDir, PORT: "0", PLANE_PORT: "0" });
-    assert.notEqual(await run.ended, 0);
+    const grant = ["admin", "grant", publicId("acc", account as Uuid), "--usd", "7", "--reason", "lost again"];
+    const run = runTollgate(grant, { ...env, DATA_DIR: dataDir });
+    assert.equal(await run.ended, 1);
     assert.match(run.output(), /it is an old primary \(timeline 1, and timeline 2 exists\)/);
+    const internalPort = await findFreePort();
+    const starting = startGatewayProcess(dataDir, { ...env, INTERNAL_PORT: String(internalPort) });
+    const { status, reasons } = await eventually("the gateway waits for another database", async () => {
+      const response = await fetch(`http://127.0.0.1:${internalPort}/readyz`).catch(() => undefined);
+      const body = (await response?.json()) as { reasons?: Record<string, string> } | undefined;
+      return response !== undefined && body?.reasons?.database !== undefined && { ...body, status: response.status };
+    });
+    assert.equal(status, 503);
+    assert.match(reasons?.database ?? "", /it is an old primary \(timeline 1, and timeline 2 exists\)\. Next: /);
     await postgres.leadTo("primary");
+    gateway = await starting;
+    await eventually("the gateway is ready", ready);
   });
 });

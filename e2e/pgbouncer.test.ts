@@ -11,6 +11,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
+import { runTollgate } from "@tollgate/stage/dev-platform.ts";
 import { findFreePort, newProcess } from "@tollgate/stage/killable-process.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { sendUserMessage } from "@tollgate/stage/requests.ts";
@@ -75,12 +76,15 @@ for (const { of, command, version, without } of releases) {
     }
 
     for (const mode of ["transaction", "statement"]) {
-      test(`the gateway does not start in ${mode} mode, and names the mode and the remedy`, async (t) => {
+      test(`neither gateways nor commands start in ${mode} mode, and name the mode and the remedy`, async (t) => {
         const { stage, settings } = await open(t, { command: command as string[], mode, more: IGNORING });
         await assert.rejects(
           stage.addGateway(settings),
           /pool_mode = transaction or statement.*set pool_mode = session for this database in the pooler/s,
         );
+        const migrating = runTollgate(["migrate"], { ...settings, DATA_DIR: stage.dataDir });
+        assert.equal(await migrating.ended, 1);
+        assert.match(migrating.output(), /set pool_mode = session for this database in the pooler/);
       });
     }
   });

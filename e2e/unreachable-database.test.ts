@@ -8,7 +8,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Status as StatusSchema } from "@tollgate/api/public/status.ts";
-import { openDatabase } from "@tollgate/stage/database.ts";
+import { DEFAULT_CREDIT_PICO, HIGH_KEY_LIMITS, makeKey, openBuilderAccount } from "@tollgate/stage/accounts.ts";
+import { connectToDatabase, openDatabase } from "@tollgate/stage/database.ts";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
@@ -145,6 +146,28 @@ describe("a gateway whose database is unreachable", () => {
       assert.ok(told.length < REFUSED, told.join("\n"));
     });
   }
+
+  test("while another account's row is locked, an account's requests are answered as usual", async () => {
+    const locked = await openBuilderAccount(platform.query, DEFAULT_CREDIT_PICO);
+    const { token } = await makeKey(platform.query, locked, HIGH_KEY_LIMITS);
+    const session = await connectToDatabase(dataDir);
+    await session.query("begin");
+    await session.query("select from ledger_account where id = $1 for update", [locked]);
+    const ready = { ...platform.ready, api_key: token };
+    const askLocked = () => sendScriptedChat({ ...platform, ready }, { text: "hello" });
+    await assertRefused("the locked account", await askLocked());
+    const waiting = Array.from({ length: 4 }, askLocked);
+    const statuses: number[] = [];
+    for (let i = 0; i < 20; i++) {
+      const response = await sendScriptedChat(platform, { text: "hello" });
+      await readText(response);
+      statuses.push(response.status);
+    }
+    assert.deepEqual(statuses, Array(20).fill(200));
+    for (const response of await Promise.all(waiting)) await assertRefused("the locked account", response);
+    await session.query("rollback");
+    await session.end();
+  });
 
   test("a model counts as unavailable for every second in which its only node is stopped", async () => {
     const MODEL = "small-8b";

@@ -90,7 +90,7 @@ async function live(stage: WorldParticipants, plan: Plan, tokens: TokenCounting)
   const held = new Set<Uuid>();
   world.committed = (text) => {
     if (text.includes("ledger_hold")) for (const id of ledgerModel.holds.keys()) held.add(id);
-    if (text.includes("ledger_expire")) leasesAudit.look();
+    if (text.includes("ledger_sweep")) leasesAudit.look();
     if (text.includes("payout_create")) auditSetOffs(stage);
     if (text.includes("payout_")) auditPayouts(stage);
     if (text.includes("ledger_") || text.includes("payout_") || text === "commit") booksAudit.look();

@@ -7,6 +7,7 @@ import type { CloseFunction } from "./assemble/context.ts";
 import type { ExternalInterfaces, Listener } from "./assemble/port-interfaces.ts";
 import { assemble, type ListeningGateway } from "./assemble.ts";
 import { systemClock } from "./base/clock.ts";
+import type { Dependency } from "./base/dependency.ts";
 import { newIds, publicIdSuffix } from "./base/ids.ts";
 import { systemOpenFiles } from "./base/open-file-limit.ts";
 import { systemRandom } from "./base/random.ts";
@@ -45,12 +46,17 @@ export async function buildGateway(options: GatewayBuildOptions): Promise<BuiltG
   const tellMissing: ReportMissing = (now) => {
     missing = now;
   };
-  const starting = startingHealth(() => missing);
+  const opened: Dependency[] = [];
+  const starting = startingHealth(
+    () => missing,
+    () => opened,
+  );
   try {
     const listener = await openStartingListener({ ...common, onClose }, starting);
     const gateway = await untilStarted(common, tellMissing, () => {
+      opened.length = 0;
       listener.internal.tellOf(starting);
-      return start(common, { time, listener, tellMissing });
+      return start(common, { time, listener, tellMissing, opened });
     });
     const closeAll = async (): Promise<void> => {
       await gateway.close();
@@ -67,6 +73,8 @@ interface Started {
   time: DatabaseClock;
   listener: ListenerWithInternalServer;
   tellMissing: ReportMissing;
+  /** Gets each dependency as soon as the gateway has reached it. */
+  opened: Dependency[];
 }
 
 async function start(common: Omit<BuildContext, "gatewayId" | "onClose">, started: Started): Promise<BuiltGateway> {
@@ -95,17 +103,20 @@ function openStack(): { onClose: (stop: CloseFunction) => void; close: () => Pro
   };
 }
 
-async function openPorts(context: BuildContext, { time, listener, tellMissing }: Started, close: () => Promise<void>) {
+async function openPorts(context: BuildContext, started: Started, close: () => Promise<void>) {
+  const { time, listener, tellMissing, opened } = started;
   const { config, clock, random, newId, gatewayId, log } = context;
   // The catalog is read before anything starts, so that an error leaves nothing to clean up.
   const listed = await loadCatalogue(config.catalogueFile ?? CATALOGUE_FILE);
   const secretCanaries = await loadSecretCanaries(config.canariesFile, listed);
   const tracing = await openTracing(context);
   const { pid: postgresPid, ...store } = await openGatewayDatabase(context, time, tellMissing);
+  opened.push(store.health);
   const secrets: ServerSecrets = await serverSecrets(config);
   const shared = await openSharedSettings(context, { store, secrets }, tellMissing);
   const models = await openModelsAndTokenizers(context, store);
   const plane = await openPlane(context, secrets);
+  if (plane !== undefined) opened.push(plane.health);
   const deployment = verifyPlaneDeployment(context, { pool: store.pool, plane }).then(async (id) => {
     await shared.belongs();
     return id;

@@ -9,6 +9,7 @@ import { assemble } from "../../gateway/src/assemble.ts";
 import { type NewId, newIds, publicIdSuffix } from "../../gateway/src/base/ids.ts";
 import { noTracing } from "../../gateway/src/base/tracing.ts";
 import type { Gateway } from "../../gateway/src/inference/gateway.ts";
+import { SWEEP_MIGRATION } from "../../gateway/src/ledger/ledger.ts";
 import { limitsWithLocalFallback } from "../../gateway/src/limits/local-fallback.ts";
 import { valkeyLimits } from "../../gateway/src/limits/valkey.ts";
 import type { Catalogue } from "../../gateway/src/metering/catalogue.ts";
@@ -116,7 +117,7 @@ function portsOf(
       // The simulated database has no tables for spot checks; sim/hosts simulates their rules.
       schema: {
         number: WITHOUT_SPOT_CHECKS,
-        reached: (number) => (number <= WITHOUT_SPOT_CHECKS ? Promise.resolve() : NEVER),
+        reached: (number) => (number <= WITHOUT_SPOT_CHECKS || number === SWEEP_MIGRATION ? Promise.resolve() : NEVER),
       },
     },
     models: { catalogue, meter: () => meter, reader: { read: noLargeBody }, parseForm: noLargeBody },

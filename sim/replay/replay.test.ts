@@ -71,8 +71,8 @@ describe("a replay detects a difference", () => {
 
   test("in the expiry of a lease", async () => {
     const isSweep = ({ statements }: Recording["done"][number]): boolean =>
-      statements.some(({ text }) => text.includes("ledger_expire("));
+      statements.some(({ text }) => text.includes("ledger_sweep("));
     const done = recording.done.map((one) => (isSweep(one) ? { ...one, atMs: 0 } : one));
-    assert.match((await replayed({ ...recording, done }))[0] as string, /ledger_expire/);
+    assert.match((await replayed({ ...recording, done }))[0] as string, /ledger_sweep/);
   });
 });

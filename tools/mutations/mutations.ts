@@ -24,13 +24,12 @@ export const MUTATIONS: Mutation[] = [
     title: "refuses a hold that waited for the account lock while a budget of zero was set",
   },
   {
-    name: "a sweep ends a hold that was renewed while it waited for the account's lock",
-    file: `${SQL}ledger_expire.sql`,
-    find: "delete from hold where id = any (ids) and expires_at < now()",
-    replace: "delete from hold where id = any (ids)",
+    name: "a sweep waits for a hold that is being renewed",
+    file: `${SQL}ledger_end_expired.sql`,
+    find: "for update skip locked",
+    replace: "for update",
     test: `${SRC}ledger/late-settlement.test.ts`,
-    title:
-      "are read again by a sweep that waited for the account's lock, so a hold that was renewed meanwhile is not ended",
+    title: "are skipped by a sweep while another transaction uses them; a hold that was renewed is not ended later",
   },
   {
     name: "the low-credit alert is reset before the purchase commits",

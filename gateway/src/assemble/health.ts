@@ -62,6 +62,7 @@ export function openReadinessAndMetrics(
     databaseClock: store.clock,
     files: () => files?.state(),
     connectionsRefused: () => store.connectionsRefused?.() ?? 0,
+    limitsEvict: () => gateway.limits.evicts,
     ledger: () => money.ledger,
     checks: () => serving.checks.counts,
     settlementsWaiting: () => money.ledger.unsettled().length,

@@ -1,22 +1,20 @@
 /** Opens and migrates the configured database, or the private PostgreSQL that this gateway starts itself. */
 
 import type pg from "pg";
-import { z } from "zod";
 import type { DatabaseAccess } from "../assemble/port-interfaces.ts";
 import { readdirIfExists } from "../base/files.ts";
 import { ACCOUNT_QUEUES_AT_ONCE } from "../db/account-queues.ts";
 import { openBroadcast } from "../db/broadcast.ts";
-import { assertAcceptsWrites } from "../db/client.ts";
+import { checkAcceptsWrites } from "../db/client.ts";
 import { connectionName } from "../db/connected-programs.ts";
 import { type DatabaseClock, readClock } from "../db/database-clock.ts";
 import { startPrivatePostgres } from "../db/embedded.ts";
 import { openDatabaseHistoryFile } from "../db/lineage/database-history-file.ts";
-import { DatabaseLineage, LINEAGE_MIGRATION } from "../db/lineage/lineage.ts";
+import { DatabaseLineage, LINEAGE_MIGRATION, WrongDatabaseHistoryError } from "../db/lineage/lineage.ts";
 import { DatabaseOutageGuard } from "../db/outage-guard.ts";
 import { openGuardedPool } from "../db/outage-guarded-pool.ts";
 import { type Connection, clientConfig, LEDGER_SESSION_OPTIONS } from "../db/pool.ts";
 import { assertPoolerKeepsSessions } from "../db/pooler.ts";
-import { queryOne, row } from "../db/rows.ts";
 import { openSchemaMonitor } from "../db/schema-monitor.ts";
 import { checkSession } from "../db/session.ts";
 import { spoolDirectories } from "../ledger/spool.ts";
@@ -40,9 +38,6 @@ const BATCH_LOCK_MS_MAX = 1_000;
 const APART_LOCK_MS_MAX = 500;
 /** Connections for the operations on locked accounts, opened on demand. */
 const APART_CONNECTIONS = 4 * ACCOUNT_QUEUES_AT_ONCE;
-
-const State = row({ isStandby: z.boolean(), readOnly: z.boolean() });
-const STATE = `select pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') = 'on' as "readOnly"`;
 
 /** Opens the database. `pid`: the process ID of the private PostgreSQL; null for a configured database. */
 export async function openGatewayDatabase(
@@ -92,22 +87,28 @@ export async function openGatewayDatabase(
   onClose(() => ledgerApartPool.end());
   progress(config.migrate === "auto" ? "migrating the database" : "checking the database schema");
   const schema = await untilDatabaseAvailable(context, tellMissing, async () => {
-    await checkSession(pool, durability);
     // The clock must be read before anything uses it.
     await readClock(pool, clock, time);
+    // Before the session's settings: with a wrong pool mode, they may be those of another session.
     await assertPoolerKeepsSessions(clientConfig(connection, connectionName()));
-    assertAcceptsWrites(await queryOne(pool, State, STATE));
+    await checkSession(pool, durability);
+    await checkAcceptsWrites(pool);
     // If the database has a history, it must be verified before migrations run.
     await beginLineage(lineage, pool);
     return await openSchemaMonitor({ pool, mode: config.migrate, clock, log, onLost });
   });
   await beginLineage(lineage, pool);
   if (!lineage.isOn) {
+    // This gateway already serves, so it cannot wait for the right database as at the start.
+    const endIfRejected = (error: Error): never => {
+      if (error instanceof WrongDatabaseHistoryError) onLost(error);
+      throw error;
+    };
     const begun = schema.reached(LINEAGE_MIGRATION).then(() =>
       untilDatabaseAvailable(
         context,
         () => {},
-        () => beginLineage(lineage, pool),
+        () => beginLineage(lineage, pool).catch(endIfRejected),
       ),
     );
     begun.catch((error) => error instanceof StoppedWhileWaiting || onLost(error));

@@ -5,6 +5,7 @@ import { ListenError } from "../base/listen-error.ts";
 import { createLog } from "../base/log.ts";
 import { manualClock, waitOneTurn } from "../base/testing.ts";
 import { WritesRefusedError } from "../db/client.ts";
+import { WrongDatabaseHistoryError } from "../db/lineage/lineage.ts";
 import { DatabaseMisconfigured } from "../db/session.ts";
 import { MigrationError } from "../db/sql-files.ts";
 import {
@@ -32,10 +33,13 @@ describe("a starting gateway", () => {
       coded("28P01", "password authentication failed"),
       coded("28P01", "password authentication failed"),
       coded("3D000", "database does not exist"),
-      new WritesRefusedError("the database is a standby: it takes no writes"),
+      new WritesRefusedError("the database is a standby: it takes no writes", "set DATABASE_URL to the primary"),
+      new WrongDatabaseHistoryError("it is an old primary"),
       coded("CERT_HAS_EXPIRED", "certificate has expired"),
     ];
-    const reasons = troubles.map(({ message }) => message);
+    const reasons = troubles.map(({ message, ...more }) =>
+      "remedy" in more ? `${message}. Next: ${more.remedy}` : message,
+    );
     const started = untilDatabaseAvailable({ clock, log }, tell, async () => {
       const trouble = troubles.shift();
       if (trouble !== undefined) throw trouble;
@@ -57,6 +61,7 @@ describe("a starting gateway", () => {
     new MigrationError("Migration 0001 failed", { cause: coded("42501") }),
     new TypeError("a bug"),
     coded("ENOENT", "no such file: sslrootcert"),
+    new Error("spool/history.json is damaged and cannot be read"),
     new ListenError({ host: "192.0.2.1", port: 1 }, { host: "HOST", port: "PORT" }, coded("EADDRNOTAVAIL")),
   ]) {
     test(`fails on an error that waiting cannot fix: ${error.message}`, async () => {

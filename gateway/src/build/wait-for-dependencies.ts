@@ -1,7 +1,7 @@
 /**
- * Waits at the start while the database is unreachable, refuses the password, does not exist or is read-only, because
- * operators may be fixing that. Errors that waiting cannot fix end the start: a wrong database setting, a failed
- * migration, another history. Afterwards it waits while the gateway's settings differ from the deployment's. If the
+ * Waits at the start while the database is unreachable, refuses the password, does not exist, is read-only or is an old
+ * primary, because a failover may not have ended or operators may be fixing that. Errors that waiting cannot fix end the
+ * start: a wrong database setting, a failed migration, a damaged history file. Afterwards it waits while the gateway's settings differ from the deployment's. If the
  * database becomes unreachable before the gateway serves, the start begins again.
  */
 
@@ -9,7 +9,6 @@ import { ListenError } from "../base/listen-error.ts";
 import type { SharedSettingName } from "../db/deployment/rules.ts";
 import { differenceLogFields, SettingsDifferError } from "../db/deployment/watch.ts";
 import { isConnectionLoss, isDatabaseUnreachable, isResourceShortage, isStorageTrouble } from "../db/errors.ts";
-import { WrongDatabaseHistoryError } from "../db/lineage/lineage.ts";
 import { DatabaseMisconfigured } from "../db/session.ts";
 import { MigrationError } from "../db/sql-files.ts";
 import type { BuildContext } from "./context.ts";
@@ -59,8 +58,8 @@ async function whileItMayPass<T>(
       // Does not wait after an error of the gateway's own listener, for example if its port is in use. The error has a
       // socket's error code, like that of a lost database connection, but does not concern the database.
       if (error instanceof ListenError || !isWorthIt(error)) return undefined;
-      const { message, code = "" } = error as Error & { code?: string };
-      const reason = message || code;
+      const { message, code = "", remedy } = error as Error & { code?: string; remedy?: string };
+      const reason = (message || code) + (remedy === undefined ? "" : `. Next: ${remedy}`);
       return { name: "database", reason, fields: { reason, code } };
     },
     waits: "database is unreachable; waiting for it to start",
@@ -141,7 +140,6 @@ const isTlsTrouble = ({ message, code = "" }: Error & { code?: string }): boolea
   /CERT|_TLS_|_SSL_/.test(code) || /SSL connection/.test(message);
 
 function mayPass(error: unknown): boolean {
-  if (error instanceof WrongDatabaseHistoryError) return false;
   if (error instanceof MigrationError || error instanceof DatabaseMisconfigured) return isConnectionLoss(error);
   return error instanceof Error && (isStorageTrouble(error) || isTlsTrouble(error));
 }

@@ -60,6 +60,8 @@ export async function assertReachable(pool: pg.Pool, from: string): Promise<void
       .query("select 1")
       .catch((error) => (isStartupOptionsRefusal(error) ? pool.query("select 1") : Promise.reject(error)));
   } catch (cause) {
+    // The server answered, and its error says what to do.
+    if (cause instanceof Error && "remedy" in cause) throw cause;
     const { code, message } = cause as Error & { code?: string };
     const reason = explainSystemError(cause)?.message ?? (code === undefined ? message : `${message} (${code})`);
     const next = REMEDIES[code ?? ""] ?? `check the address in ${from}, and that PostgreSQL runs at it`;

@@ -3,14 +3,13 @@
 import { type BaseCommandContext, type Command, type CommandInput, JSON_FLAG } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { createErrorLog } from "../base/log.ts";
-import { databaseUrlOf } from "../config.ts";
+import { databaseUrlOf, parseConfig } from "../config.ts";
 import { readBundledSql } from "../db/bundled-sql.ts";
 import { type MigrationResult, migrate } from "../db/migrate.ts";
 import { planMigration } from "../db/migration-plan.ts";
 import { SQL_DIRECTORY } from "../db/migrations.ts";
-import { openPool } from "../db/pool.ts";
-import { assertReachable } from "./failures.ts";
 import { formatMigrationPlan } from "./migrate-plan.ts";
+import { openCommandPool } from "./open-command-pool.ts";
 
 /**
  * The exit code of `--plan` if there is something to migrate. 1 is a failure and 2 a usage error, as for all commands.
@@ -36,9 +35,10 @@ async function run({ switches, json }: CommandInput, { terminal, env }: BaseComm
   if (switches.has("plan") && switches.has("finish")) throw new UsageError("--plan and --finish cannot be combined");
   const connectionString = databaseUrlOf(env);
   const log = createErrorLog("warn");
-  const pool = openPool({ connectionString }, { log, sizeMax: 2 });
+  const { DATA_DIR, SPOOL_DIR } = env;
+  const { spoolDir } = parseConfig({ DATA_DIR, SPOOL_DIR });
+  const pool = await openCommandPool({ connectionString }, { sizeMax: 2, spoolDir });
   try {
-    await assertReachable(pool, "DATABASE_URL");
     if (switches.has("plan")) {
       const plan = await planMigration(pool, await readBundledSql());
       terminal.print(json ? JSON.stringify(plan, null, 2) : formatMigrationPlan(plan));

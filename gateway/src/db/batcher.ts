@@ -23,6 +23,8 @@ export interface BatchFigures {
   waitS: Distribution;
   /** How long batches were in flight, in seconds. */
   tripS: Distribution;
+  /** How many tries failed because another transaction had locked an account. */
+  lockWaits: number;
 }
 
 const SIZES = [1, 2, 4, 8, 16, 32, 64, 128];
@@ -74,6 +76,7 @@ export class Batcher<Op, Result> {
     sizes: new Distribution(SIZES),
     waitS: new Distribution(SECONDS),
     tripS: new Distribution(SECONDS),
+    lockWaits: 0,
   };
   readonly #send: (ops: Op[]) => Promise<Result[]>;
   readonly #options: BatcherOptions<Op, Result>;
@@ -260,6 +263,7 @@ export class Batcher<Op, Result> {
       }
       return undefined;
     } catch (error) {
+      if (this.#options.apart?.isWait(error)) this.figures.lockWaits += 1;
       return error ?? new Error("a batch of database operations was rejected without an error");
     } finally {
       this.figures.tripS.add((clock.monotonic() - began) / 1000);

@@ -114,11 +114,31 @@ class NoUsableHost extends Error {
 export class WritesRefusedError extends Error {
   override name = "TakesNoWrites";
   readonly code = "25006";
+  readonly what: string;
+  readonly remedy: string;
+  constructor(what: string, remedy: string) {
+    super(what);
+    this.what = what;
+    this.remedy = remedy;
+  }
 }
 
 export function assertAcceptsWrites({ isStandby, readOnly }: { isStandby: boolean; readOnly: boolean }): void {
-  if (isStandby) throw new WritesRefusedError("the database is a standby: it takes no writes");
-  if (readOnly) throw new WritesRefusedError("the database is read-only");
+  if (isStandby)
+    throw new WritesRefusedError(
+      "the database is a standby: it takes no writes",
+      "set DATABASE_URL to the primary, or list all PostgreSQL servers in it",
+    );
+  if (readOnly)
+    throw new WritesRefusedError(
+      "the database is read-only",
+      "set default_transaction_read_only = off for the database and its role",
+    );
+}
+
+/** Rejects with `WritesRefusedError` if the server accepts no writes. */
+export async function checkAcceptsWrites(client: pg.ClientBase | pg.Pool): Promise<void> {
+  assertAcceptsWrites(await queryOne(client, ServerState, STATE));
 }
 
 /** Keyed by the connection options object, so that all its users share one host list. */
@@ -142,6 +162,8 @@ interface Startup {
   processID: number;
 }
 
+const ServerState = row({ isStandby: z.boolean(), readOnly: z.boolean() });
+const STATE = `select pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') = 'on' as "readOnly"`;
 const Met = row({ pid: z.int(), isStandby: z.boolean(), readOnly: z.boolean() });
 const WHO = `select pg_backend_pid() as pid, pg_is_in_recovery() as "isStandby",
                     current_setting('transaction_read_only') = 'on' as "readOnly"`;

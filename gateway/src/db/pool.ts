@@ -25,6 +25,8 @@ interface PoolOptions {
   connectMsMax?: number;
   /** Startup options of PostgreSQL for every session, such as `-c jit=off`. */
   sessionOptions?: string;
+  /** Checks each new connection before it is used. Rejects when the connection must not be used. */
+  verify?: (client: pg.ClientBase) => Promise<void>;
 }
 
 /**
@@ -37,7 +39,11 @@ export const LEDGER_SESSION_OPTIONS =
 
 /** Opens a pool for commands and tests, which wait for a slow database. Gateways use outage-guarded-pool.ts. */
 export function openPool(connection: Connection, options: PoolOptions): pg.Pool {
-  const pool = new pg.Pool(poolConfig(connection, options));
+  const { verify } = options;
+  const pool = new pg.Pool({
+    ...poolConfig(connection, options),
+    ...(verify && { verify: (client, done) => void verify(client).then(() => done(), done) }),
+  });
   // Listens for errors, because a lost connection would otherwise end the process. The pool replaces the connection,
   // and the query on it fails.
   pool.on("connect", (client) => {

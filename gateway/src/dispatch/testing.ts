@@ -61,6 +61,9 @@ export class MemoryPlane implements Plane {
     this.#subscribers.add(subscriber);
     return () => this.#subscribers.delete(subscriber);
   }
+  async hasSubscribers(subject: string): Promise<boolean> {
+    return [...this.#subscribers].some(({ pattern }) => pattern.test(subject));
+  }
   onNodeGone(gone: (nodeId: string, by: "node" | "plane") => void): void {
     this.#gone.push(gone);
   }

@@ -1,7 +1,7 @@
 /** Health endpoints and metrics of the internal port. */
 import type { Dependency } from "../base/dependency.ts";
 import { type Metrics, SETTING_DIFFERS } from "./metrics/metrics.ts";
-import type { Health, Readiness } from "./server.ts";
+import type { DependencyState, Health, Readiness } from "./server.ts";
 
 interface HealthFacts {
   /** `isNeeded`: the gateway can serve no request without this dependency. */
@@ -30,12 +30,23 @@ interface Missing {
   settings?: readonly string[];
 }
 
-/** The health of a gateway that is starting and waits for a dependency. */
-export const startingHealth = (missing: () => Missing | undefined): Health => ({
+/** What every gateway needs, in the order of `/readyz`. */
+const DEPENDENCY_NAMES = ["database", "limits", "plane"];
+
+/**
+ * The health of a gateway that is starting and waits for a dependency. `opened`: the dependencies that the start has
+ * reached.
+ */
+export const startingHealth = (missing: () => Missing | undefined, opened: () => readonly Dependency[]): Health => ({
   ready() {
-    const { name, reason, settings } = missing() ?? { name: "gateway", reason: "it is starting" };
-    const dependencies: Record<string, "away"> = settings === undefined ? { [name]: "away" } : {};
-    return { status: "not ready", dependencies, reasons: { [name]: reason } };
+    const { name, reason } = missing() ?? { name: "gateway", reason: "it is starting" };
+    const stateOf = (one: string): DependencyState => {
+      const found = opened().find((dependency) => dependency.name === one);
+      if (one === name || found?.isAway) return "away";
+      return found === undefined ? "unknown" : "up";
+    };
+    const dependencies = Object.fromEntries(DEPENDENCY_NAMES.map((one) => [one, stateOf(one)]));
+    return { status: "not ready", dependencies, ...reasonsOf([...opened()], { [name]: reason }) };
   },
   async metrics() {
     const differing = (missing()?.settings ?? []).map((setting) => `${SETTING_DIFFERS}{setting="${setting}"} 1\n`);

@@ -42,9 +42,12 @@ function noCompiler(): never {
   throw new Error("a route must not have a Fastify schema: declare the schema in api/");
 }
 
+/** `unknown`: a starting gateway has not tried to reach it yet. */
+export type DependencyState = "up" | "away" | "unknown";
+
 export interface Readiness {
   status: "ready" | "not ready" | "draining";
-  dependencies: Record<string, "up" | "away">;
+  dependencies: Record<string, DependencyState>;
   /** The reason for each unreachable dependency. */
   reasons?: Record<string, string>;
 }

@@ -1,5 +1,5 @@
 /**
- * A locked account or a refused operation never delays other accounts: their holds, settlements and voids succeed. In
+ * A locked account or a refused operation never delays other accounts: their holds, settlements, voids and expiries succeed. In
  * these tests a batch waits at most 200 ms for a lock. A statement that runs separately waits at most 20 ms, and is
  * then repeated.
  */
@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, type TestContext, test } from "node:test";
 import pg from "pg";
-import type { Uuid } from "../base/ids.ts";
+import { publicId, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
 import { timeoutFreeClock } from "../base/testing.ts";
@@ -24,6 +24,8 @@ describe("the ledger while the database locks an account or refuses an operation
   let db: TestDatabase;
   let ledger: Ledger;
   const pools: pg.Pool[] = [];
+  const logged: Record<string, unknown>[] = [];
+  const log = createLog("error", { write: (line: string) => void logged.push(JSON.parse(line)) });
   before(async () => {
     db = await openTestDatabase();
     await db.pool.query("insert into price values (1, 'tiny-3b', 20000, 40000)");
@@ -33,7 +35,7 @@ describe("the ledger while the database locks an account or refuses an operation
       pools.push(pool);
       return pool;
     };
-    ledger = openLedger({ pool: open(200), apartPool: open(20), clock: timeoutFreeClock, gatewayId: "test" });
+    ledger = openLedger({ pool: open(200), apartPool: open(20), clock: timeoutFreeClock, gatewayId: "test", log });
   });
   after(async () => {
     await ledger.close();
@@ -74,6 +76,13 @@ describe("the ledger while the database locks an account or refuses an operation
       assert.deepEqual(outcome, { kind: "held" });
     return orders;
   };
+  /** Ends the leases, as if the holds' gateway had died. */
+  const expired = async (orders: HoldOrder[]): Promise<void> => {
+    const ids = orders.map(({ id }) => id);
+    await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = any ($1)", [ids]);
+    await db.pool.query("update hold_sweep set at = now()");
+  };
+  const heldOf = async (id: Uuid): Promise<bigint | undefined> => (await ledger.balance(id))?.held;
   const chargedOf = async (id: Uuid): Promise<bigint> => CREDIT - ((await ledger.balance(id))?.balance ?? 0n);
   /** Tracks which of the promises have settled. */
   const watched = (promises: Promise<unknown>[]) => {
@@ -99,6 +108,7 @@ describe("the ledger while the database locks an account or refuses an operation
     assert.deepEqual(await more[1], { kind: "held" });
     assert.equal(ledger.batches.hold.sizes.sum, before + 1, "the locked account is not in the batch");
     assert.deepEqual(ended, [false, true, false, true]);
+    assert.ok(ledger.batches.hold.lockWaits > 0, "metrics count the tries that met the lock");
     await release();
     assert.deepEqual(await Promise.all([...outcomes, ...more]), Array(6).fill({ kind: "held" }));
     for (const id of [locked, free]) assert.equal((await ledger.balance(id))?.held, 3_000_000n);
@@ -137,10 +147,7 @@ describe("the ledger while the database locks an account or refuses an operation
       HoldOrder,
       HoldOrder,
     ];
-    await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = any ($1)", [
-      [lateA.id, lateB.id],
-    ]);
-    await db.pool.query("update hold_sweep set at = now()");
+    await expired([lateA, lateB]);
     assert.equal(await ledger.expire(), 2);
     const release = await lockAccount(t, locked);
     const waiting = [ledger.void(a.id), ledger.settle(createTestSettlement(lateA, host))];
@@ -152,6 +159,38 @@ describe("the ledger while the database locks an account or refuses an operation
     await Promise.all(waiting);
     assert.deepEqual(await Promise.all([chargedOf(locked), chargedOf(free)]), [TEST_CHARGE, TEST_CHARGE]);
     for (const id of [locked, free]) assert.equal((await ledger.balance(id))?.held, 0n);
+  });
+
+  test("delays only its own expired holds, which a later sweep releases", async (t) => {
+    const [locked, free] = [await account("builder"), await account("builder")];
+    await expired(await held(locked, free));
+    const release = await lockAccount(t, locked);
+    assert.equal(await ledger.expire(), 1);
+    assert.deepEqual(await Promise.all([locked, free].map(heldOf)), [1_000_000n, 0n]);
+    await release();
+    assert.equal(await ledger.expire(), 1);
+    assert.equal(await heldOf(locked), 0n);
+    assert.deepEqual(logged, []);
+  });
+
+  test("keeps only its own expired holds if they cannot be released, and logs the error", async () => {
+    const [bad, good, other] = [await account("builder"), await account("builder"), await account("builder")];
+    await expired(await held(good, bad, other));
+    await db.pool.query("update ledger_account set held = 0 where id = $1", [bad]);
+    assert.equal(await ledger.expire(), 2);
+    assert.deepEqual(await Promise.all([good, other].map(heldOf)), [0n, 0n]);
+    const [{ account: named, code, msg } = {}] = logged.splice(0);
+    assert.deepEqual(
+      { named, code, msg },
+      {
+        named: publicId("acc", bad),
+        code: "23514",
+        msg: "could not release an account's expired holds; retrying",
+      },
+    );
+    await db.pool.query("update ledger_account set held = 1000000 where id = $1", [bad]);
+    assert.equal(await ledger.expire(), 1, "the next sweep tries again");
+    assert.deepEqual(logged, []);
   });
 
   test("delays only one account when the budget row of that account's key is locked", async (t) => {

@@ -1,7 +1,7 @@
 /**
  * Renews the holds of running requests and of spooled settlements (those on disk), and expires the holds of dead
  * gateways. A hold that is not renewed is released when its lease ends, so a crash cannot lock up credit. While the
- * database is unreachable, leases do not expire (`ledger_expire`). Renewal is retried often, so that it succeeds as
+ * database is unreachable, leases do not expire (`ledger_sweep`). Renewal is retried often, so that it succeeds as
  * soon as the database is back.
  */
 import type { Clock } from "../base/clock.ts";

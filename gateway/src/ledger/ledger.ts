@@ -5,7 +5,7 @@
 import type pg from "pg";
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
-import type { Uuid } from "../base/ids.ts";
+import { publicId, type Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import { createLog, type Log } from "../base/log.ts";
 import type { Pico } from "../base/money.ts";
@@ -31,6 +31,8 @@ import { RESERVE_MIGRATION } from "./withheld-shares-reserve.ts";
 /** How long a hold lasts without renewal, in ms. */
 export const HOLD_LEASE_MS = 60_000;
 const BATCH_SIZE_MAX = 128;
+/** The migration that adds the sweep of expired holds in which no account delays another (ledger_sweep). */
+export const SWEEP_MIGRATION = 58;
 /** How long a hold may wait for the database. The time is short, because a client waits for the answer. */
 const HOLD_WAIT_MAX_MS = 2_000;
 
@@ -54,6 +56,11 @@ const VoidCodes = row({ codes: z.string() });
 const TransferCode = row({ code: z.int() });
 const Holds = row({ holds: column.count });
 const Expired = row({ expired: column.count });
+/** The accounts whose expired holds could not be released, each with its error. */
+const Swept = row({
+  expired: column.count,
+  failures: z.array(z.object({ account: column.uuid, code: z.string(), message: z.string() })),
+});
 
 export interface Ledger {
   balance(accountId: Uuid): Promise<Balance | undefined>;
@@ -143,6 +150,10 @@ export function openLedger(options: LedgerOptions): Ledger {
   });
   void schema?.reached(RESERVE_MIGRATION).then(() => {
     hasReserve = true;
+  });
+  let hasSweep = schema === undefined;
+  void schema?.reached(SWEEP_MIGRATION).then(() => {
+    hasSweep = true;
   });
   const common = { clock, sizeMax: BATCH_SIZE_MAX, isConnectionLoss };
   const lease = `${holdLeaseMs} milliseconds`;
@@ -278,7 +289,17 @@ export function openLedger(options: LedgerOptions): Ledger {
       await pool.query("select ledger_renew($1::text::uuid[], $2::interval)", [formatUnquotedArray(ids), lease]);
     },
     async expire() {
-      const { expired } = await queryOne(pool, Expired, "select ledger_expire(1000, $1::interval) as expired", [lease]);
+      const { expired, failures } = hasSweep
+        ? await queryOne(pool, Swept, "select expired, failures from ledger_sweep(1000, $1::interval)", [lease])
+        : {
+            ...(await queryOne(pool, Expired, "select ledger_expire(1000, $1::interval) as expired", [lease])),
+            failures: [],
+          };
+      for (const { account, ...error } of failures)
+        log.error(
+          { account: publicId("acc", account), ...error },
+          "could not release an account's expired holds; retrying",
+        );
       tallies.expired += expired;
       if (expired > 0) onEnded();
       return expired;

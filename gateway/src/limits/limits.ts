@@ -70,6 +70,8 @@ export type LimitEntry =
 export interface Limits {
   /** Whether the limits server is reachable. */
   readonly health: Dependency;
+  /** Whether the limits server deletes counters when its memory is short. Undefined if unknown, or without a server. */
+  readonly evicts?: boolean | undefined;
   /**
    * Checks the limits, counts the request and takes a slot that is leased to `id`, in one round trip. If `id` already
    * holds a slot, the request is admitted and nothing is counted. Rejects with `LimitsUnavailable`.

@@ -34,6 +34,9 @@ export function limitsWithLocalFallback({ shared, clock, gateways }: LocalOption
 
   return {
     health: shared.health,
+    get evicts() {
+      return shared.evicts;
+    },
     enter: (keyId, id, limits) =>
       orElse(shared.enter(keyId, id, limits), () => local.enter(keyId, id, shareOf(limits))),
     standing: (keyId, limits) => orElse(shared.standing(keyId, limits), () => local.standing(keyId, shareOf(limits))),

@@ -89,6 +89,17 @@ describe("Valkey limits on one server", { skip }, () => {
     }
   });
 
+  test("report within a minute whether the server deletes counters when its memory is short", async (t) => {
+    const clock = manualClock();
+    const limits = await valkeyLimits({ url: server.url, clock, log: createLog("silent") });
+    t.after(() => limits.close());
+    await eventually("the policy is known", () => limits.evicts === false);
+    await sendValkeyCommand(server.url, "CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
+    t.after(() => sendValkeyCommand(server.url, "CONFIG", "SET", "maxmemory-policy", "noeviction"));
+    clock.advance(60_000);
+    await eventually("the new policy is known", () => limits.evicts === true);
+  });
+
   test("restore the count of requests in flight by renewing leases after the server lost its memory", async (t) => {
     const bench = await openValkeyLimitsFixture(server);
     t.after(() => bench.close());

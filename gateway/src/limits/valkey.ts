@@ -17,7 +17,7 @@ import {
   type UnavailableCause,
 } from "./limits.ts";
 import { type ConnectValkey, ValkeyLink } from "./valkey-link.ts";
-import { REFUSALS_BY_ENTER_RESULT } from "./valkey-scripts.ts";
+import { REFUSALS_BY_ENTER_RESULT, type RedisWithScripts } from "./valkey-scripts.ts";
 import { type SlotReturn, SlotReturns } from "./valkey-slot-returns.ts";
 
 /**
@@ -26,6 +26,8 @@ import { type SlotReturn, SlotReturns } from "./valkey-slot-returns.ts";
 const ANSWER_TIMEOUT_MS = 1_500;
 const RENEW_IDS_MAX = 1_000;
 const RENEW_AT_ONCE = 100;
+/** How often the server's eviction policy is read. */
+const READ_POLICY_EVERY_MS = 60_000;
 
 interface ValkeyOptions {
   /** The server's URL: `redis://`, `rediss://`, `valkey://`, `valkeys://`, or the path of a socket. */
@@ -114,8 +116,24 @@ export async function valkeyLimits(options: ValkeyOptions): Promise<Limits> {
   };
 
   await link.open();
+  let evicts: boolean | undefined;
+  const readPolicy = (): void => {
+    link.tell(memoryInfoOf).then(
+      (info) => {
+        const [, policy] = /^maxmemory_policy:(\S+)/m.exec(info) ?? [];
+        evicts = policy === undefined ? undefined : policy !== "noeviction";
+      },
+      // An unreachable server is logged by the connection.
+      () => {},
+    );
+  };
+  readPolicy();
+  const stopReading = clock.every(READ_POLICY_EVERY_MS, readPolicy);
   return {
     health: link,
+    get evicts() {
+      return evicts;
+    },
     async enter(keyId, id, limits) {
       checkLimits(limits);
       const { requestsPerMinute, tokensPerMinute, inFlight } = limits;
@@ -159,12 +177,17 @@ export async function valkeyLimits(options: ValkeyOptions): Promise<Limits> {
     },
 
     async close() {
+      stopReading();
       held.stop();
       await departures.close();
       await link.close();
     },
   };
 }
+
+/** Empty if the user may not run INFO, which is no failure of the server. */
+const memoryInfoOf = (redis: RedisWithScripts): Promise<string> =>
+  redis.info("memory").catch((error: Error) => (error.name === "ReplyError" ? "" : Promise.reject(error)));
 
 function readEntry(answer: unknown, limits: KeyLimits): LimitEntry {
   invariant(Array.isArray(answer) && answer.every(Number.isSafeInteger), "the script answers with counts");

@@ -46,6 +46,11 @@ export interface Plane {
    * that unsubscribes.
    */
   subscribe(pattern: string, receive: (subject: string, payload: Uint8Array) => void): () => void;
+  /**
+   * Whether any connection of the plane, this one included, subscribes to the subject. Rejects when the plane is
+   * unreachable. Absent: the plane cannot tell.
+   */
+  hasSubscribers?(subject: string): Promise<boolean>;
   /** Calls `gone` when a node has no connection any more, with the side that ended the last connection. */
   onNodeGone(gone: (nodeId: string, by: "node" | "plane") => void): void;
   /** Calls `run` when the plane becomes unreachable: then no messages arrive, and no node is to blame. */

@@ -4,7 +4,7 @@ import { type Clock, sleep } from "../base/clock.ts";
 import { watchLoopDelay } from "../base/loop-delay.ts";
 import { addCountersOfEndedWorker, combinedMetricsPage } from "../http/metrics/combine-worker-metrics.ts";
 import { createMetricsPage, type MetricFigures } from "../http/metrics/metrics-page.ts";
-import type { Health, Readiness } from "../http/server.ts";
+import type { DependencyState, Health, Readiness } from "../http/server.ts";
 import type { Supervisor, Worker } from "./supervisor.ts";
 import { MESSAGE_KINDS } from "./worker-settings.ts";
 
@@ -13,9 +13,15 @@ const ANSWER_MS_MAX = 800;
 
 const STARTING: Readiness = {
   status: "not ready",
-  dependencies: { gateway: "away" },
-  reasons: { gateway: "no worker process answers yet" },
+  dependencies: {},
+  reasons: { gateway: "no worker process runs yet" },
 };
+
+const silent = ({ number }: Worker): Readiness => ({
+  status: "not ready",
+  dependencies: {},
+  reasons: { [`worker ${number}`]: `it has not answered for ${ANSWER_MS_MAX} ms` },
+});
 
 interface Options {
   supervisor: Pick<Supervisor, "workers" | "deaths" | "isStopping">;
@@ -40,17 +46,23 @@ export function openCombinedHealth({ supervisor, channelOf, count, clock }: Opti
     const answer = channelOf(number)
       ?.ask(kind, "")
       .then(({ text }) => JSON.parse(text) as T);
-    // Omits a worker that hangs or has just died.
+    // Undefined for a worker that hangs or has just died.
     return await Promise.race([answer?.catch(() => undefined), sleep(clock, ANSWER_MS_MAX).then(() => undefined)]);
   };
   const readiness = async (): Promise<Readiness> => {
-    const workers = supervisor.workers().filter(({ state }) => state !== "stopping");
+    // A stopping worker takes no new requests: its replacement does, unless all of them stop.
+    const workers = supervisor.workers().filter(({ state }) => supervisor.isStopping || state !== "stopping");
+    // The port leads only to serving workers.
     const serving = workers.filter(({ state }) => state === "serving");
     const asked = serving.length > 0 ? serving : workers;
-    const told = (await Promise.all(asked.map((worker) => ask<Readiness>(worker, MESSAGE_KINDS.ready)))).filter(
-      (one) => one !== undefined,
+    const told = await Promise.all(
+      asked.map(async (worker) => {
+        const answer = await ask<Readiness>(worker, MESSAGE_KINDS.ready);
+        // A worker that ended meanwhile takes no requests either.
+        return supervisor.workers().includes(worker) ? [answer ?? silent(worker)] : [];
+      }),
     );
-    return together(told.length > 0 ? told : [STARTING], supervisor.isStopping);
+    return together(told.flat(), supervisor.isStopping);
   };
   const own = createMetricsPage();
   tellOfWorkers(own, { supervisor, count, clock });
@@ -80,17 +92,22 @@ export function openCombinedHealth({ supervisor, channelOf, count, clock }: Opti
   };
 }
 
-/** The gateway is ready if any worker is ready: the others may be restarting or may have just lost a dependency. */
+/** The most important state of a dependency comes first. */
+const STATES: readonly DependencyState[] = ["away", "unknown", "up"];
+
+/** The gateway is ready if every worker is, because the port gives requests to each of them. */
 function together(told: Readiness[], isStopping: boolean): Readiness {
   const dependencies: Readiness["dependencies"] = {};
   const reasons: Record<string, string> = {};
-  for (const one of told) {
+  const all = told.length > 0 ? told : [STARTING];
+  for (const one of all) {
     for (const [name, state] of Object.entries(one.dependencies)) {
-      if (dependencies[name] !== "away") dependencies[name] = state;
+      const before = dependencies[name] ?? state;
+      dependencies[name] = STATES.find((any) => any === before || any === state) ?? state;
     }
     Object.assign(reasons, one.reasons);
   }
-  const isReady = told.some(({ status }) => status === "ready");
+  const isReady = all.every(({ status }) => status === "ready");
   return {
     status: isStopping ? "draining" : isReady ? "ready" : "not ready",
     dependencies,

@@ -32,7 +32,10 @@ export async function runWorker({ workerSettings, config, log: parentLog, served
   const { promise: stopped, resolve: stop } = Promise.withResolvers<DrainTimes | Error>();
   channel.on(MESSAGE_KINDS.stop, ({ text }) => stop(JSON.parse(text) as DrainTimes));
   channel.answer(MESSAGE_KINDS.alive, () => "");
-  let health: Health = startingHealth(() => undefined);
+  let health: Health = startingHealth(
+    () => undefined,
+    () => [],
+  );
   channel.answer(MESSAGE_KINDS.ready, async () => JSON.stringify(await health.ready()));
   channel.answer(MESSAGE_KINDS.figures, async () => JSON.stringify((await health.figures?.()) ?? []));
   // Exits when the gateway's primary process is gone, because a worker may reach the dispatch plane and the limits only

@@ -160,8 +160,8 @@ const ANSWERS: [RegExp, Answer][] = [
     ],
   ],
   [
-    /select ledger_expire\(/,
-    ({ ledgerModel }, [lease]) => [{ expired: ledgerModel.expire(1000, milliseconds(lease as string)) }],
+    /from ledger_sweep\(/,
+    ({ ledgerModel }, [lease]) => [{ expired: ledgerModel.expire(1000, milliseconds(lease as string)), failures: [] }],
   ],
   [
     /select ledger_transfer\(/,

@@ -31,7 +31,7 @@ export interface CommittedStatements {
 
 /** Matches statements that a standby refuses. */
 const WRITES =
-  /ledger_(hold|settle|void|renew|expire|transfer)|payout_(create|paid)|history_refuse|\b(begin|commit|insert|update|pg_notify)\b/;
+  /ledger_(hold|settle|void|renew|sweep|transfer)|payout_(create|paid)|history_refuse|\b(begin|commit|insert|update|pg_notify)\b/;
 
 const failure = (code: string, message: string): Error => Object.assign(new Error(message), { code });
 const reset = (): Error => failure("ECONNRESET", "Connection terminated unexpectedly");

@@ -10,6 +10,11 @@ import type { Config } from "../../config.ts";
 
 /** The type of `tollgate admin` commands. Every command also accepts `--json` and `--data`. */
 export interface AdminCommand extends CommandDeclaration {
+  /**
+   * Runs on a standby and on any copy of the database. For commands that examine a copy, or decide which one gateways
+   * use.
+   */
+  onAnyHistory?: true;
   /** Returns the exit code. */
   run: (run: AdminRun) => Promise<number>;
 }

@@ -1,6 +1,7 @@
 /** `tollgate admin …`: the operators' commands. They work while the platform is running or stopped. */
 
 import type { BaseCommandContext, Command, CommandInput, Flag } from "@tollgate/terminal/command.ts";
+import type pg from "pg";
 import { systemClock } from "../../base/clock.ts";
 import { newIds } from "../../base/ids.ts";
 import { createErrorLog, type Log } from "../../base/log.ts";
@@ -8,8 +9,7 @@ import { systemRandom } from "../../base/random.ts";
 import { type Config, parseConfig } from "../../config.ts";
 import { openDatabaseClock, readClock } from "../../db/database-clock.ts";
 import { findPrivatePostgres, startPrivatePostgres } from "../../db/embedded.ts";
-import { openPool } from "../../db/pool.ts";
-import { assertReachable } from "../failures.ts";
+import { openCommandPool } from "../open-command-pool.ts";
 import { accountCommands } from "./accounts.ts";
 import type { AdminCommand } from "./admin-run.ts";
 import { auditCommands } from "./audit.ts";
@@ -43,6 +43,7 @@ const COMMANDS: Record<string, AdminCommand> = {
   "ledger check": {
     help: "check that the ledger balances (exit code 1 on any difference)",
     example: "--json",
+    onAnyHistory: true,
     run: ledgerCheck,
   },
   backup,
@@ -68,10 +69,11 @@ const EVERYWHERE: Record<string, Flag> = {
 
 export const adminCommands: Record<string, Command> = {
   ...Object.fromEntries(
-    Object.entries(COMMANDS).map(([name, { run, ...shape }]) => [
-      `admin ${name}`,
-      { ...shape, flags: { ...shape.flags, ...EVERYWHERE }, run: (given, context) => withStore(given, context, run) },
-    ]),
+    Object.entries(COMMANDS).map(([name, command]) => {
+      const { run: _, onAnyHistory: __, ...shape } = command;
+      const flags = { ...shape.flags, ...EVERYWHERE };
+      return [`admin ${name}`, { ...shape, flags, run: (given, context) => withStore(given, context, command) }];
+    }),
   ),
   "admin plane init": planeInit,
   "admin plane new-key": planeNewKey,
@@ -82,22 +84,22 @@ export const adminCommands: Record<string, Command> = {
 async function withStore(
   given: CommandInput,
   { terminal, env }: BaseCommandContext,
-  run: AdminCommand["run"],
+  { run, onAnyHistory }: AdminCommand,
 ): Promise<number> {
   const { data } = given.flags;
   const config = parseConfig({ ...env, ...(data !== undefined && { DATA_DIR: data }) });
   const log = createErrorLog("warn");
   const store = await openStore(config, log, terminal.progress.step);
-  const pool = openPool(store.connection, { log, sizeMax: 4 });
+  let pool: pg.Pool | undefined;
   try {
-    await assertReachable(pool, "DATABASE_URL");
+    pool = await openCommandPool(store.connection, { sizeMax: 4, spoolDir: config.spoolDir, onAnyHistory });
     const time = openDatabaseClock({ machine: systemClock, log });
     await readClock(pool, systemClock, time);
     const { clock } = time;
     const newId = newIds(clock, systemRandom());
     return await run({ ...given, pool, newId, clock, config, terminal, print: terminal.print });
   } finally {
-    await pool.end();
+    await pool?.end();
     await store.close();
   }
 }

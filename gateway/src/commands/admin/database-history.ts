@@ -16,6 +16,7 @@ export const historyLossCommands: Record<string, AdminCommand> = {
   "history losses": {
     help: "list failovers that lost data: the changes that gateways replayed from their journals, and those still missing, with reasons",
     example: "",
+    onAnyHistory: true,
     run: losses,
   },
   "history accept": {
@@ -25,6 +26,7 @@ export const historyLossCommands: Record<string, AdminCommand> = {
       "Run this after a restore from a backup or a move to another PostgreSQL cluster. Gateways then replay recent changes from their journals on disk.",
     ],
     example: "--yes",
+    onAnyHistory: true,
     run: accept,
   },
 };

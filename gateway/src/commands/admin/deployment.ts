@@ -8,7 +8,7 @@ import { formatProperties } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { deleteSharedSettings } from "../../db/deployment/shared-settings-record.ts";
 import { openAudit } from "../../operators/audit.ts";
-import { askRunningGateways } from "../../plane/deployment/ask-running-gateways.ts";
+import { askRunningGateways, hasRunningGateways } from "../../plane/deployment/ask-running-gateways.ts";
 import { type Deployment, type DeploymentRecord, openDeploymentRecord } from "../../plane/deployment/record.ts";
 import { withPlane } from "../nats-plane.ts";
 import { type AdminCommand, type AdminRun, COMMAND_LINE_ACTOR } from "./admin-run.ts";
@@ -17,6 +17,7 @@ import { listSharedSettings, settingTable, sharedSettingCommands, sharedSettingO
 const SHOW: AdminCommand = {
   help: "show the ID of this database's deployment, the deployment that owns the NATS plane, and the settings that gateways share",
   example: "",
+  onAnyHistory: true,
   run: show,
 };
 
@@ -28,11 +29,13 @@ export const deploymentCommands: Record<string, AdminCommand> = {
     help: "turn this copy of a database into a separate deployment, for a drill",
     flags: { yes: { help: "confirm that this copy can never join the NATS plane of the original deployment" } },
     example: "--yes",
+    onAnyHistory: true,
     run: fork,
   },
   "deployment adopt": {
     help: "attach this database to a NATS plane whose former database is lost",
     example: "",
+    onAnyHistory: true,
     run: adopt,
   },
 };
@@ -144,9 +147,12 @@ async function adopt(run: AdminRun): Promise<number> {
         next: "check NATS_URL, and that the servers run",
       });
     const owner = await ownership.owner();
-    const found = await askRunningGateways({ plane, gatewayId, clock: run.clock }, await record.mark());
-    if (found === "other")
-      throw new CommandError("gateways on this NATS plane use another database", { next: "stop them first" });
+    const areRunning = await hasRunningGateways({ plane });
+    const found = await askRunningGateways({ plane, gatewayId, clock: run.clock, areRunning }, await record.mark());
+    if (found === "other" || found === "silent") {
+      const they = found === "other" ? "use another database" : "do not reply, so their database is unknown";
+      throw new CommandError(`gateways on this NATS plane ${they}`, { next: "stop them first" });
+    }
     const act = {
       operator: COMMAND_LINE_ACTOR,
       action: "deployment.adopt",

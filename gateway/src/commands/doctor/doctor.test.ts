@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,12 +24,14 @@ import { parseConfig } from "../../config.ts";
 import { compareSharedSettings } from "../../db/deployment/compare.ts";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
 import { findValkeyServer, startValkeyServer } from "../../limits/testing.ts";
+import { EVENT_TYPES } from "../../payments/stripe-events.ts";
 import { createKey } from "../../plane/credentials/nkeys.ts";
 import { selfSignedCertificate } from "../../plane/hub/testing-certificate.ts";
 import { serverSecrets } from "../../server-secrets.ts";
 import { TOLLGATE_COMMANDS } from "../tollgate.ts";
 import { certificateCheck } from "./certificates.ts";
 import { clockCheck, type DatabaseState, databaseStateChecks, standbyCheck } from "./database.ts";
+import { encryptionChecks } from "./encryption.ts";
 import { checkDirectory, checkFreeSpace, checkOpenFileLimit } from "./machine.ts";
 import { checkNatsServer } from "./plane.ts";
 import { logFindings } from "./run-checks.ts";
@@ -298,6 +301,105 @@ describe("tollgate doctor", () => {
   });
 
   const binary = findValkeyServer();
+  test("finds Stripe's endpoint missing, disabled or without events, and a refused key", async (t) => {
+    const url = "https://gate.example/webhooks/stripe";
+    let reply: { status: number; endpoints: object[] } = { status: 200, endpoints: [] };
+    const stripe = createHttpServer((_request, response) => {
+      const { status, endpoints } = reply;
+      const body = status === 200 ? { object: "list", data: endpoints } : { error: { type: "invalid_request_error" } };
+      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+    }).listen(0, "127.0.0.1");
+    t.after(() => stripe.close());
+    await once(stripe, "listening");
+    const settings = {
+      STRIPE_SECRET_KEY: "sk_test_1",
+      STRIPE_WEBHOOK_SECRET: "whsec_1",
+      STRIPE_API_BASE: `http://127.0.0.1:${(stripe.address() as AddressInfo).port}`,
+      PUBLIC_URL: "https://gate.example",
+    };
+    const table: [typeof reply, string, RegExp, RegExp?][] = [
+      [
+        { status: 200, endpoints: [] },
+        "fail webhooks",
+        /has no webhook endpoint https:\/\/gate/,
+        /STRIPE_WEBHOOK_SECRET/,
+      ],
+      [
+        { status: 200, endpoints: [{ url, status: "disabled", enabled_events: ["*"] }] },
+        ...(["fail webhooks", /has disabled/, /enable the endpoint/] as const),
+      ],
+      [
+        { status: 200, endpoints: [{ url, status: "enabled", enabled_events: EVENT_TYPES.slice(1) }] },
+        ...(["fail webhooks", /lacks the events checkout\.session\.completed$/, /add them/] as const),
+      ],
+      [
+        { status: 200, endpoints: [{ url, status: "enabled", enabled_events: EVENT_TYPES }] },
+        "ok webhooks",
+        /all events/,
+      ],
+      [{ status: 401, endpoints: [] }, "fail webhooks", /refuses STRIPE_SECRET_KEY/, /dashboard/],
+      [{ status: 403, endpoints: [] }, "warn webhooks", /may not read/, /permission/],
+    ];
+    for (const [its, which, found, todo] of table) {
+      reply = its;
+      assertCheck(of((await doctor(settings)).checks, "webhooks"), which, found, todo);
+    }
+  });
+
+  test("finds an OpenID provider that is unreachable or has another issuer", async (t) => {
+    const provider = createHttpServer((_request, response) => {
+      const at = (path: string): string => `https://id.example/${path}`;
+      const endpoints = { authorization_endpoint: at("a"), token_endpoint: at("t"), jwks_uri: at("k") };
+      response.end(JSON.stringify({ issuer: told, ...endpoints }));
+    }).listen(0, "127.0.0.1");
+    t.after(() => provider.close());
+    await once(provider, "listening");
+    const issuer = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
+    let told = issuer;
+    const settings = (at: string) => ({
+      OIDC_PROVIDERS: JSON.stringify([{ id: "work", name: "Work", issuer: at, client_id: "c", client_secret: "s" }]),
+      PUBLIC_URL: "http://127.0.0.1:8080",
+    });
+    assertCheck(of((await doctor(settings(issuer))).checks, "openid"), "ok openid", /answers with this issuer/);
+    told = "https://other.example";
+    assertCheck(
+      of((await doctor(settings(issuer))).checks, "openid"),
+      "fail openid",
+      /provider work: .* returned the issuer https:\/\/other\.example instead of/,
+      /correct issuer in OIDC_PROVIDERS/,
+    );
+    assertCheck(
+      of((await doctor(settings("http://127.0.0.1:1"))).checks, "openid"),
+      "fail openid",
+      /provider work: request to 127\.0\.0\.1:1.* failed/,
+      /OIDC_PROVIDERS/,
+    );
+  });
+
+  test("warns of connections without TLS that leave the machine", async () => {
+    const found = (databaseUrl: string, valkeyUrl: string): Check[] => [
+      ...encryptionChecks({ config: { ...parseConfig(env), databaseUrl, valkeyUrl } }),
+    ];
+    const [plain, limits] = found("postgres://u@127.0.0.1,db.example/x", "redis://limits.example:6379") as [
+      Check,
+      Check,
+    ];
+    assertCheck(plain, "warn encryption", /the database at db\.example may be without TLS$/, /sslmode=verify-full/);
+    assertCheck(limits, "warn encryption", /the limits server at limits\.example/, /rediss:\/\//);
+    for (const check of [
+      ...found("postgres://u@db.example/x?sslmode=require", "valkeys://limits.example"),
+      ...found("postgres://u@localhost/x", "/run/valkey.sock"),
+      ...found("postgres:///x?host=/run/postgresql", "redis://[::1]:6379"),
+    ])
+      assertCheck(check, "ok encryption", /uses TLS or stays on this machine/);
+    assertCheck(
+      found("postgres://u@db.example/x?sslmode=prefer", "redis://localhost")[0] as Check,
+      "warn encryption",
+      /db/,
+      /./,
+    );
+  });
+
   test("reports a limits server (Valkey) that evicts counters; `tollgate serve` logs the same problem", {
     skip: binary === undefined && "no server",
   }, async (t) => {

@@ -8,10 +8,11 @@ import { type Check, failedCheck, passedCheck } from "@tollgate/terminal/checks.
 import { z } from "zod";
 import { withPlane } from "../nats-plane.ts";
 import { type CheckContext, type Finding, reasonOf, unreachableFinding } from "./check-context.ts";
+import { encryptionCheck, isThisMachine } from "./encryption.ts";
 
 const ANSWER_MS_MAX = 3_000;
 const OLDEST = [2, 9];
-const Info = z.object({ version: z.string(), max_payload: z.number() });
+const Info = z.object({ version: z.string(), max_payload: z.number(), tls_required: z.boolean().optional() });
 
 export async function* planeChecks(examined: CheckContext): AsyncGenerator<Finding> {
   const { absent, nats } = examined.config.plane;
@@ -19,20 +20,34 @@ export async function* planeChecks(examined: CheckContext): AsyncGenerator<Findi
   else if (nats === undefined)
     yield passedCheck("plane", "the dispatch plane runs inside the gateway (NATS_URL is not set)");
   if (absent || nats === undefined) return;
-  const found = await Promise.all(nats.url.split(",").map(serverCheck));
+  const asked = await Promise.all(nats.url.split(",").map(serverCheck));
+  const found = asked.map(({ finding }) => finding);
   yield* found;
+  yield encryptionCheck(
+    "NATS servers",
+    asked.flatMap(({ plainTo }) => plainTo ?? []),
+    "configure tls on the NATS servers, and write NATS_URL with tls://",
+  );
   if (found.every(({ verdict }) => verdict === "fail")) return;
   yield await rightsCheck(examined);
 }
 
-async function serverCheck(url: string): Promise<Finding> {
-  const { hostname, port } = new URL(url);
+interface AskedServer {
+  finding: Finding;
+  /** The server's address if the gateway connects to it without TLS over a network. */
+  plainTo?: string;
+}
+
+async function serverCheck(url: string): Promise<AskedServer> {
+  const { protocol, hostname, port } = new URL(url);
   const place = `${hostname}:${port === "" ? 4222 : port}`;
   try {
-    return checkNatsServer(place, await greeting({ host: hostname, port: port === "" ? 4222 : Number(port) }));
+    const info = await greeting({ host: hostname, port: port === "" ? 4222 : Number(port) });
+    const isPlain = protocol !== "tls:" && info.tls_required !== true && !isThisMachine(hostname);
+    return { finding: checkNatsServer(place, info), ...(isPlain && { plainTo: place }) };
   } catch (error) {
     const finding = unreachableFinding("plane", error, `check NATS_URL, and that the NATS server at ${place} runs`);
-    return { ...finding, detail: `${place}: ${finding.detail}` };
+    return { finding: { ...finding, detail: `${place}: ${finding.detail}` } };
   }
 }
 

@@ -9,7 +9,9 @@ import { certificateChecks } from "./certificates.ts";
 import { type CheckContext, type Finding, unreachableFinding } from "./check-context.ts";
 import { databaseChecks } from "./database.ts";
 import { deploymentChecks } from "./deployment.ts";
+import { encryptionChecks } from "./encryption.ts";
 import { machineChecks } from "./machine.ts";
+import { outsideChecks } from "./outside.ts";
 import { planeChecks } from "./plane.ts";
 import { limitsChecks, mailChecks, paymentChecks } from "./services.ts";
 
@@ -23,6 +25,8 @@ export async function* runChecks(examined: CheckContext): AsyncGenerator<Finding
   yield* certificateChecks(examined);
   yield* mailChecks(examined);
   yield* paymentChecks(examined);
+  yield* encryptionChecks(examined);
+  yield* outsideChecks(examined);
 }
 
 async function* storeChecks({ config, clock, isStarting }: CheckContext): AsyncGenerator<Finding> {

@@ -85,6 +85,22 @@ describe("following the database's history (cluster, timeline and position)", ()
     await assert.rejects(lineage.suits(db.pool), WrongDatabaseHistoryError);
   });
 
+  test("refuses an old primary each time the gateway tries to start on it, and starts when it is replaced", async () => {
+    const first = await open();
+    await seenBefore({ timeline: 2 });
+    const lineage = new DatabaseLineage({
+      memory: openDatabaseHistoryFile(directory),
+      newId,
+      clock: systemClock,
+      log: createLog("silent"),
+    });
+    for (const _ of [1, 2]) await assert.rejects(lineage.begin(db.pool), WrongDatabaseHistoryError);
+    assert.equal(lineage.isOn, false);
+    await seenBefore({ timeline: 1 });
+    await lineage.begin(db.pool);
+    assert.equal(lineage.seen?.epoch, first.seen?.epoch);
+  });
+
   test("stores a new database's history on disk in remember(), not in begin()", async () => {
     const memory = openDatabaseHistoryFile(directory);
     const lineage = new DatabaseLineage({ memory, newId, clock: systemClock, log: createLog("silent") });

@@ -138,8 +138,9 @@ export class DatabaseLineage {
     if (this.isOn || !(await hasTables(client))) return;
     this.#seen = await this.#options.memory.read();
     this.#rememberedAt = this.#options.clock.monotonic();
-    this.isOn = true;
     const { found, judged } = this.#judged(await look(client), this.#seen);
+    // Only now, so that a repeated call judges again.
+    this.isOn = true;
     await this.#accept(client, found, judged);
     // An earlier process may have ended before it re-entered everything that a failover lost. Then this process
     // continues that work.

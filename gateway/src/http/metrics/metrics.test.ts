@@ -10,7 +10,7 @@ test("the metrics page shows ended and refused requests as counters, and nodes a
   const figures = (...sizes: number[]) => {
     const made = { sizes: new Distribution([1, 8]), waitS: new Distribution([0.1]), tripS: new Distribution([0.1]) };
     for (const size of sizes) made.sizes.add(size);
-    return made;
+    return { ...made, lockWaits: sizes.length };
   };
   const metrics = openMetrics();
   metrics.tellOf({
@@ -43,6 +43,7 @@ test("the metrics page shows ended and refused requests as counters, and nodes a
       },
       batches: { hold: figures(1, 2, 8, 9), settle: figures(), void: figures() },
     }),
+    limitsEvict: () => true,
     checks: () => ({ drawn: 9, run: 6, dropped: 3, bad: 1, tokens: 700, pico: 2_500_000n }),
     settlementsWaiting: () => 11,
     months: () => ({ kept: 9, due: 2 }),
@@ -116,6 +117,9 @@ test("the metrics page shows ended and refused requests as counters, and nodes a
     ['tollgate_dependency_latency_seconds{dependency="database"}', 0.002],
     ['tollgate_refused_away_total{dependency="database"}', 7],
     ['tollgate_refused_away_total{dependency="plane"}', 0],
+    ["tollgate_limits_evict", 1],
+    ['tollgate_lock_waits_total{batch="hold"}', 4],
+    ['tollgate_lock_waits_total{batch="void"}', 0],
     ["tollgate_clock_offset_seconds", -1.5],
     ['tollgate_settlements_total{how="committed"}', 7],
     ['tollgate_settlements_total{how="late"}', 2],

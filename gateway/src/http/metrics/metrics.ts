@@ -49,6 +49,8 @@ interface MetricFacts {
   files: () => { open: number; max: number } | undefined;
   /** How many connections the database refused because it had too many. */
   connectionsRefused: () => number;
+  /** Whether the limits server deletes counters when its memory is short; undefined if unknown. */
+  limitsEvict: () => boolean | undefined;
   ledger: () => Pick<Ledger, "tallies" | "batches">;
   /** Figures on the spot checks by this gateway. */
   checks: () => CheckFigures;
@@ -175,7 +177,7 @@ function tellOfFleet(page: MetricsPage, { nodes, holds, models, capacityOf, wait
   page.gauge("tollgate_requests_queued", "Requests that wait for a free slot, by model.", ofModels(waitingFor));
 }
 
-function tellOfDependencies(page: MetricsPage, { dependencies, pool, databaseClock }: MetricFacts): void {
+function tellOfDependencies(page: MetricsPage, { dependencies, pool, databaseClock, limitsEvict }: MetricFacts): void {
   const ofEach = (pick: (one: Dependency) => number | null) =>
     function* (): Generator<MetricReading> {
       for (const one of dependencies()) {
@@ -199,6 +201,15 @@ function tellOfDependencies(page: MetricsPage, { dependencies, pool, databaseClo
     "tollgate_refused_away_total",
     "Operations refused because the dependency was unreachable.",
     ofEach(({ refused = 0 }) => refused),
+  );
+  page.gauge(
+    "tollgate_limits_evict",
+    "1 if the limits server may delete counters, because its maxmemory-policy is not noeviction.",
+    () => {
+      const evicts = limitsEvict();
+      return evicts === undefined ? [] : [[evicts ? 1 : 0]];
+    },
+    "max",
   );
   page.gauge(
     "tollgate_clock_offset_seconds",
@@ -274,6 +285,11 @@ function tellOfBooks(page: MetricsPage, { ledger, settlementsWaiting, verdict, n
     [settlementsWaiting()],
   ]);
 
+  page.counter(
+    "tollgate_lock_waits_total",
+    "Tries of ledger operations that failed because another transaction had locked an account.",
+    () => Object.entries(ledger().batches).map(([batch, { lockWaits }]) => [lockWaits, { batch }]),
+  );
   const ofBatches = (pick: "sizes" | "waitS" | "tripS") => () =>
     Object.entries(ledger().batches).map(([batch, figures]) => [figures[pick], { batch }] as const);
   page.histogram("tollgate_batch_size", "Number of ledger operations in a batch.", ofBatches("sizes"));

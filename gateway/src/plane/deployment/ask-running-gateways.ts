@@ -9,10 +9,12 @@ import type { Log } from "../../base/log.ts";
 import { DEPLOYMENTS_SUBJECT, deploymentReplySubject } from "../gateway-subjects.ts";
 import type { Plane } from "../plane.ts";
 
-/** After this time without a reply, no other gateway is running. */
+/** After this time without a reply, no other gateway is running, if the plane knows of none. */
 const SILENT_MS = 1_500;
+/** The maximum wait for the reply of a gateway that the plane knows of. It is long, because machines may be busy. */
+const REPLY_MS_MAX = 15_000;
 /** The time in which a gateway that replied has to send its result. Otherwise its database is unreachable. */
-const LOOK_MS_MAX = 4_000;
+const LOOK_MS_MAX = 10_000;
 /** The interval of repetitions. Messages can get lost while servers of a cluster exchange their subscriptions. */
 const ASK_EVERY_MS = 300;
 /**
@@ -32,16 +34,27 @@ interface InquiryOptions {
   clock: Clock;
 }
 
+/** Whether gateways are connected to the plane that reply to questions. Call it before this process replies to any. */
+export const hasRunningGateways = async ({ plane }: Pick<InquiryOptions, "plane">): Promise<boolean> =>
+  (await plane.hasSubscribers?.(DEPLOYMENTS_SUBJECT)) ?? false;
+
 /**
  * `same`: another gateway found the mark in its database. `other`: another gateway did not find the mark, so it uses
- * another database. `unknown`: no other gateway could check. The last value: no other gateway replied.
+ * another database. `unknown`: no other gateway could check. `silent`: gateways are connected, and none replied.
+ * The last value: no other gateway is running.
  */
-type Finding = "same" | "other" | "unknown" | "nobody";
+type Finding = "same" | "other" | "unknown" | "silent" | "nobody";
 
-export async function askRunningGateways({ plane, gatewayId, clock }: InquiryOptions, mark: string): Promise<Finding> {
+/** `areRunning`: what `hasRunningGateways` returned. */
+export async function askRunningGateways(
+  { plane, gatewayId, clock, areRunning }: InquiryOptions & { areRunning: boolean },
+  mark: string,
+): Promise<Finding> {
   const { promise, resolve } = Promise.withResolvers<Finding>();
   let isHeard = false;
-  let stopWaiting = clock.after(SILENT_MS, () => resolve("nobody"));
+  let stopWaiting = areRunning
+    ? clock.after(REPLY_MS_MAX, () => resolve("silent"))
+    : clock.after(SILENT_MS, () => resolve("nobody"));
   const hear = ({ found }: Answer): void => {
     if (found === "same" || found === "other") resolve(found);
     if (isHeard) return;

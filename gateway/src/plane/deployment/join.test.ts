@@ -13,7 +13,7 @@ import { systemRandom } from "../../base/random.ts";
 import { type ManualClock, manualClock } from "../../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
 import { MemoryPlane } from "../../dispatch/testing.ts";
-import { DEPLOYMENTS_SUBJECT } from "../gateway-subjects.ts";
+import { DEPLOYMENTS_SUBJECT, deploymentReplySubject } from "../gateway-subjects.ts";
 import { joinPlane, WrongPlaneError } from "./join.ts";
 import { type DeploymentRecord, openDeploymentRecord } from "./record.ts";
 
@@ -113,6 +113,19 @@ describe("joining a dispatch plane", () => {
   test("a gateway can join and start while other gateways cannot reach their database", async () => {
     await join({ ...records.original, hasMark: () => Promise.reject(new Error("away")) });
     assert.ok(await join(records.original));
+  });
+
+  test("refuses a copy of the database even if the running gateway replies only after ten seconds, as on a busy machine", async () => {
+    plane.subscribe(DEPLOYMENTS_SUBJECT, (_subject, payload) => {
+      const { from, mark } = JSON.parse(Buffer.from(payload).toString());
+      clock.after(10_000, () =>
+        plane.publish(
+          deploymentReplySubject(from),
+          Buffer.from(JSON.stringify({ from: "busy", mark, found: "other" })),
+        ),
+      );
+    });
+    await assert.rejects(join(records.copy), WrongPlaneError);
   });
 
   test("succeeds although gateways of older versions do not reply, and although some messages cannot be parsed", async () => {

@@ -6,7 +6,7 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Plane } from "../plane.ts";
-import { answerDatabaseMarkQuestions, askRunningGateways } from "./ask-running-gateways.ts";
+import { answerDatabaseMarkQuestions, askRunningGateways, hasRunningGateways } from "./ask-running-gateways.ts";
 import type { DeploymentRecord } from "./record.ts";
 
 const LOOK_AGAIN_MS = 1_000;
@@ -38,7 +38,8 @@ export async function joinPlane(options: JoinOptions): Promise<{ deployment: str
   const { plane, record, clock, log } = options;
   const { id: deployment } = await record.read();
   if (plane.ownership === undefined) return { deployment, leave: () => {} };
-  const stopAnswering = answerDatabaseMarkQuestions({ ...options, hasMark: (mark) => record.hasMark(mark) });
+  const answer = () => answerDatabaseMarkQuestions({ ...options, hasMark: (mark) => record.hasMark(mark) });
+  let stopAnswering = answer();
   let stopLooking = (): void => {};
   const leave = (): void => {
     stopAnswering();
@@ -49,7 +50,12 @@ export async function joinPlane(options: JoinOptions): Promise<{ deployment: str
   const look = async (): Promise<boolean> => {
     if (plane.health.isAway) return false;
     try {
-      await check(options, deployment);
+      // Counts only other gateways.
+      stopAnswering();
+      const areRunning = await hasRunningGateways(options).finally(() => {
+        stopAnswering = answer();
+      });
+      await check({ ...options, areRunning }, deployment);
       return true;
     } catch (error) {
       if (error instanceof WrongPlaneError) throw error;
@@ -77,7 +83,7 @@ export async function joinPlane(options: JoinOptions): Promise<{ deployment: str
   return { deployment, leave };
 }
 
-async function check(options: JoinOptions, deployment: string): Promise<void> {
+async function check(options: JoinOptions & { areRunning: boolean }, deployment: string): Promise<void> {
   const { plane, record, log } = options;
   const owner = await plane.ownership?.claim(deployment);
   if (owner !== deployment) {
@@ -96,6 +102,6 @@ async function check(options: JoinOptions, deployment: string): Promise<void> {
         "(tollgate admin deployment fork) and NATS servers of its own",
     );
   }
-  if (found === "unknown")
+  if (found === "unknown" || found === "silent")
     log.warn("cannot determine whether the other gateways on the NATS plane use this database; continuing");
 }

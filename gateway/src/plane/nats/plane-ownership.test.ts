@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, type TestContext, test } from "node:te
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Clock } from "../../base/clock.ts";
 import { manualClock } from "../../base/testing.ts";
+import { DEPLOYMENTS_SUBJECT } from "../gateway-subjects.ts";
 import { connectClient } from "../hub/testing.ts";
 import type { Plane, PlaneOwnership } from "../plane.ts";
 import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
@@ -64,6 +65,18 @@ describe("ownership of a NATS plane", { skip: skipWithoutNats }, () => {
     time.advance(CLAIMED_AFTER_MS);
     const owners = await Promise.all(claims);
     assert.equal(owners[0], owners[1]);
+  });
+
+  test("can be taken knowing whether gateways run: the plane reports which subjects have subscribers", async (t) => {
+    const [gateway, command] = [await open(t), await open(t)];
+    assert.equal(await command.hasSubscribers?.(DEPLOYMENTS_SUBJECT), false);
+    const unsubscribe = gateway.subscribe(DEPLOYMENTS_SUBJECT, () => {});
+    // Sent on the same connection, so the server has registered the subscription when it confirms this.
+    assert.equal(await gateway.hasSubscribers?.(DEPLOYMENTS_SUBJECT), true);
+    assert.equal(await command.hasSubscribers?.(DEPLOYMENTS_SUBJECT), true);
+    unsubscribe();
+    assert.equal(await gateway.hasSubscribers?.(DEPLOYMENTS_SUBJECT), false);
+    assert.equal(await command.hasSubscribers?.(DEPLOYMENTS_SUBJECT), false);
   });
 
   test("is kept along with every revocation when several gateways write at once", async (t) => {

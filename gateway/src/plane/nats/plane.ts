@@ -217,6 +217,10 @@ class NatsPlane implements Plane {
     });
   }
 
+  hasSubscribers(subject: string): Promise<boolean> {
+    return this.#connection.hasSubscribers(subject);
+  }
+
   onNodeGone(gone: (nodeId: string, by: "node" | "plane") => void): void {
     this.#goneListeners.push(gone);
   }

@@ -3,16 +3,19 @@
  * messages are dropped, because the requests that need them have already failed. An outage is logged when it begins,
  * when its reason changes and when it ends.
  */
-import type { NatsConnection, Subscription } from "@nats-io/transport-node";
+import { createInbox, type NatsConnection, type Subscription } from "@nats-io/transport-node";
 import type { Clock } from "../../base/clock.ts";
 import { type Dependency, UnreachableError } from "../../base/dependency.ts";
 import type { Log } from "../../base/log.ts";
 import { NatsSetupError } from "./connect.ts";
+import { INBOX_PREFIX } from "./subjects.ts";
 
 const RETRY_MS_MIN = 50;
 const RETRY_MS_MAX = 2_000;
 const ANSWER_MS_MAX = 2_000;
 const FLUSH_MS_MAX = 1_000;
+/** The status with which a server reports that a message had no subscriber. */
+const NO_RESPONDERS = 503;
 /** The interval of pings to the server. */
 const ASK_EVERY_MS = 500;
 /** After this long without an answer, missing messages are blamed on the server and not on nodes. */
@@ -122,6 +125,24 @@ export class ReconnectingConnection implements Dependency {
     if (connection === undefined) throw new PlaneUnreachableError();
     const { answerTimeoutMs: timeout = ANSWER_MS_MAX } = this.#options;
     return (await connection.request(subject, new Uint8Array(0), { timeout })).string();
+  }
+
+  /** Sends an empty message to the subject, and returns whether any connection subscribes to it. */
+  async hasSubscribers(subject: string): Promise<boolean> {
+    const connection = this.#living();
+    if (connection === undefined) throw new PlaneUnreachableError();
+    let isHeard = true;
+    const inbox = createInbox(INBOX_PREFIX);
+    const reports = connection.subscribe(inbox, {
+      callback: (_refusal, message) => {
+        if (message.headers?.code === NO_RESPONDERS) isHeard = false;
+      },
+    });
+    connection.publish(subject, new Uint8Array(0), { reply: inbox });
+    // The server reports a message without subscribers before it confirms the flush, however slow the machine is.
+    await connection.flush();
+    reports.unsubscribe();
+    return isHeard;
   }
 
   /** Resolves when the server has forwarded all messages published so far. */

@@ -1,0 +1,3 @@
+-- phase: after
+-- Functions: a locked account, or one whose expired holds cannot be released, no longer delays the release of other accounts' holds.
+-- functions: 70e6c022dad5b4b11381f176f890ee7cdb42711de7b932770618dce614ffa535

@@ -1,0 +1,45 @@
+/** Warns of connections that leave this machine without TLS: to the database, the limits server and NATS. */
+import { isIP } from "node:net";
+import { type Check, passedCheck, warningCheck } from "@tollgate/terminal/checks.ts";
+import { databaseHostsOf } from "../../db/client.ts";
+import type { CheckContext } from "./check-context.ts";
+
+/** sslmodes with which a connection may be made without TLS. */
+const MAYBE_PLAIN = ["disable", "allow", "prefer"];
+
+/** Whether the host is this machine. Undefined and a path are sockets of this machine. */
+export function isThisMachine(host: string | undefined): boolean {
+  if (host === undefined || host === "" || host === "localhost" || host.startsWith("/")) return true;
+  const address = host.replace(/^\[|\]$/g, "");
+  return isIP(address) !== 0 && (address === "::1" || address.startsWith("127."));
+}
+
+export function encryptionCheck(what: string, places: string[], next: string): Check {
+  return places.length === 0
+    ? passedCheck("encryption", `the connection to the ${what} uses TLS or stays on this machine`)
+    : warningCheck("encryption", `the connection to the ${what} at ${places.join(", ")} may be without TLS`, next);
+}
+
+/** NATS is checked with its servers (plane.ts), because they decide whether a nats:// connection uses TLS. */
+export function* encryptionChecks({
+  config: { databaseUrl, valkeyUrl },
+}: Pick<CheckContext, "config">): Generator<Check> {
+  if (databaseUrl !== undefined) {
+    const { address, sslMode } = databaseHostsOf({ connectionString: databaseUrl });
+    const hosts = address.hosts.map(({ host }) => host ?? process.env.PGHOST).filter((host) => !isThisMachine(host));
+    yield encryptionCheck(
+      "database",
+      MAYBE_PLAIN.includes(sslMode) ? (hosts as string[]) : [],
+      "add sslmode=verify-full to DATABASE_URL (docs/operators/high-availability.md#postgresql)",
+    );
+  }
+  if (valkeyUrl !== undefined) {
+    const isPlain = /^(valkey|redis):/.test(valkeyUrl);
+    const { hostname } = isPlain ? new URL(valkeyUrl) : { hostname: "" };
+    yield encryptionCheck(
+      "limits server",
+      isThisMachine(hostname) ? [] : [hostname],
+      "serve TLS on the limits server, and write VALKEY_URL with valkeys:// or rediss://",
+    );
+  }
+}

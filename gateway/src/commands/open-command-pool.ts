@@ -1,0 +1,63 @@
+/**
+ * Opens the database for a command, and checks it as a gateway does: every connection must lead to a primary whose
+ * history continues the latest one that gateways of this directory saw, and no pooler may share its session.
+ */
+import type pg from "pg";
+import { systemClock } from "../base/clock.ts";
+import { readdirIfExists } from "../base/files.ts";
+import { newIds } from "../base/ids.ts";
+import { createErrorLog, createLog } from "../base/log.ts";
+import { systemRandom } from "../base/random.ts";
+import { checkAcceptsWrites, databaseHostsOf } from "../db/client.ts";
+import { connectionName } from "../db/connected-programs.ts";
+import { openDatabaseHistoryFile } from "../db/lineage/database-history-file.ts";
+import { DatabaseLineage } from "../db/lineage/lineage.ts";
+import { type Connection, clientConfig, openPool } from "../db/pool.ts";
+import { assertPoolerKeepsSessions } from "../db/pooler.ts";
+import { checkSession } from "../db/session.ts";
+import { spoolDirectories } from "../ledger/spool.ts";
+import { assertReachable } from "./failures.ts";
+
+interface CommandPoolOptions {
+  sizeMax: number;
+  /** The directory of the gateways' spools, which also has their `history.json`. It need not exist. */
+  spoolDir: string;
+  /** For commands that report on a copy of the database, or decide which copy gateways use. */
+  onAnyHistory?: boolean | undefined;
+}
+
+export async function openCommandPool(connection: Connection, options: CommandPoolOptions): Promise<pg.Pool> {
+  const { sizeMax, spoolDir, onAnyHistory = false } = options;
+  const log = createErrorLog("warn");
+  const verify = onAnyHistory ? undefined : await historyCheck(spoolDir);
+  if (verify !== undefined && "connectionString" in connection) databaseHostsOf(connection).suits = verify;
+  const pool = openPool(connection, { log, sizeMax, ...(verify && { verify }) });
+  try {
+    await assertReachable(pool, "DATABASE_URL");
+    // Before the session's settings: with a wrong pool mode, they may be those of another session.
+    await assertPoolerKeepsSessions(clientConfig(connection, connectionName()));
+    // A command that runs where no gateway does has no DATABASE_DURABILITY. Gateways check how durable commits are.
+    await checkSession(pool, "assumed");
+    return pool;
+  } catch (error) {
+    await pool.end();
+    throw error;
+  }
+}
+
+async function historyCheck(spoolDir: string): Promise<(client: pg.ClientBase) => Promise<void>> {
+  const file = openDatabaseHistoryFile(spoolDir, () => spoolDirectories(spoolDir, readdirIfExists));
+  const seen = await file.read();
+  const lineage = new DatabaseLineage({
+    // Only gateways record the history.
+    memory: { read: async () => seen, write: async () => {} },
+    newId: newIds(systemClock, systemRandom()),
+    clock: systemClock,
+    // The command prints the reason.
+    log: createLog("silent"),
+  });
+  return async (client) => {
+    await checkAcceptsWrites(client);
+    await lineage.suits(client);
+  };
+}
