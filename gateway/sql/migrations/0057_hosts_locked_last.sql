@@ -1,2 +1,3 @@
+-- phase: after
 -- Functions: a batch of settlements locks its hosts' accounts last, and every function locks builders' accounts before hosts'.
 -- functions: 292426c35e024946ee3dc0303b4b1c18382b57406d262aaa04a7b62b448ce987
