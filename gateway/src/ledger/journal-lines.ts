@@ -16,7 +16,8 @@ import {
 } from "./spool-lines.ts";
 
 export type JournalEntry =
-  | { kind: "request"; hold: HoldOrder; settlement: Settlement }
+  /** `hold` is absent if the spool line from which the request was settled had none. */
+  | { kind: "request"; hold?: HoldOrder; settlement: Settlement }
   /**
    * A changed row as the database's trigger described it (`journal_change.sql`). Kept as text, because amounts exceed
    * JavaScript's numbers.
@@ -27,7 +28,12 @@ export type JournalEntry =
 const VERSION = 1;
 
 const Line = z.discriminatedUnion("kind", [
-  z.strictObject({ j: z.literal(VERSION), kind: z.literal("request"), hold: HoldLine, settlement: SettlementLine }),
+  z.strictObject({
+    j: z.literal(VERSION),
+    kind: z.literal("request"),
+    hold: HoldLine.optional(),
+    settlement: SettlementLine,
+  }),
   z.strictObject({ j: z.literal(VERSION), kind: z.literal("change"), text: z.string() }),
 ]);
 
@@ -41,7 +47,7 @@ export function journalLine(entry: JournalEntry): string {
 function written(entry: JournalEntry): object {
   if (entry.kind === "change") return entry;
   const { kind, hold, settlement } = entry;
-  return { kind, hold: holdToJson(hold), settlement: settlementToJson(settlement) };
+  return { kind, ...(hold && { hold: holdToJson(hold) }), settlement: settlementToJson(settlement) };
 }
 
 /** Parses the lines. `unread` counts lines that are damaged or of another version. */

@@ -213,12 +213,13 @@ export function openLedger(options: LedgerOptions): Ledger {
         return order !== undefined && (await restore(order));
       }),
     restoreHold: restore,
-    ended(settlement, isCommitted) {
-      const hold = orders.get(settlement.id);
-      if (hold === undefined) return;
-      orders.delete(settlement.id);
-      if (isCommitted) journals?.requests.add({ kind: "request", hold, settlement });
-    },
+    onEntered:
+      journals &&
+      (({ hold: spooled, ...settlement }) => {
+        const hold = orders.get(settlement.id) ?? spooled;
+        journals.requests.add({ kind: "request", ...(hold && { hold }), settlement });
+      }),
+    ended: (id) => void orders.delete(id),
   });
 
   const sendVoids = (on: pg.Pool) => async (ids: Uuid[]) => {

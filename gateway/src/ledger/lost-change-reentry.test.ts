@@ -12,6 +12,7 @@ import { broadcastConnectionName } from "../db/connected-programs.ts";
 import { clientConfig } from "../db/pool.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
+import type { JournalEntry } from "./journal-lines.ts";
 import {
   CHANGE_REENTRY_AGE_MS_MAX,
   createEmptyReentryResult,
@@ -45,7 +46,9 @@ interface Session {
   journal: string[];
 }
 
-const journalOf = (...texts: string[][]) => ({
+/** A journal with these lines. What is added to it goes to `added`. */
+const journalOf = (added: string[], ...texts: string[][]) => ({
+  add: (entry: JournalEntry) => void (entry.kind === "change" && added.push(entry.text)),
   async *read() {
     for (const one of texts) yield { entries: one.map((text) => ({ kind: "change" as const, text })), unread: 0 };
   },
@@ -56,6 +59,8 @@ describe("re-entering changes that a failover lost", () => {
   let now: TestDatabase;
   let clients: pg.Client[];
   let tables: string[];
+  /** The lines that the latest re-entry added to its journal. */
+  let added: string[];
   before(async () => {
     [lost, now] = await Promise.all([openTestDatabase(), openTestDatabase()]);
     clients = [];
@@ -80,10 +85,11 @@ describe("re-entering changes that a failover lost", () => {
     return { query: (text, values) => client.query(text, values), journal };
   };
   const enter = async (journals: string[][], isLast = true, nowMs = Date.now()): Promise<LostCommitsReentryResult> => {
+    added = [];
     const into = createEmptyReentryResult();
     const client = await now.pool.connect();
     try {
-      await reenterLostChanges({ client, journal: journalOf(...journals), nowMs, isLast }, into);
+      await reenterLostChanges({ client, journal: journalOf(added, ...journals), nowMs, isLast }, into);
     } finally {
       client.release();
     }
@@ -358,6 +364,20 @@ describe("re-entering changes that a failover lost", () => {
     // One millisecond more, because the database's clock has microseconds and is rounded down here.
     const [old] = (await enter([late.journal], true, Date.now() + CHANGE_REENTRY_AGE_MS_MAX + 1)).notEntered;
     assert.equal(old?.reason, "older than 7 days");
+  });
+
+  test("journals the changes that it enters, and those that wait, for the next failover", async () => {
+    const one = await gateway();
+    await one.query("update node set name = 'again' where id = $1", [NODE]);
+    await enter([one.journal], false);
+    assert.deepEqual(added, one.journal);
+    const waiting = await gateway();
+    const account = newId();
+    await lost.pool.query("insert into account (id, kind, name) values ($1, 'builder', 'unknown here')", [account]);
+    await waiting.query("update account set name = 'renamed' where id = $1", [account]);
+    assert.equal((await enter([waiting.journal])).notEntered.length, 1);
+    assert.deepEqual(added, waiting.journal);
+    await lost.pool.query("delete from account where id = $1", [account]);
   });
 
   test("retries a failed change after another gateway has entered the row that it needs, and deletes it from the failure list", async () => {

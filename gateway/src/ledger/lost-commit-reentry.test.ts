@@ -15,6 +15,7 @@ import { type JournalEntry, journalLine, readJournal } from "./journal-lines.ts"
 import { type Ledger, openLedger } from "./ledger.ts";
 import { createEmptyReentryResult, type LostCommitsReentryResult, reenterLostRequests } from "./lost-commit-reentry.ts";
 import { openSpool } from "./spool.ts";
+import { openSpoolReplay } from "./spool-replay.ts";
 import { createTestHold, createTestSettlement, newDirectory, newId, TEST_CHARGE } from "./testing.ts";
 
 const log = createLog("silent");
@@ -190,6 +191,37 @@ describe("re-entry after a failover", () => {
     assert.equal(await own.settle(settlement), "late");
     assert.equal(await balance(builder), 5_000_000n - TEST_CHARGE);
     assert.deepEqual(added, [{ kind: "request", hold, settlement }]);
+    await assertBalanced();
+  });
+
+  test("journals requests of another gateway's spool and re-entered requests, for the next failover", async (t) => {
+    const builder = await account("builder", 5_000_000n);
+    const [left, lost] = [lostRequest(builder), lostRequest(builder)];
+    await ledger.hold(left.hold);
+    const { journal, spool, directory } = await open(t);
+    const dead = await openSpool({
+      directory,
+      gatewayId: "dead",
+      clock: systemClock,
+      log,
+      pid: 1,
+      host: spool.owner.host,
+    });
+    await dead.append({ ...left.settlement, hold: left.hold });
+    await dead.close();
+    const next = openLedger({
+      pool: db.pool,
+      clock: timeoutFreeClock,
+      gatewayId: "next",
+      journals: { requests: journal },
+    });
+    const replay = openSpoolReplay({ spool, clock: timeoutFreeClock, log, ledger: next, isAlive: () => false });
+    t.after(() => replay.stop());
+    assert.equal(await replay.run(), true);
+    assert.deepEqual(await entriesOf(journal), [left]);
+    await reenterLostRequests({ pool: db.pool, ledger: next, journal: journalOf([lost]) }, createEmptyReentryResult());
+    assert.deepEqual(await entriesOf(journal), [left, lost]);
+    assert.equal(await balance(builder), 5_000_000n - 2n * TEST_CHARGE);
     await assertBalanced();
   });
 

@@ -33,6 +33,8 @@ export const createEmptyReentryResult = (): LostCommitsReentryResult => ({ enter
 type RequestEntry = Extract<JournalEntry, { kind: "request" }>;
 type Client = pg.ClientBase | pg.Pool;
 
+const idOf = ({ settlement }: RequestEntry): Uuid => settlement.id;
+
 const Missing = row({ id: column.uuid });
 /**
  * Finds requests without an outcome. An expired lease (`gateway_lost`) does not count, because the request was
@@ -54,12 +56,10 @@ export async function reenterLostRequests(
     const requests = entries.filter((entry): entry is RequestEntry => entry.kind === "request");
     for (let from = 0; from < requests.length; from += AT_ONCE) {
       const part = requests.slice(from, from + AT_ONCE);
-      const missing = new Set(
-        (await queryRows(pool, Missing, MISSING, [part.map(({ hold }) => hold.id)])).map(({ id }) => id),
-      );
+      const missing = new Set((await queryRows(pool, Missing, MISSING, [part.map(idOf)])).map(({ id }) => id));
       await enterPart(
         { pool, ledger },
-        part.filter(({ hold }) => missing.has(hold.id)),
+        part.filter((entry) => missing.has(idOf(entry))),
         into,
       );
     }
@@ -74,18 +74,17 @@ async function enterPart(
   if (part.length === 0) return;
   const note = (id: Uuid, reason: string): number =>
     into.notEntered.push({ kind: "request", id: publicId("req", id), reason });
-  const restored = await restoreLostRequests(
-    pool,
-    part.map(({ hold }) => hold),
+  const holds = part.flatMap(({ hold }) => hold ?? []);
+  const restored = await restoreLostRequests(pool, holds);
+  const accountless = new Set(holds.filter((_, i) => restored[i] === "no_account").map(({ id }) => id));
+  for (const id of accountless) note(id, "its account does not exist in this history");
+  const due = part.filter((entry) => !accountless.has(idOf(entry)));
+  const outcomes = await Promise.all(
+    due.map(({ hold, settlement }) => ledger.trySettling({ ...settlement, ...(hold && { hold }) })),
   );
-  const due = part.filter(({ hold }, i) => {
-    if (restored[i] === "no_account") note(hold.id, "its account does not exist in this history");
-    return restored[i] !== "no_account";
-  });
-  const outcomes = await Promise.all(due.map(({ settlement }) => ledger.trySettling(settlement)));
   const entered: Uuid[] = [];
   for (const [i, outcome] of outcomes.entries()) {
-    const { id } = (due[i] as RequestEntry).hold;
+    const { id } = (due[i] as RequestEntry).settlement;
     if (outcome === "given_up")
       note(id, "the database refused the settlement; given-up.jsonl in the spool directory has the reason");
     else if (outcome !== "repeated") entered.push(id);
@@ -107,7 +106,8 @@ export const CHANGE_REENTRY_AGE_MS_MAX = 7 * DAY_MS;
 
 interface ChangesOptions {
   client: Client;
-  journal: Pick<Journal, "read">;
+  /** Also gets the changes of its own that are entered or wait, in case another failover loses them again. */
+  journal: Pick<Journal, "read" | "add">;
   nowMs: number;
   /**
    * True: enters all changes, and reports those that fail. False: enters only changes that take no money from an
@@ -144,6 +144,9 @@ export async function reenterLostChanges(
     else if (isLast) into.notEntered.push({ kind: "change", id, reason: "older than 7 days" });
   }
   lost.sort((a, b) => a.at - b.at);
+  const journalAgain = (id: Uuid): void => {
+    for (const text of changes.get(id)?.lines ?? []) journal.add({ kind: "change", text });
+  };
   let isEntered = false;
   // Each query commits one part of the changes, which stays entered if a later query takes too long. A query also
   // retries changes that could not be entered before, so one is sent even if no change was lost.
@@ -151,14 +154,17 @@ export async function reenterLostChanges(
     const part = lost.slice(from, from + AT_ONCE);
     const texts = part.map(({ id, at, lines }) => `{"id":"${id}","at":${at},"lines":[${lines.join(",")}]}`);
     const query = "select id, tables from history_enter($1, $2)";
-    for (const { tables } of await queryRows(client, Entered, query, [`[${texts.join(",")}]`, isLast])) {
+    for (const { id, tables } of await queryRows(client, Entered, query, [`[${texts.join(",")}]`, isLast])) {
       isEntered = true;
+      journalAgain(id);
       for (const table of tables) count(into, table, 1);
     }
   }
   if (isLast)
-    for (const { id, problem } of await queryRows(client, Waiting, WAITING, [lost.map(({ id }) => id)]))
+    for (const { id, problem } of await queryRows(client, Waiting, WAITING, [lost.map(({ id }) => id)])) {
       into.notEntered.push({ kind: "change", id, reason: problem });
+      journalAgain(id);
+    }
   return isEntered;
 }
 

@@ -35,6 +35,11 @@ export interface SettlingTriesOptions {
    * false if that is not possible.
    */
   restoreHold?: ((hold: HoldOrder) => Promise<boolean>) | undefined;
+  /**
+   * Called for each settlement that the database has, whichever gateway's it is, and before the spool may drop it. A
+   * settlement that it had before counts too, because its commit may be this process's, whose response was lost.
+   */
+  onEntered?: ((settlement: Settlement) => void) | undefined;
   spool: Spool | undefined;
   log: Log;
   sparing: RateLimitedLog;
@@ -63,7 +68,7 @@ export class SettlingTries {
     let outcome = await this.#options.settle(settlement);
     if (outcome === "unknown" && (await this.#options.restore?.(settlement.id))) outcome = "late";
     if (outcome === "late") outcome = await this.#settleLate(settlement);
-    this.#count(outcome);
+    this.#noteEntered(settlement, outcome);
     return outcome;
   }
 
@@ -85,7 +90,7 @@ export class SettlingTries {
         (error: unknown) => ({ outcome: "unknown" as const, error, isFinal: isDataFault(error) }),
       );
     if (result.error === undefined) {
-      this.#count(result.outcome);
+      this.#noteEntered(settlement, result.outcome);
       return result.outcome;
     }
     if (result.isFinal && (await this.giveUp(settlement, result.error))) return "given_up";
@@ -141,8 +146,10 @@ export class SettlingTries {
     log.error({ request, ...micro }, "the credit did not cover a late settlement; the rest is not charged");
   }
 
-  #count(outcome: SettleOutcome): void {
+  #noteEntered(settlement: Settlement, outcome: SettleOutcome): void {
+    if (outcome === "unknown") return;
     if (outcome === "late") this.tallies.late += 1;
-    else if (outcome !== "unknown") this.tallies.committed += 1;
+    else this.tallies.committed += 1;
+    this.#options.onEntered?.(settlement);
   }
 }

@@ -29,8 +29,8 @@ interface SettlerOptions extends Omit<SettlingTriesOptions, "sparing"> {
   clock: Clock;
   /** Returns the hold of one of this gateway's requests. */
   holdOf?: (id: Uuid) => HoldOrder | undefined;
-  /** Called when a settlement is entered or given up. */
-  ended?: (settlement: Settlement, isCommitted: boolean) => void;
+  /** Called when a settlement of this gateway is entered or given up. */
+  ended?: (id: Uuid) => void;
 }
 
 interface Settler {
@@ -113,7 +113,7 @@ interface Carrying {
   pauses: RetryPauses;
   /** Ends the settlement. `isKept`: it is in the ledger, or recorded as given up. */
   end: (work: PendingSettlement, isKept: boolean) => void;
-  tellEnded: (settlement: Settlement, isCommitted: boolean) => void;
+  tellEnded: (id: Uuid) => void;
 }
 
 /** Retries a settlement until it is entered, or until the database has refused its values. */
@@ -126,7 +126,7 @@ async function carry(
   for (let failures = 1; ; failures++) {
     try {
       const outcome = await tries.settle(settlement);
-      tellEnded(settlement, outcome !== "unknown");
+      tellEnded(settlement.id);
       end(work, outcome !== "unknown" || (await tries.giveUpUnknown(settlement)));
       return outcome;
     } catch (error) {
@@ -137,7 +137,7 @@ async function carry(
         continue;
       }
       if (isDataFault(error)) {
-        tellEnded(settlement, false);
+        tellEnded(settlement.id);
         end(work, await tries.giveUp(settlement, error));
         throw error;
       }

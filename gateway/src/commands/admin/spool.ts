@@ -29,6 +29,7 @@ export const spoolCommands: Record<string, AdminCommand> = {
     args: DIR,
     more: [
       "You can repeat this command, also while gateways run. It keeps the spool files. Gateways later remove the spool files of gateways that no longer exist.",
+      "The command keeps no journal. Keep DIR for REPLAY_WINDOW, and run the command again after a failover that lost commits.",
     ],
     example: "/srv/old/spool",
     run: enter,
