@@ -59,8 +59,9 @@ describe("re-entering changes that a failover lost", () => {
   let now: TestDatabase;
   let clients: pg.Client[];
   let tables: string[];
-  /** The lines that the latest re-entry added to its journal. */
+  /** The lines that the latest re-entry added to its journal, and whether no change waits. */
   let added: string[];
+  let isComplete: boolean;
   before(async () => {
     [lost, now] = await Promise.all([openTestDatabase(), openTestDatabase()]);
     clients = [];
@@ -89,7 +90,10 @@ describe("re-entering changes that a failover lost", () => {
     const into = createEmptyReentryResult();
     const client = await now.pool.connect();
     try {
-      await reenterLostChanges({ client, journal: journalOf(added, ...journals), nowMs, isLast }, into);
+      ({ isComplete } = await reenterLostChanges(
+        { client, journal: journalOf(added, ...journals), nowMs, isLast },
+        into,
+      ));
     } finally {
       client.release();
     }
@@ -341,6 +345,26 @@ describe("re-entering changes that a failover lost", () => {
     assert.equal(notEntered.length, 1);
     assert.match(notEntered[0]?.reason ?? "", /account: name of .* was changed since/);
     await lost.pool.query("update account set name = 'newer' where id = $1", [HOST]);
+  });
+
+  test("enters all other changes while a row is locked, and that row's change afterwards", async () => {
+    const one = await gateway();
+    await one.query("update node set name = 'of a locked row' where id = $1", [NODE]);
+    await one.query("update api_key set name = 'of a free row' where id = $1", [KEY]);
+    const session = await now.pool.connect();
+    try {
+      await session.query("begin");
+      await session.query("select from node where id = $1 for update", [NODE]);
+      const { entered, notEntered } = await enter([one.journal]);
+      assert.deepEqual(entered, { api_key: 1 });
+      assert.match(notEntered[0]?.reason ?? "", /^node: .*lock.*; it is tried again$/);
+      assert.equal(isComplete, false);
+    } finally {
+      await session.query("rollback");
+      session.release();
+    }
+    assert.deepEqual(await enter([one.journal]), { entered: { node: 1 }, notEntered: [] });
+    assert.equal(isComplete, true);
   });
 
   test("lists a payment that exceeds the account's balance, and a change that is too old", async () => {

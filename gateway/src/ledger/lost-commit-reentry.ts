@@ -11,12 +11,11 @@ import { column, queryRows, row } from "../db/rows.ts";
 import type { Journal } from "./journal.ts";
 import { ChangeIdAndTime, type JournalEntry } from "./journal-lines.ts";
 import type { Ledger } from "./ledger.ts";
-import { restoreLostRequests } from "./restore-lost-requests.ts";
 
-/** The batch size of the ledger. */
+/** The batch size of the ledger, and how many requests are entered concurrently. */
 const AT_ONCE = 128;
 
-interface NotEntered {
+export interface NotEntered {
   kind: JournalEntry["kind"] | "journal";
   id: string;
   reason: string;
@@ -44,58 +43,117 @@ const MISSING = `select o.id from unnest($1::uuid[]) as o (id)
   where not exists (select from request r where r.id = o.id and r.outcome <> 'gateway_lost')`;
 const SHORT = "select id from request where id = any ($1::uuid[]) and short_pico > 0";
 
-/**
- * Enters every answered request that the database lacks, in the order of the journal. Rejects when the database fails.
- */
-export async function reenterLostRequests(
-  { pool, ledger, journal }: { pool: pg.Pool; ledger: Pick<Ledger, "trySettling">; journal: Pick<Journal, "read"> },
-  into: LostCommitsReentryResult,
-): Promise<void> {
-  for await (const { entries, unread } of journal.read()) {
-    noteUnread(into, unread);
-    const requests = entries.filter((entry): entry is RequestEntry => entry.kind === "request");
-    for (let from = 0; from < requests.length; from += AT_ONCE) {
-      const part = requests.slice(from, from + AT_ONCE);
-      const missing = new Set((await queryRows(pool, Missing, MISSING, [part.map(idOf)])).map(({ id }) => id));
-      await enterPart(
-        { pool, ledger },
-        part.filter((entry) => missing.has(idOf(entry))),
-        into,
-      );
+interface RequestsOptions {
+  pool: pg.Pool;
+  ledger: Pick<Ledger, "restore" | "trySettling">;
+  journal: Pick<Journal, "read">;
+  /** Called in each run before the first lost request is entered. */
+  onMissing?: () => Promise<void>;
+}
+
+interface WaitingRequest {
+  entry: RequestEntry;
+  reason: string;
+  /** Whether another try may succeed by itself. Otherwise the request waits for a change that is not entered yet. */
+  isPassing: boolean;
+}
+
+/** Enters every answered request that the database lost in one failover. */
+export class LostRequestsReentry {
+  readonly #options: RequestsOptions;
+  entered = 0;
+  /** Requests that cannot be entered, or only in part. */
+  #refused: NotEntered[] = [];
+  /** Requests that another run may enter. Undefined: no run has read the journal to its end yet. */
+  #waiting: WaitingRequest[] | undefined;
+  /** Entered requests for which the database was not asked yet whether they were charged in full. */
+  #unchecked: Uuid[] = [];
+
+  constructor(options: RequestsOptions) {
+    this.#options = options;
+  }
+
+  get notEntered(): NotEntered[] {
+    const waiting = (this.#waiting ?? []).map(({ entry, reason, isPassing }) =>
+      requestNote(idOf(entry), isPassing ? `${reason}; it is tried again` : reason),
+    );
+    return [...this.#refused, ...waiting];
+  }
+
+  /** Whether another run would achieve nothing, unless another account or row is entered before. */
+  get isComplete(): boolean {
+    return this.#waiting?.every(({ isPassing }) => !isPassing) ?? false;
+  }
+
+  /**
+   * Enters the requests of the journal; again after that, only those that failed. A request that waits for a lock or
+   * fails delays no other. Rejects when the database fails.
+   */
+  async run(): Promise<void> {
+    const waiting: WaitingRequest[] = [];
+    const running = new Set<Promise<void>>();
+    let hasBegun = false;
+    const begin = async (entry: RequestEntry): Promise<void> => {
+      if (!hasBegun) await this.#options.onMissing?.();
+      hasBegun = true;
+      if (running.size >= AT_ONCE) await Promise.race(running);
+      const one: Promise<void> = this.#enter(entry, waiting).finally(() => running.delete(one));
+      running.add(one);
+    };
+    try {
+      for (const { entry } of this.#waiting ?? []) await begin(entry);
+      if (this.#waiting === undefined) await this.#readJournal(begin);
+    } finally {
+      await Promise.all(running);
+    }
+    this.#waiting = waiting;
+    for (const { id } of await queryRows(this.#options.pool, Missing, SHORT, [this.#unchecked])) {
+      const reason = "only part of the charge was taken: after the failover, the account has too little credit";
+      this.#refused.push(requestNote(id, reason));
+    }
+    this.#unchecked = [];
+  }
+
+  async #readJournal(begin: (entry: RequestEntry) => Promise<void>): Promise<void> {
+    const { pool, journal } = this.#options;
+    this.#refused = [];
+    for await (const { entries, unread } of journal.read()) {
+      if (unread > 0) this.#refused.push(unreadNote(unread));
+      const requests = entries.filter((entry): entry is RequestEntry => entry.kind === "request");
+      for (let from = 0; from < requests.length; from += AT_ONCE) {
+        const part = requests.slice(from, from + AT_ONCE);
+        const missing = new Set((await queryRows(pool, Missing, MISSING, [part.map(idOf)])).map(({ id }) => id));
+        for (const entry of part) if (missing.delete(idOf(entry))) await begin(entry);
+      }
+    }
+  }
+
+  async #enter(entry: RequestEntry, waiting: WaitingRequest[]): Promise<void> {
+    const { ledger } = this.#options;
+    const { hold, settlement } = entry;
+    try {
+      if (hold !== undefined && (await ledger.restore(hold)) === "no_account") {
+        waiting.push({ entry, reason: "its account does not exist in this history", isPassing: false });
+        return;
+      }
+      const outcome = await ledger.trySettling({ ...settlement, ...(hold && { hold }) });
+      if (outcome === "given_up") {
+        const reason = "the database refused the settlement; given-up.jsonl in the spool directory has the reason";
+        this.#refused.push(requestNote(settlement.id, reason));
+      } else if (outcome !== "repeated") {
+        this.entered += 1;
+        this.#unchecked.push(settlement.id);
+      }
+    } catch (error) {
+      waiting.push({ entry, reason: error instanceof Error ? error.message : String(error), isPassing: true });
     }
   }
 }
 
-async function enterPart(
-  { pool, ledger }: { pool: pg.Pool; ledger: Pick<Ledger, "trySettling"> },
-  part: RequestEntry[],
-  into: LostCommitsReentryResult,
-): Promise<void> {
-  if (part.length === 0) return;
-  const note = (id: Uuid, reason: string): number =>
-    into.notEntered.push({ kind: "request", id: publicId("req", id), reason });
-  const holds = part.flatMap(({ hold }) => hold ?? []);
-  const restored = await restoreLostRequests(pool, holds);
-  const accountless = new Set(holds.filter((_, i) => restored[i] === "no_account").map(({ id }) => id));
-  for (const id of accountless) note(id, "its account does not exist in this history");
-  const due = part.filter((entry) => !accountless.has(idOf(entry)));
-  const outcomes = await Promise.all(
-    due.map(({ hold, settlement }) => ledger.trySettling({ ...settlement, ...(hold && { hold }) })),
-  );
-  const entered: Uuid[] = [];
-  for (const [i, outcome] of outcomes.entries()) {
-    const { id } = (due[i] as RequestEntry).settlement;
-    if (outcome === "given_up")
-      note(id, "the database refused the settlement; given-up.jsonl in the spool directory has the reason");
-    else if (outcome !== "repeated") entered.push(id);
-  }
-  for (const { id } of await queryRows(pool, Missing, SHORT, [entered])) {
-    note(id, "only part of the charge was taken: after the failover, the account has too little credit");
-  }
-  count(into, "requests", entered.length);
-}
+const requestNote = (id: Uuid, reason: string): NotEntered => ({ kind: "request", id: publicId("req", id), reason });
 
-const Entered = row({ id: column.uuid, tables: z.array(z.string()) });
+/** Without tables, the change is not entered yet, because of a locked row or another passing problem. */
+const Entered = row({ id: column.uuid, tables: z.array(z.string()).nullable() });
 const Waiting = row({ id: column.uuid, problem: z.string() });
 const NEW =
   "select id from unnest($1::uuid[]) as c (id) where not exists (select from history_change h where h.id = c.id and h.problem is null)";
@@ -114,19 +172,21 @@ interface ChangesOptions {
    * account. The others need the lost requests to be entered first.
    */
   isLast: boolean;
+  /** Called before the changes are entered, if any is missing. */
+  onMissing?: () => Promise<void>;
 }
 
 /**
  * Enters the changes that people, payment providers and operators made. Rejects when the database fails. Returns
- * whether any change was entered.
+ * whether any change was entered, and whether none failed for a reason that passes, such as a locked row.
  */
 export async function reenterLostChanges(
-  { client, journal, nowMs, isLast }: ChangesOptions,
+  { client, journal, nowMs, isLast, onMissing }: ChangesOptions,
   into: LostCommitsReentryResult,
-): Promise<boolean> {
+): Promise<{ isEntered: boolean; isComplete: boolean }> {
   const changes = new Map<Uuid, { at: number; lines: string[] }>();
   for await (const { entries, unread } of journal.read()) {
-    if (isLast) noteUnread(into, unread);
+    if (isLast && unread > 0) into.notEntered.push(unreadNote(unread));
     for (const entry of entries) {
       if (entry.kind !== "change") continue;
       const { id, at } = ChangeIdAndTime.parse(JSON.parse(entry.text));
@@ -147,7 +207,9 @@ export async function reenterLostChanges(
   const journalAgain = (id: Uuid): void => {
     for (const text of changes.get(id)?.lines ?? []) journal.add({ kind: "change", text });
   };
+  if (lost.length > 0) await onMissing?.();
   let isEntered = false;
+  const again = new Set<Uuid>();
   // Each query commits one part of the changes, which stays entered if a later query takes too long. A query also
   // retries changes that could not be entered before, so one is sent even if no change was lost.
   for (let from = 0; from <= lost.length; from += AT_ONCE) {
@@ -155,6 +217,11 @@ export async function reenterLostChanges(
     const texts = part.map(({ id, at, lines }) => `{"id":"${id}","at":${at},"lines":[${lines.join(",")}]}`);
     const query = "select id, tables from history_enter($1, $2)";
     for (const { id, tables } of await queryRows(client, Entered, query, [`[${texts.join(",")}]`, isLast])) {
+      if (tables === null) {
+        again.add(id);
+        continue;
+      }
+      again.delete(id);
       isEntered = true;
       journalAgain(id);
       for (const table of tables) count(into, table, 1);
@@ -165,7 +232,7 @@ export async function reenterLostChanges(
       into.notEntered.push({ kind: "change", id, reason: problem });
       journalAgain(id);
     }
-  return isEntered;
+  return { isEntered, isComplete: again.size === 0 };
 }
 
 /**
@@ -181,11 +248,8 @@ function count(into: LostCommitsReentryResult, what: string, by: number): void {
   if (by > 0) into.entered[what] = (into.entered[what] ?? 0) + by;
 }
 
-function noteUnread(into: LostCommitsReentryResult, unread: number): void {
-  if (unread > 0)
-    into.notEntered.push({
-      kind: "journal",
-      id: `${unread} lines`,
-      reason: "these journal lines are damaged, or were written by another version of the gateway",
-    });
-}
+const unreadNote = (unread: number): NotEntered => ({
+  kind: "journal",
+  id: `${unread} lines`,
+  reason: "these journal lines are damaged, or were written by another version of the gateway",
+});

@@ -31,6 +31,8 @@ export const LINEAGE_MIGRATION = 43;
 const MOVE_EVERY = "1 second";
 /** The least time between two updates of the database's position in the gateway's history file. */
 const REMEMBER_EVERY_MS = 10_000;
+/** The first pause before lost commits are entered again. It doubles with each failure, up to the other. */
+const [ENTER_AGAIN_MS, ENTER_AGAIN_MS_MAX] = [1_000, 30_000];
 
 /** Thrown when a connection leads to a database that this gateway must not use. */
 export class WrongDatabaseHistoryError extends UnreachableError {
@@ -279,9 +281,10 @@ export class DatabaseLineage {
     return countLostHistoryPositions(seen, known?.position ?? null);
   }
 
-  #enterRest(move: TimelineSwitch): void {
+  #enterRest(move: TimelineSwitch, failures = 0): void {
     const { log, clock, memory } = this.#options;
-    const again = (): void => void clock.after(1_000, () => this.#enterRest(move));
+    const pauseMs = Math.min(ENTER_AGAIN_MS * 2 ** failures, ENTER_AGAIN_MS_MAX);
+    const again = (): void => void clock.after(pauseMs, () => this.#enterRest(move, failures + 1));
     if (this.#move !== move) return;
     this.#follower?.rest(move).then(
       async () => {
@@ -296,7 +299,7 @@ export class DatabaseLineage {
         this.#sparing.error(
           "rest",
           { err: error },
-          "could not replay the lost charges from this gateway's journals; retrying every second",
+          "could not replay all lost charges and changes from this gateway's journals; retrying",
         );
         again();
       },
