@@ -69,7 +69,10 @@ export interface Ledger {
    * at most 2 s.
    */
   secure(settlement: Settlement): Promise<void>;
-  /** Tries once to settle a request from another gateway's spool. Rejects when the database fails. */
+  /**
+   * Tries once to settle a request from another gateway's spool. Rejects when the database fails, or refuses values
+   * that it may accept later.
+   */
   trySettling(settlement: Settlement): Promise<SettleOutcome | "given_up">;
   /** Records a request that a failover lost, with its hold, so that it can be settled. */
   restore(order: HoldOrder): Promise<RestoreOutcome>;
@@ -116,6 +119,8 @@ interface LedgerOptions {
   spool?: Spool;
   /** The journal of committed entries. Without it, nothing can be entered again after a failover. */
   journals?: { requests: Pick<Journal, "add"> } | undefined;
+  /** How long a settlement is retried whose values the database refuses. 0: it is given up at once. */
+  giveUpAfterMs?: number;
   /** Called when ended requests have been committed. */
   onEnded?: () => void;
   log?: Log;
@@ -212,6 +217,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     settle: (settlement) => settlements.add(settlement),
     settleLate: (settlement) => late.add(settlement),
     holdOf: (id) => orders.get(id),
+    giveUpAfterMs: options.giveUpAfterMs,
     restore:
       journals &&
       (async (id) => {

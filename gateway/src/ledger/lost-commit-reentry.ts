@@ -7,6 +7,7 @@ import type pg from "pg";
 import { z } from "zod";
 import { publicId, type Uuid } from "../base/ids.ts";
 import { DAY_MS } from "../base/time.ts";
+import { isDataFault } from "../db/errors.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import type { Journal } from "./journal.ts";
 import { ChangeIdAndTime, type JournalEntry } from "./journal-lines.ts";
@@ -56,7 +57,12 @@ interface WaitingRequest {
   reason: string;
   /** Whether another try may succeed by itself. Otherwise the request waits for a change that is not entered yet. */
   isPassing: boolean;
+  /** How often the database has refused its values. */
+  refusals: number;
 }
+
+/** How often a request is tried whose values the database refuses: for about a quarter of an hour. */
+const REFUSALS_MAX = 30;
 
 /** Enters every answered request that the database lost in one failover. */
 export class LostRequestsReentry {
@@ -93,15 +99,15 @@ export class LostRequestsReentry {
     const waiting: WaitingRequest[] = [];
     const running = new Set<Promise<void>>();
     let hasBegun = false;
-    const begin = async (entry: RequestEntry): Promise<void> => {
+    const begin = async (entry: RequestEntry, refusals = 0): Promise<void> => {
       if (!hasBegun) await this.#options.onMissing?.();
       hasBegun = true;
       if (running.size >= AT_ONCE) await Promise.race(running);
-      const one: Promise<void> = this.#enter(entry, waiting).finally(() => running.delete(one));
+      const one: Promise<void> = this.#enter({ entry, refusals }, waiting).finally(() => running.delete(one));
       running.add(one);
     };
     try {
-      for (const { entry } of this.#waiting ?? []) await begin(entry);
+      for (const { entry, refusals } of this.#waiting ?? []) await begin(entry, refusals);
       if (this.#waiting === undefined) await this.#readJournal(begin);
     } finally {
       await Promise.all(running);
@@ -128,12 +134,15 @@ export class LostRequestsReentry {
     }
   }
 
-  async #enter(entry: RequestEntry, waiting: WaitingRequest[]): Promise<void> {
+  async #enter(
+    { entry, refusals: before }: Pick<WaitingRequest, "entry" | "refusals">,
+    waiting: WaitingRequest[],
+  ): Promise<void> {
     const { ledger } = this.#options;
     const { hold, settlement } = entry;
     try {
       if (hold !== undefined && (await ledger.restore(hold)) === "no_account") {
-        waiting.push({ entry, reason: "its account does not exist in this history", isPassing: false });
+        waiting.push({ entry, reason: "its account does not exist in this history", isPassing: false, refusals: 0 });
         return;
       }
       const outcome = await ledger.trySettling({ ...settlement, ...(hold && { hold }) });
@@ -145,7 +154,9 @@ export class LostRequestsReentry {
         this.#unchecked.push(settlement.id);
       }
     } catch (error) {
-      waiting.push({ entry, reason: error instanceof Error ? error.message : String(error), isPassing: true });
+      const reason = error instanceof Error ? error.message : String(error);
+      const refusals = isDataFault(error) ? before + 1 : 0;
+      waiting.push({ entry, reason, isPassing: refusals < REFUSALS_MAX, refusals });
     }
   }
 }
