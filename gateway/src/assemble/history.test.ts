@@ -134,7 +134,7 @@ test("declares a lost tail at once, lists what waits, and adds what is entered l
     journals: { requests: journalOf(entries), changes: journalOf([]) },
     ledger,
   });
-  const move = { epoch, positions: 3 };
+  const move = { epoch, positions: 3, lostSince: 0 };
   await follower?.first(pool, move);
   const declared = [3, {}, ["journal re-entry"]];
   assert.deepEqual(await listed(), declared);

@@ -126,6 +126,7 @@ export async function followDatabaseHistory(
         pool: store.ledgerPool,
         ledger,
         journal: journals.requests,
+        lostSince: move.lostSince,
         onMissing: () => declare(loss, store.pool),
       }),
       changes: createEmptyReentryResult(),
@@ -162,7 +163,14 @@ export async function followDatabaseHistory(
     if (store.schema.number < CHANGES_SINCE) return { isEntered: false, isComplete: true };
     loss.changes.notEntered = [];
     const onMissing = (): Promise<void> => declare(loss, on);
-    const options = { client: on, journal: journals.changes, nowMs: clock.now(), isLast, onMissing };
+    const options = {
+      client: on,
+      journal: journals.changes,
+      nowMs: clock.now(),
+      isLast,
+      lostSince: loss.move.lostSince,
+      onMissing,
+    };
     const done = await reenterLostChanges(options, loss.changes);
     if (done.isEntered) {
       store.forget?.();

@@ -192,7 +192,7 @@ describe("an account locked in the database, or a refused operation", () => {
       },
     };
     const release = await lockAccount(t, locked);
-    const reentry = new LostRequestsReentry({ pool: db.pool, ledger, journal });
+    const reentry = new LostRequestsReentry({ pool: db.pool, ledger, journal, lostSince: 0 });
     const run = reentry.run();
     await eventually("the other requests are charged", async () => (await chargedOf(free)) === 2n * TEST_CHARGE);
     assert.equal(await chargedOf(locked), 0n);

@@ -91,7 +91,7 @@ describe("re-entering changes that a failover lost", () => {
     const client = await now.pool.connect();
     try {
       ({ isComplete } = await reenterLostChanges(
-        { client, journal: journalOf(added, ...journals), nowMs, isLast },
+        { client, journal: journalOf(added, ...journals), nowMs, isLast, lostSince: 0 },
         into,
       ));
     } finally {

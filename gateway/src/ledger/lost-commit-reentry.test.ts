@@ -10,6 +10,7 @@ import { type Pico, pico } from "../base/money.ts";
 import { hostShareOf, timeoutFreeClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
+import { type Disk, systemDisk } from "./disk.ts";
 import { type Journal, openJournal } from "./journal.ts";
 import { type JournalEntry, journalLine, readJournal } from "./journal-lines.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
@@ -100,6 +101,80 @@ describe("the journal for re-entry after a failover", () => {
     assert.deepEqual(theirs, [young]);
   });
 
+  test("tells which entries were deleted by size or age, or could not be written, and when they were added", async (t) => {
+    const { spool } = await open(t);
+    let at = 0;
+    const clock = { ...systemClock, monotonic: () => at, now: () => at };
+    let isFull = false;
+    const disk: Disk = {
+      ...systemDisk,
+      open: async (...given) => {
+        if (isFull && given[1] === "wx") throw Object.assign(new Error("no space"), { code: "ENOSPC" });
+        return await systemDisk.open(...given);
+      },
+    };
+    const openOne = (bytesMax?: number): Journal =>
+      openJournal({
+        spool: { ...spool, disk },
+        name: "requests",
+        windowMs: 60_000,
+        clock,
+        log,
+        ...(bytesMax && { bytesMax }),
+      });
+    const gapsOf = async (journal: Journal) => {
+      const gaps: unknown[] = [];
+      for (const entry of await entriesOf(journal)) {
+        if (entry.kind !== "gap") continue;
+        const { kind: _, ...gap } = entry;
+        gaps.push(gap);
+      }
+      return gaps;
+    };
+    const small = openOne(1);
+    t.after(() => small.close());
+    const add = async (journal: Journal, now: number): Promise<void> => {
+      at = now;
+      journal.add(request());
+      await journal.written();
+    };
+    await add(small, 0);
+    await add(small, 1_000);
+    await add(small, 10_000);
+    const bySize = { lines: 2, from: 0, to: 1_000, reason: "size" };
+    assert.deepEqual(await gapsOf(small), [bySize]);
+    await add(small, 20_000);
+    assert.deepEqual(
+      await gapsOf(small),
+      [{ ...bySize, lines: 3, to: 10_000 }],
+      "with the entries of the deleted line",
+    );
+
+    isFull = true;
+    await add(small, 30_000);
+    await add(small, 31_000);
+    const unwritten = { lines: 2, from: 30_000, to: 31_000, reason: "unwritten" };
+    assert.deepEqual((await gapsOf(small)).at(-1), unwritten, "before it can be stored");
+    isFull = false;
+    await add(small, 32_000);
+    assert.deepEqual(await gapsOf(small), [unwritten, { ...bySize, lines: 4, to: 20_000 }]);
+  });
+
+  test("tells which entries were older than its time window when it deleted them", async (t) => {
+    const { spool } = await open(t);
+    let at = 0;
+    const clock = { ...systemClock, monotonic: () => at, now: () => at };
+    const journal = openJournal({ spool, name: "requests", windowMs: 60_000, clock, log });
+    t.after(() => journal.close());
+    for (const now of [0, 3_000, 70_000]) {
+      at = now;
+      journal.add(request());
+      await journal.written();
+    }
+    const gaps = (await entriesOf(journal)).filter(({ kind }) => kind === "gap");
+    assert.deepEqual(gaps, [{ kind: "gap", lines: 2, from: 0, to: 3_000, reason: "age" }]);
+  });
+
   test("counts unreadable lines and reads the others", () => {
     const [one, other] = [request(), request()];
     const damaged = journalLine(one).replace('"kind"', '"kinb"');
@@ -134,7 +209,7 @@ describe("re-entry after a failover", () => {
     },
   });
   const enter = async (entries: JournalEntry[]): Promise<Pick<LostRequestsReentry, "entered" | "notEntered">> => {
-    const reentry = new LostRequestsReentry({ pool: db.pool, ledger, journal: journalOf(entries) });
+    const reentry = new LostRequestsReentry({ pool: db.pool, ledger, journal: journalOf(entries), lostSince: 0 });
     await reentry.run();
     return { entered: reentry.entered, notEntered: reentry.notEntered };
   };
@@ -223,10 +298,35 @@ describe("re-entry after a failover", () => {
     t.after(() => replay.stop());
     assert.equal(await replay.run(), true);
     assert.deepEqual(await entriesOf(journal), [left]);
-    await new LostRequestsReentry({ pool: db.pool, ledger: next, journal: journalOf([lost]) }).run();
+    await new LostRequestsReentry({ pool: db.pool, ledger: next, journal: journalOf([lost]), lostSince: 0 }).run();
     assert.deepEqual(await entriesOf(journal), [left, lost]);
     assert.equal(await balance(builder), 5_000_000n - 2n * TEST_CHARGE);
     await assertBalanced();
+  });
+
+  test("lists what its journal lacks of the lost time: the number of lines, their time, and the reason", async () => {
+    const gap = { kind: "gap" as const, lines: 7, from: 1_000, to: 2_000, reason: "age" as const };
+    const entries = [
+      gap,
+      { ...gap, to: 3_000, reason: "size" as const },
+      { ...gap, to: 4_000, reason: "unwritten" as const },
+    ];
+    const reentry = new LostRequestsReentry({ pool: db.pool, ledger, journal: journalOf(entries), lostSince: 2_500 });
+    await reentry.run();
+    const [size, unwritten] = [
+      "deleted at the journal's size limit: 1970-01-01T00:00:01.000Z to 1970-01-01T00:00:03.000Z",
+      "the disk refused to store them: 1970-01-01T00:00:01.000Z to 1970-01-01T00:00:04.000Z",
+    ];
+    assert.deepEqual(
+      reentry.notEntered,
+      [size, unwritten].map((reason) => ({ kind: "journal", id: "7 lines", reason })),
+    );
+    const longer = new LostRequestsReentry({ pool: db.pool, ledger, journal: journalOf(entries), lostSince: 2_000 });
+    await longer.run();
+    assert.match(
+      longer.notEntered[0]?.reason ?? "",
+      /^older than REPLAY_WINDOW and deleted, so .* are not all listed: /,
+    );
   });
 
   test("lists a request whose account was lost, and one that exceeds its account's balance", async () => {

@@ -10,7 +10,7 @@ import { DAY_MS } from "../base/time.ts";
 import { isDataFault } from "../db/errors.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import type { Journal } from "./journal.ts";
-import { ChangeIdAndTime, type JournalEntry } from "./journal-lines.ts";
+import { ChangeIdAndTime, type JournalEntry, type JournalGap } from "./journal-lines.ts";
 import type { Ledger } from "./ledger.ts";
 
 /** The batch size of the ledger, and how many requests are entered concurrently. */
@@ -48,6 +48,8 @@ interface RequestsOptions {
   pool: pg.Pool;
   ledger: Pick<Ledger, "restore" | "trySettling">;
   journal: Pick<Journal, "read">;
+  /** The time, in Unix milliseconds, from which on the failover may have lost commits. */
+  lostSince: number;
   /** Called in each run before the first lost request is entered. */
   onMissing?: () => Promise<void>;
 }
@@ -121,10 +123,11 @@ export class LostRequestsReentry {
   }
 
   async #readJournal(begin: (entry: RequestEntry) => Promise<void>): Promise<void> {
-    const { pool, journal } = this.#options;
+    const { pool, journal, lostSince } = this.#options;
     this.#refused = [];
     for await (const { entries, unread } of journal.read()) {
       if (unread > 0) this.#refused.push(unreadNote(unread));
+      this.#refused.push(...gapNotes(entries, lostSince));
       const requests = entries.filter((entry): entry is RequestEntry => entry.kind === "request");
       for (let from = 0; from < requests.length; from += AT_ONCE) {
         const part = requests.slice(from, from + AT_ONCE);
@@ -183,6 +186,8 @@ interface ChangesOptions {
    * account. The others need the lost requests to be entered first.
    */
   isLast: boolean;
+  /** As for requests. */
+  lostSince: number;
   /** Called before the changes are entered, if any is missing. */
   onMissing?: () => Promise<void>;
 }
@@ -192,12 +197,13 @@ interface ChangesOptions {
  * whether any change was entered, and whether none failed for a reason that passes, such as a locked row.
  */
 export async function reenterLostChanges(
-  { client, journal, nowMs, isLast, onMissing }: ChangesOptions,
+  { client, journal, nowMs, isLast, lostSince, onMissing }: ChangesOptions,
   into: LostCommitsReentryResult,
 ): Promise<{ isEntered: boolean; isComplete: boolean }> {
   const changes = new Map<Uuid, { at: number; lines: string[] }>();
   for await (const { entries, unread } of journal.read()) {
     if (isLast && unread > 0) into.notEntered.push(unreadNote(unread));
+    if (isLast) into.notEntered.push(...gapNotes(entries, lostSince));
     for (const entry of entries) {
       if (entry.kind !== "change") continue;
       const { id, at } = ChangeIdAndTime.parse(JSON.parse(entry.text));
@@ -264,3 +270,19 @@ const unreadNote = (unread: number): NotEntered => ({
   id: `${unread} lines`,
   reason: "these journal lines are damaged, or were written by another version of the gateway",
 });
+
+const GAPS: Record<JournalGap["reason"], string> = {
+  size: "deleted at the journal's size limit",
+  age: "older than REPLAY_WINDOW and deleted, so the commits before the end of this time are not all listed",
+  unwritten: "the disk refused to store them",
+};
+
+/** Lists commits that the failover may have lost and that the journal does not have. */
+const gapNotes = (entries: JournalEntry[], lostSince: number): NotEntered[] =>
+  entries
+    .filter((entry): entry is JournalGap => entry.kind === "gap" && entry.to >= lostSince)
+    .map(({ lines, from, to, reason }) => ({
+      kind: "journal",
+      id: `${lines} lines`,
+      reason: `${GAPS[reason]}: ${new Date(from).toISOString()} to ${new Date(to).toISOString()}`,
+    }));

@@ -78,13 +78,18 @@ const MOVE = `update ledger_history set position = position + 1, moved_at = cloc
   where epoch = (select epoch from ledger_history where epoch = $1 and position = $2 for no key update skip locked)`;
 
 const There = row({ isThere: z.boolean() });
-const Known = row({ position: z.number() });
+const Known = row({ epoch: z.string(), position: z.number(), movedAt: z.number() });
+/** Reads an epoch, or the one before it that this database has. Commits until its last position are not lost. */
+const KNOWN = `select epoch, position::float8 as position, extract(epoch from moved_at)::float8 * 1000 as "movedAt"
+  from ledger_history where epoch <= $1 order by epoch desc limit 1`;
 
 /** The gateway's move to the history that follows a failover. */
 export interface TimelineSwitch {
   epoch: string;
   /** How many positions the failover lost. Gateways advance the position about once per second. */
   positions: number;
+  /** The time, in Unix milliseconds, from which on commits may be lost. 0: unknown. */
+  lostSince: number;
 }
 
 interface Follower {
@@ -146,7 +151,9 @@ export class DatabaseLineage {
     // An earlier process may have ended before it re-entered everything that a failover lost. Then this process
     // continues that work.
     const seen = this.#seen as StoredHistory;
-    if (seen.entered !== seen.epoch) this.#move ??= { epoch: seen.epoch, positions: 0 };
+    if (seen.entered === seen.epoch || this.#move !== undefined) return;
+    const known = await queryRow(client, Known, KNOWN, [seen.entered]);
+    this.#move = { epoch: seen.epoch, positions: 0, lostSince: known?.movedAt ?? 0 };
   }
 
   /** Writes a new database's history to disk, once the gateway certainly belongs to it. */
@@ -257,7 +264,9 @@ export class DatabaseLineage {
 
   async #moveOn(client: Client, seen: DatabaseHistory, next: StoredHistory): Promise<void> {
     const { timeline, epoch } = next;
-    const move = { epoch, positions: await this.#lost(client, seen) };
+    const known = await queryRow(client, Known, KNOWN, [seen.epoch]);
+    const positions = countLostHistoryPositions(seen, known?.epoch === seen.epoch ? known.position : null);
+    const move = { epoch, positions, lostSince: known?.movedAt ?? 0 };
     await this.#follower?.first(client, move);
     await this.#options.memory.write(next);
     this.#seen = next;
@@ -269,16 +278,6 @@ export class DatabaseLineage {
     );
     this.onMoved();
     this.#enterRest(move);
-  }
-
-  async #lost(client: Client, seen: DatabaseHistory): Promise<number> {
-    const known = await queryRow(
-      client,
-      Known,
-      "select position::float8 as position from ledger_history where epoch = $1",
-      [seen.epoch],
-    );
-    return countLostHistoryPositions(seen, known?.position ?? null);
   }
 
   #enterRest(move: TimelineSwitch, failures = 0): void {
