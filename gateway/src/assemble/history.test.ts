@@ -90,9 +90,12 @@ test("declares a lost tail at once, lists what waits, and adds what is entered l
     settlement: createTestSettlement(hold, null),
   }));
   const kept: boolean[] = [];
+  const added: JournalEntry[] = [];
   const journalOf = (of: JournalEntry[]): Journal => ({
-    ...{ add() {}, written: async () => {}, close: async () => {} },
+    ...{ written: async () => {}, close: async () => {} },
+    add: (entry) => void added.push(entry),
     async *read() {
+      yield { entries: of, unread: 0 };
       yield { entries: of, unread: 0 };
     },
     keepAll: (isNeeded) => void kept.push(isNeeded),
@@ -147,11 +150,11 @@ test("declares a lost tail at once, lists what waits, and adds what is entered l
   assert.deepEqual(steps, [declared, declared]);
   const waiting = `request ${publicId("req", failing[0] as Uuid)}`;
   assert.deepEqual(await listed(), [3, { requests: 1 }, [waiting, "journal re-entry"]]);
-  assert.deepEqual(kept, [true, true], "the journals are still needed");
+  assert.deepEqual(kept, [true, true, false, false]);
+  assert.deepEqual(added, [entries[1]], "what waits is kept, and the older files may go");
   failing = [];
   await rest();
   assert.equal(steps.length, 3, "only what failed is entered again");
   assert.deepEqual(await listed(), [3, { requests: 2 }, []]);
-  assert.deepEqual(kept, [true, true, false, false]);
   assert.deepEqual(figures(), { ...figures(), losses: 1, entered: 2, notEntered: 0 });
 });

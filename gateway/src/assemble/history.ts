@@ -188,7 +188,7 @@ export async function followDatabaseHistory(
         { epoch: loss.move.epoch },
         "the failover lost no data: the database has every commit in this gateway's journals",
       );
-    if (losses.delete(loss.move.epoch)) keepAll(false);
+    losses.delete(loss.move.epoch);
   };
   context.onClose(
     clock.every(PRUNE_EVERY_MS, () => {
@@ -212,6 +212,8 @@ export async function followDatabaseHistory(
         const loss = lossIn(move);
         await loss.requests.run();
         const { isEntered, isComplete } = await enterChanges(store.pool, loss, true);
+        // What waits is in the journals a second time.
+        if (losses.get(move.epoch) === loss) keepAll(false);
         // A request waits for its account if the failover lost that too.
         if (isEntered) await loss.requests.run();
         loss.isComplete = isComplete && loss.requests.isComplete;

@@ -187,6 +187,7 @@ describe("an account locked in the database, or a refused operation", () => {
       settlement: createTestSettlement(hold, host),
     }));
     const journal = {
+      add() {},
       async *read() {
         yield { entries, unread: 0 };
       },

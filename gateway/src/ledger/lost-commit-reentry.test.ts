@@ -203,7 +203,8 @@ describe("re-entry after a failover", () => {
     return id;
   };
   const balance = async (id: Uuid): Promise<Pico> => (await ledger.balance(id))?.balance as Pico;
-  const journalOf = (entries: JournalEntry[]): Pick<Journal, "read"> => ({
+  const journalOf = (entries: JournalEntry[]): Pick<Journal, "read" | "add"> => ({
+    add() {},
     async *read() {
       yield { entries, unread: 0 };
     },

@@ -9,6 +9,7 @@ import { publicId, type Uuid } from "../base/ids.ts";
 import { DAY_MS } from "../base/time.ts";
 import { isDataFault } from "../db/errors.ts";
 import { column, queryRows, row } from "../db/rows.ts";
+import type { HoldOrder } from "./hold.ts";
 import type { Journal } from "./journal.ts";
 import { ChangeIdAndTime, type JournalEntry, type JournalGap } from "./journal-lines.ts";
 import type { Ledger } from "./ledger.ts";
@@ -47,7 +48,8 @@ const SHORT = "select id from request where id = any ($1::uuid[]) and short_pico
 interface RequestsOptions {
   pool: pg.Pool;
   ledger: Pick<Ledger, "restore" | "trySettling">;
-  journal: Pick<Journal, "read">;
+  /** Also gets the requests that wait, so that a run that succeeded needs the older files no more. */
+  journal: Pick<Journal, "read" | "add">;
   /** The time, in Unix milliseconds, from which on the failover may have lost commits. */
   lostSince: number;
   /** Called in each run before the first lost request is entered. */
@@ -59,12 +61,7 @@ interface WaitingRequest {
   reason: string;
   /** Whether another try may succeed by itself. Otherwise the request waits for a change that is not entered yet. */
   isPassing: boolean;
-  /** How often the database has refused its values. */
-  refusals: number;
 }
-
-/** How often a request is tried whose values the database refuses: for about a quarter of an hour. */
-const REFUSALS_MAX = 30;
 
 /** Enters every answered request that the database lost in one failover. */
 export class LostRequestsReentry {
@@ -101,20 +98,21 @@ export class LostRequestsReentry {
     const waiting: WaitingRequest[] = [];
     const running = new Set<Promise<void>>();
     let hasBegun = false;
-    const begin = async (entry: RequestEntry, refusals = 0): Promise<void> => {
+    const begin = async (entry: RequestEntry): Promise<void> => {
       if (!hasBegun) await this.#options.onMissing?.();
       hasBegun = true;
       if (running.size >= AT_ONCE) await Promise.race(running);
-      const one: Promise<void> = this.#enter({ entry, refusals }, waiting).finally(() => running.delete(one));
+      const one: Promise<void> = this.#enter(entry, waiting).finally(() => running.delete(one));
       running.add(one);
     };
     try {
-      for (const { entry, refusals } of this.#waiting ?? []) await begin(entry, refusals);
+      for (const { entry } of this.#waiting ?? []) await begin(entry);
       if (this.#waiting === undefined) await this.#readJournal(begin);
     } finally {
       await Promise.all(running);
     }
     this.#waiting = waiting;
+    for (const { entry } of waiting) this.#options.journal.add(entry);
     for (const { id } of await queryRows(this.#options.pool, Missing, SHORT, [this.#unchecked])) {
       const reason = "only part of the charge was taken: after the failover, the account has too little credit";
       this.#refused.push(requestNote(id, reason));
@@ -125,6 +123,7 @@ export class LostRequestsReentry {
   async #readJournal(begin: (entry: RequestEntry) => Promise<void>): Promise<void> {
     const { pool, journal, lostSince } = this.#options;
     this.#refused = [];
+    const begun = new Set<Uuid>();
     for await (const { entries, unread } of journal.read()) {
       if (unread > 0) this.#refused.push(unreadNote(unread));
       this.#refused.push(...gapNotes(entries, lostSince));
@@ -132,23 +131,24 @@ export class LostRequestsReentry {
       for (let from = 0; from < requests.length; from += AT_ONCE) {
         const part = requests.slice(from, from + AT_ONCE);
         const missing = new Set((await queryRows(pool, Missing, MISSING, [part.map(idOf)])).map(({ id }) => id));
-        for (const entry of part) if (missing.delete(idOf(entry))) await begin(entry);
+        for (const entry of part) {
+          // A request that waited is in the journal several times.
+          if (!missing.has(idOf(entry)) || begun.has(idOf(entry))) continue;
+          begun.add(idOf(entry));
+          await begin(entry);
+        }
       }
     }
   }
 
-  async #enter(
-    { entry, refusals: before }: Pick<WaitingRequest, "entry" | "refusals">,
-    waiting: WaitingRequest[],
-  ): Promise<void> {
-    const { ledger } = this.#options;
+  async #enter(entry: RequestEntry, waiting: WaitingRequest[]): Promise<void> {
     const { hold, settlement } = entry;
     try {
-      if (hold !== undefined && (await ledger.restore(hold)) === "no_account") {
-        waiting.push({ entry, reason: "its account does not exist in this history", isPassing: false, refusals: 0 });
+      if (hold !== undefined && !(await this.#restore(hold))) {
+        waiting.push({ entry, reason: "its account does not exist in this history", isPassing: false });
         return;
       }
-      const outcome = await ledger.trySettling({ ...settlement, ...(hold && { hold }) });
+      const outcome = await this.#options.ledger.trySettling({ ...settlement, ...(hold && { hold }) });
       if (outcome === "given_up") {
         const reason = "the database refused the settlement; given-up.jsonl in the spool directory has the reason";
         this.#refused.push(requestNote(settlement.id, reason));
@@ -157,9 +157,18 @@ export class LostRequestsReentry {
         this.#unchecked.push(settlement.id);
       }
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      const refusals = isDataFault(error) ? before + 1 : 0;
-      waiting.push({ entry, reason, isPassing: refusals < REFUSALS_MAX, refusals });
+      waiting.push({ entry, reason: error instanceof Error ? error.message : String(error), isPassing: true });
+    }
+  }
+
+  /** Returns false if the request's account does not exist. */
+  async #restore(hold: HoldOrder): Promise<boolean> {
+    try {
+      return (await this.#options.ledger.restore(hold)) !== "no_account";
+    } catch (error) {
+      // The try to settle fails in the same way, and gives the request up if that lasts.
+      if (isDataFault(error)) return true;
+      throw error;
     }
   }
 }
