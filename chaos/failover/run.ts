@@ -138,11 +138,12 @@ async function tellLosses(
   query: <Row extends object>(sql: string) => Promise<Row[]>,
   synchronous: boolean,
 ): Promise<number> {
-  const losses = await query<{ entered: Record<string, number>; not_entered: object[] }>(
+  const losses = await query<{ entered: Record<string, number>; not_entered: { id: string }[] }>(
     "select entered, not_entered from history_loss",
   );
   const requests = losses.reduce((sum, { entered }) => sum + (entered["requests"] ?? 0), 0);
-  const notEntered = losses.flatMap(({ not_entered }) => not_entered);
+  // A gateway that was killed during the re-entry leaves "re-entry", and its next process continues.
+  const notEntered = losses.flatMap(({ not_entered }) => not_entered.filter(({ id }) => id !== "re-entry"));
   const [row] = await query<{ epochs: number }>("select count(*)::int as epochs from ledger_history");
   console.log(`${row?.epochs} epochs; ${losses.length} reports of losses; ${requests} requests entered again`);
   for (const entry of notEntered) console.log(`  not entered: ${JSON.stringify(entry)}`);

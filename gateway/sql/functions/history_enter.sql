@@ -2,7 +2,8 @@
 -- Enters lost changes again, in their original order. `p_changes`: a journal's changes, each {"id", "at", "lines"}; changes that this
 -- history has are skipped. A change that does not fit yet stays in history_change with its problem. Every call retries it, because it may
 -- need a change from another gateway's journal. `p_all`: also enters changes that take money from an account, for which requests have to be
--- entered first. Returns the entered changes, with the table of each line.
+-- entered first. Returns the entered changes, with the table of each line; and with null those that failed for a passing reason, as on a
+-- locked row, so that the caller calls again.
 -- Guarantees: each change is entered once, also with concurrent calls, and completely or not at all; no value changed after the failover is
 -- overwritten.
 
@@ -13,10 +14,13 @@ declare
   change history_change;
   line jsonb;
   entered integer;
+  again uuid[];
 begin
   -- Serialises the calls of gateways.
   perform pg_advisory_xact_lock(hashtext('history_enter'));
   perform set_config('tollgate.journal', 'off', true);
+  -- The rows of the changes before it stay locked while a change waits.
+  perform set_config('lock_timeout', '20ms', true);
   insert into history_change (id, at, lines, problem, takes_money)
   select (c ->> 'id')::uuid, to_timestamp((c ->> 'at')::float8), c -> 'lines', 'waits for the requests before it',
          exists (select from jsonb_array_elements(c -> 'lines') l
@@ -26,6 +30,7 @@ begin
   on conflict do nothing;
   loop
     entered := 0;
+    again := '{}';
     for change in
       select * from history_change h
        where h.lines is not null and h.problem is not null and (p_all or not h.takes_money) order by h.at, h.id
@@ -36,9 +41,11 @@ begin
         end loop;
         change.problem := null;
       exception
-        -- Errors of the connection, of a lock and of the disk end the call.
         when integrity_constraint_violation or data_exception or raise_exception or undefined_column or undefined_table then
           change.problem := format('%s: %s', line ->> 'table', sqlerrm);
+        when others then
+          change.problem := format('%s: %s; it is tried again', line ->> 'table', sqlerrm);
+          again := again || change.id;
       end;
       update history_change h set problem = change.problem where h.id = change.id;
       continue when change.problem is not null;
@@ -51,4 +58,5 @@ begin
     end loop;
     exit when entered = 0;
   end loop;
+  return query select w.id, null::text[] from unnest(again) w (id);
 end $$;

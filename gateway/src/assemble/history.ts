@@ -12,9 +12,10 @@ import type { Ledger } from "../ledger/ledger.ts";
 import {
   createEmptyReentryResult,
   type LostCommitsReentryResult,
+  LostRequestsReentry,
+  type NotEntered,
   pruneChangeIds,
   reenterLostChanges,
-  reenterLostRequests,
 } from "../ledger/lost-commit-reentry.ts";
 import type { Spool } from "../ledger/spool.ts";
 import { parsePayload } from "../plane/deployment/ask-running-gateways.ts";
@@ -82,7 +83,25 @@ export function openJournals(
 interface Following {
   store: DatabaseAccess;
   journals: Journals;
-  ledger: Pick<Ledger, "trySettling">;
+  ledger: Pick<Ledger, "restore" | "trySettling">;
+}
+
+/** Is listed with a loss until this gateway has tried to enter everything. */
+const INCOMPLETE: NotEntered = {
+  kind: "journal",
+  id: "re-entry",
+  reason: "not complete yet; if this gateway has stopped, its next process continues and lists the rest",
+};
+
+/** What one failover lost, as far as this gateway's journals show it. */
+interface Loss {
+  move: TimelineSwitch;
+  requests: LostRequestsReentry;
+  changes: LostCommitsReentryResult;
+  /** The number of entered rows that the metrics contain. */
+  countedAsEntered: number;
+  isDeclared: boolean;
+  isComplete: boolean;
 }
 
 /** Starts to follow the database's history. First finishes an interrupted re-entry of lost commits. */
@@ -93,40 +112,83 @@ export async function followDatabaseHistory(
   const { log, clock, gatewayId } = context;
   const lineage = store.lineage as DatabaseLineage;
   const figures = { losses: 0, lastAt: undefined as number | undefined, entered: 0, notEntered: 0 };
-  const found = new Map<string, LostCommitsReentryResult>();
+  const losses = new Map<string, Loss>();
   const keepAll = (isNeeded: boolean): void => {
     journals.requests.keepAll(isNeeded);
     journals.changes.keepAll(isNeeded);
   };
-  const declare = async (move: TimelineSwitch, { entered, notEntered }: LostCommitsReentryResult): Promise<void> => {
-    const count = Object.values(entered).reduce((sum, one) => sum + one, 0);
-    if (move.positions === 0 && count === 0 && notEntered.length === 0) {
+  const lossIn = (move: TimelineSwitch): Loss => {
+    const known = losses.get(move.epoch);
+    if (known !== undefined) return known;
+    const loss: Loss = {
+      move,
+      requests: new LostRequestsReentry({
+        pool: store.ledgerPool,
+        ledger,
+        journal: journals.requests,
+        lostSince: move.lostSince,
+        onMissing: () => declare(loss, store.pool),
+      }),
+      changes: createEmptyReentryResult(),
+      countedAsEntered: 0,
+      isDeclared: false,
+      isComplete: false,
+    };
+    // The re-entry after an earlier failover ends here: what it left is missing in the new history too.
+    losses.clear();
+    losses.set(move.epoch, loss);
+    return loss;
+  };
+  /** Reports that the failover lost commits, or what was entered since. */
+  const declare = async (loss: Loss, on: pg.ClientBase | pg.Pool): Promise<void> => {
+    const { move } = loss;
+    const { epoch, positions } = move;
+    const found = resultOf(loss);
+    if (!loss.isDeclared) {
+      loss.isDeclared = true;
+      figures.losses += 1;
+      figures.lastAt = clock.now();
+      log.error(
+        { epoch, positions },
+        "a failover lost commits of the database; tollgate admin history losses lists the replayed and the missing ones",
+      );
+    }
+    const notEntered = loss.isComplete ? found.notEntered : [...found.notEntered, INCOMPLETE];
+    await recordLoss(on, { gatewayId, move, entered: found.entered, notEntered });
+    const entered = Object.values(found.entered).reduce((sum, one) => sum + one, 0);
+    figures.entered += entered - loss.countedAsEntered;
+    loss.countedAsEntered = entered;
+  };
+  const enterChanges = async (on: pg.ClientBase | pg.Pool, loss: Loss, isLast: boolean) => {
+    if (store.schema.number < CHANGES_SINCE) return { isEntered: false, isComplete: true };
+    loss.changes.notEntered = [];
+    const onMissing = (): Promise<void> => declare(loss, on);
+    const options = {
+      client: on,
+      journal: journals.changes,
+      nowMs: clock.now(),
+      isLast,
+      lostSince: loss.move.lostSince,
+      onMissing,
+    };
+    const done = await reenterLostChanges(options, loss.changes);
+    if (done.isEntered) {
+      store.forget?.();
+      await sendBroadcast(on, CLEAR_CACHES_TOPIC, "");
+    }
+    return done;
+  };
+  const finish = (loss: Loss): void => {
+    const { entered, notEntered } = resultOf(loss);
+    figures.notEntered += notEntered.length;
+    if (loss.isDeclared)
+      log.warn({ epoch: loss.move.epoch, entered, notEntered: notEntered.length }, "replayed the lost commits");
+    else
       log.info(
-        { epoch: move.epoch },
+        { epoch: loss.move.epoch },
         "the failover lost no data: the database has every commit in this gateway's journals",
       );
-      return;
-    }
-    await recordLoss(store.pool, { gatewayId, move, entered, notEntered });
-    figures.losses += 1;
-    figures.lastAt = clock.now();
-    figures.entered += count;
-    figures.notEntered += notEntered.length;
-    log.error(
-      { epoch: move.epoch, positions: move.positions, entered, notEntered: notEntered.length },
-      "a failover lost commits of the database; tollgate admin history losses lists the missing ones",
-    );
-  };
-  const enter = async (
-    client: pg.ClientBase | pg.Pool,
-    { isLast }: { isLast: boolean },
-    into: LostCommitsReentryResult,
-  ): Promise<void> => {
-    if (store.schema.number < CHANGES_SINCE) return;
-    const isEntered = await reenterLostChanges({ client, journal: journals.changes, nowMs: clock.now(), isLast }, into);
-    if (!isEntered) return;
-    store.forget?.();
-    await sendBroadcast(client, CLEAR_CACHES_TOPIC, "");
+    losses.delete(loss.move.epoch);
   };
   context.onClose(
     clock.every(PRUNE_EVERY_MS, () => {
@@ -139,20 +201,26 @@ export async function followDatabaseHistory(
   store.broadcast.on(CLEAR_CACHES_TOPIC, (text) => text === undefined || store.forget?.());
   await lineage.follow(
     {
-      async first(client, { epoch }) {
+      async first(client, move) {
         keepAll(true);
         store.forget?.();
-        const into = createEmptyReentryResult();
-        await enter(client, { isLast: false }, into);
-        found.set(epoch, into);
+        const loss = lossIn(move);
+        if (move.positions > 0) await declare(loss, client);
+        await enterChanges(client, loss, false);
       },
       async rest(move) {
-        const into = structuredClone(found.get(move.epoch) ?? createEmptyReentryResult());
-        await reenterLostRequests({ pool: store.ledgerPool, ledger, journal: journals.requests }, into);
-        await enter(store.pool, { isLast: true }, into);
-        await declare(move, into);
-        found.delete(move.epoch);
-        keepAll(false);
+        const loss = lossIn(move);
+        await loss.requests.run();
+        const { isEntered, isComplete } = await enterChanges(store.pool, loss, true);
+        // What waits is in the journals a second time.
+        if (losses.get(move.epoch) === loss) keepAll(false);
+        // A request waits for its account if the failover lost that too.
+        if (isEntered) await loss.requests.run();
+        loss.isComplete = isComplete && loss.requests.isComplete;
+        const { notEntered } = resultOf(loss);
+        if (loss.isDeclared || notEntered.length > 0) await declare(loss, store.pool);
+        if (loss.isComplete) finish(loss);
+        else throw new Error(`${notEntered.length} lost charges and changes are not in the database yet`);
       },
     },
     store.pool,
@@ -160,13 +228,19 @@ export async function followDatabaseHistory(
   return () => ({ ...figures, refused: lineage.refusals });
 }
 
-interface Loss extends LostCommitsReentryResult {
-  gatewayId: string;
-  move: TimelineSwitch;
+function resultOf({ requests, changes }: Loss): LostCommitsReentryResult {
+  const { entered, notEntered } = changes;
+  return {
+    entered: { ...(requests.entered > 0 && { requests: requests.entered }), ...entered },
+    notEntered: [...requests.notEntered, ...notEntered],
+  };
 }
 
-async function recordLoss(pool: pg.Pool, { gatewayId, move, entered, notEntered }: Loss): Promise<void> {
-  await pool.query(
+async function recordLoss(
+  on: pg.ClientBase | pg.Pool,
+  { gatewayId, move, entered, notEntered }: LostCommitsReentryResult & { gatewayId: string; move: TimelineSwitch },
+): Promise<void> {
+  await on.query(
     `insert into history_loss (epoch, gateway, positions, entered, not_entered) values ($1, $2, $3, $4, $5)
      on conflict (epoch, gateway) do update set entered = excluded.entered, not_entered = excluded.not_entered`,
     [move.epoch, gatewayId, move.positions, entered, JSON.stringify(notEntered)],

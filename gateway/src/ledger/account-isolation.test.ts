@@ -6,6 +6,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, type TestContext, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
 import pg from "pg";
 import { publicId, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
@@ -16,6 +17,7 @@ import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
 import type { HoldOrder } from "./hold.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
+import { LostRequestsReentry } from "./lost-commit-reentry.ts";
 import { createTestHold, createTestSettlement, newId, TEST_CHARGE } from "./testing.ts";
 
 const CREDIT = 100_000_000_000n;
@@ -212,6 +214,40 @@ describe("the ledger while the database locks an account or refuses an operation
     await release();
     assert.deepEqual(await waiting, { kind: "held" });
     await db.pool.query("delete from key_budget");
+  });
+
+  test("delays only its own requests when requests are entered again after a failover", async (t) => {
+    const [locked, free, host] = [await account("builder"), await account("builder"), await account("host")];
+    const [a, b, c] = [createTestHold(locked), createTestHold(free), createTestHold(free)];
+    const wrong = { ...createTestHold(free), promptTokens: 2 ** 31 };
+    const entries = [a, wrong, b, c].map((hold) => ({
+      kind: "request" as const,
+      hold,
+      settlement: createTestSettlement(hold, host),
+    }));
+    const journal = {
+      add() {},
+      async *read() {
+        yield { entries, unread: 0 };
+      },
+    };
+    const release = await lockAccount(t, locked);
+    const reentry = new LostRequestsReentry({ pool: db.pool, ledger, journal, lostSince: 0 });
+    const run = reentry.run();
+    await eventually("the other requests are charged", async () => (await chargedOf(free)) === 2n * TEST_CHARGE);
+    assert.equal(await chargedOf(locked), 0n);
+    await release();
+    await run;
+    assert.equal(await chargedOf(locked), TEST_CHARGE);
+    assert.deepEqual([reentry.entered, reentry.isComplete], [3, false]);
+    assert.deepEqual(
+      reentry.notEntered.map(({ id }) => id),
+      [publicId("req", wrong.id)],
+    );
+    assert.match(reentry.notEntered[0]?.reason ?? "", /out of range.*; it is tried again$/);
+    wrong.promptTokens = a.promptTokens;
+    await reentry.run();
+    assert.deepEqual([reentry.entered, reentry.isComplete, reentry.notEntered], [4, true, []]);
   });
 
   test("fails no other operation of the batch, and does not block its account afterwards", async () => {

@@ -21,7 +21,10 @@ interface DetourOptions {
 
 export class DiskFallback {
   readonly #options: DetourOptions;
-  /** The number of settlements that are only on disk, and of those written since the database became unreachable. */
+  /**
+   * The number of settlements that are only on disk because of the database, and of those written since it became
+   * unreachable.
+   */
   #onDisk = 0;
   #sinceAway = 0;
 
@@ -29,7 +32,7 @@ export class DiskFallback {
     this.#options = options;
   }
 
-  /** Whether any settlement waits on disk. */
+  /** Whether the database is known not to accept settlements. */
   get isUsed(): boolean {
     return this.#onDisk > 0;
   }
@@ -56,14 +59,23 @@ export class DiskFallback {
     }
   }
 
+  /** Notes that a settlement waits because of its own values, so that others need not be written to disk. */
+  exclude(work: PendingSettlement): void {
+    if (work.isRefused) return;
+    work.isRefused = true;
+    if (work.isSpooled) this.#onDisk -= 1;
+    if (this.#onDisk === 0) this.#sinceAway = 0;
+  }
+
   /**
    * Called when a settlement has ended. `isKept`: it is in the ledger or recorded elsewhere, so the disk may drop it.
    */
   ended(work: PendingSettlement, isKept: boolean): void {
     const { spool, log } = this.#options;
     if (!work.isSpooled) return;
-    this.#onDisk -= 1;
     if (isKept) spool?.done(work.settlement.id);
+    if (work.isRefused) return;
+    this.#onDisk -= 1;
     if (this.#onDisk > 0) return;
     log.info({ settlements: this.#sinceAway }, "all spooled settlements are in the ledger");
     this.#sinceAway = 0;
@@ -73,9 +85,11 @@ export class DiskFallback {
     const { works, tallies, log } = this.#options;
     work.isSpooled = true;
     tallies.spooled += 1;
-    this.#onDisk += 1;
-    this.#sinceAway += 1;
-    if (this.#sinceAway === 1) {
+    if (!work.isRefused) {
+      this.#onDisk += 1;
+      this.#sinceAway += 1;
+    }
+    if (!work.isRefused && this.#sinceAway === 1) {
       const request = publicId("req", work.settlement.id);
       const reason = cause instanceof Error ? { reason: cause.message } : {};
       log.warn({ request, ...reason }, "database does not accept settlements; spooling them to disk");

@@ -16,19 +16,42 @@ import {
 } from "./spool-lines.ts";
 
 export type JournalEntry =
-  | { kind: "request"; hold: HoldOrder; settlement: Settlement }
+  /** `hold` is absent if the spool line from which the request was settled had none. */
+  | { kind: "request"; hold?: HoldOrder; settlement: Settlement }
   /**
    * A changed row as the database's trigger described it (`journal_change.sql`). Kept as text, because amounts exceed
    * JavaScript's numbers.
    */
-  | { kind: "change"; text: string };
+  | { kind: "change"; text: string }
+  | JournalGap;
+
+/** Why the journal lacks commits. `age`: they were older than REPLAY_WINDOW. */
+const GAP_REASONS = ["size", "age", "unwritten"] as const;
+
+/** Commits that the journal does not have, of a time in Unix milliseconds. */
+export interface JournalGap {
+  kind: "gap";
+  lines: number;
+  from: number;
+  to: number;
+  reason: (typeof GAP_REASONS)[number];
+}
 
 /** The version of the fields below. Lines of other versions are skipped and counted. */
 const VERSION = 1;
 
 const Line = z.discriminatedUnion("kind", [
-  z.strictObject({ j: z.literal(VERSION), kind: z.literal("request"), hold: HoldLine, settlement: SettlementLine }),
+  z.strictObject({
+    j: z.literal(VERSION),
+    kind: z.literal("request"),
+    hold: HoldLine.optional(),
+    settlement: SettlementLine,
+  }),
   z.strictObject({ j: z.literal(VERSION), kind: z.literal("change"), text: z.string() }),
+  z.strictObject({
+    ...{ j: z.literal(VERSION), kind: z.literal("gap"), reason: z.enum(GAP_REASONS) },
+    ...{ lines: z.int(), from: z.number(), to: z.number() },
+  }),
 ]);
 
 /** The fields that identify a change's transaction. */
@@ -39,9 +62,9 @@ export function journalLine(entry: JournalEntry): string {
 }
 
 function written(entry: JournalEntry): object {
-  if (entry.kind === "change") return entry;
+  if (entry.kind !== "request") return entry;
   const { kind, hold, settlement } = entry;
-  return { kind, hold: holdToJson(hold), settlement: settlementToJson(settlement) };
+  return { kind, ...(hold && { hold: holdToJson(hold) }), settlement: settlementToJson(settlement) };
 }
 
 /** Parses the lines. `unread` counts lines that are damaged or of another version. */

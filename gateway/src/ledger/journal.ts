@@ -3,15 +3,16 @@
  * commits, `lost-commit-reentry.ts` enters them again.
  *
  * Entries of 250 ms share one write, without fsync, because the journal only has to survive the process, not the
- * machine. Files that exceed the age or size limit are deleted, oldest first. Each running gateway writes numbered
- * files beside its spool: `host~pid~gateway~number.requests`.
+ * machine. Files that exceed the age or size limit are deleted, oldest first. A line (`JournalGap`) tells what was
+ * deleted, or could not be written. Each running gateway writes numbered files beside its spool:
+ * `host~pid~gateway~number.requests`.
  */
 import { join } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { rateLimitedLog } from "../base/rate-limited-log.ts";
 import type { DiskFile } from "./disk.ts";
-import { type JournalEntry, journalLine, readJournal } from "./journal-lines.ts";
+import { type JournalEntry, type JournalGap, journalLine, readJournal } from "./journal-lines.ts";
 import { removeIfThere, type Spool, writeAll } from "./spool.ts";
 import { openIfThere, readTextFrom } from "./spool-replay.ts";
 
@@ -42,6 +43,8 @@ interface JournalOptions {
   /** The kind of the entries, which is also the file extension. */
   name: "requests" | "changes";
   windowMs: number;
+  /** Default: `BYTES_MAX`. */
+  bytesMax?: number;
   clock: Clock;
   log: Log;
 }
@@ -53,18 +56,22 @@ interface OwnFile {
   /** The monotonic time of the file's creation, in ms. */
   begunAt: number;
   writtenAt: number;
+  /** The number of its entries and the time that they cover, to tell if the file is deleted. */
+  covers: Pick<JournalGap, "lines" | "from" | "to">;
 }
 
 export function openJournal(options: JournalOptions): Journal {
-  const { spool, name, windowMs, clock, log } = options;
+  const { spool, name, windowMs, bytesMax = BYTES_MAX, clock, log } = options;
   const { disk, directory, owner } = spool;
   const sparing = rateLimitedLog(log, clock);
   let waiting: JournalEntry[] = [];
   let timer: (() => void) | undefined;
   let writing: Promise<void> = Promise.resolve();
   let file: OwnFile | undefined;
-  /** This gateway's closed files, with the monotonic time of their last write. */
-  const finished = new Map<string, number>();
+  /** This gateway's closed files. */
+  const finished = new Map<string, Pick<OwnFile, "writtenAt" | "covers">>();
+  /** Gaps of which the journal has no line yet. */
+  let gaps: JournalGap[] = [];
   let number = 0;
   let isNeeded = false;
 
@@ -72,7 +79,9 @@ export function openJournal(options: JournalOptions): Journal {
     number += 1;
     const path = join(directory, `${owner.host}~${owner.pid}~${owner.gatewayId}~${number}.${name}`);
     const at = clock.monotonic();
-    file = { path, handle: await disk.open(path, "wx", PRIVATE_FILE), size: 0, begunAt: at, writtenAt: at };
+    const now = clock.now();
+    const covers = { lines: 0, from: now, to: now };
+    file = { path, handle: await disk.open(path, "wx", PRIVATE_FILE), size: 0, begunAt: at, writtenAt: at, covers };
     if (!isNeeded) await prune(await file.handle.stat());
     return file;
   };
@@ -84,18 +93,30 @@ export function openJournal(options: JournalOptions): Journal {
     let bytes = 0;
     for (const { path, size, mtimeMs, isOwn } of (await filesOf(spool, name)).reverse()) {
       if (isOwn) bytes += size;
-      const isTooMuch = isOwn && bytes > BYTES_MAX;
+      const isTooMuch = isOwn && bytes > bytesMax;
       if (isTooMuch)
         sparing.warn(
           "",
           { journal: name, bytes },
           "the journal of recent commits reached its size limit: the oldest entries are deleted before REPLAY_WINDOW ends",
         );
-      const writtenAt = finished.get(path);
-      const ageMs = writtenAt === undefined ? newestMs - mtimeMs : clock.monotonic() - writtenAt;
+      const own = finished.get(path);
+      const ageMs = own === undefined ? newestMs - mtimeMs : clock.monotonic() - own.writtenAt;
       if (path === file?.path || !(isTooMuch || ageMs > windowMs)) continue;
+      const to = clock.now() - ageMs;
+      const covers = own?.covers ?? { lines: await countLines(path), from: to, to };
       await removeIfThere(disk, path);
       finished.delete(path);
+      if (covers.lines > 0) gaps.push({ kind: "gap", ...covers, reason: ageMs > windowMs ? "age" : "size" });
+    }
+  };
+  const countLines = async (path: string): Promise<number> => {
+    const handle = await openIfThere(disk, path);
+    if (handle === undefined) return 0;
+    try {
+      return (await readTextFrom(handle, 0)).split("\n").length - 1;
+    } finally {
+      await handle.close();
     }
   };
   const isFull = ({ size, begunAt }: OwnFile): boolean =>
@@ -103,18 +124,25 @@ export function openJournal(options: JournalOptions): Journal {
   const write = async (entries: JournalEntry[]): Promise<void> => {
     try {
       if (file !== undefined && isFull(file)) {
-        const { handle, path, writtenAt } = file;
+        const { handle, path, ...own } = file;
         file = undefined;
-        finished.set(path, writtenAt);
+        finished.set(path, own);
         await handle.close();
       }
       const to = file ?? (await begin());
-      const bytes = Buffer.from(entries.map(journalLine).join(""));
+      const told = gaps;
+      const bytes = Buffer.from([...told, ...entries].map(journalLine).join(""));
       await writeAll(to.handle, bytes, to.size);
+      gaps = [];
       to.size += bytes.length;
       to.writtenAt = clock.monotonic();
+      to.covers = together(to.covers, { lines: entries.length, to: clock.now() }, told);
     } catch (error) {
-      // Only logged: the entries are already committed and are needed only if a failover loses them.
+      // The entries are already committed, and are needed only if a failover loses them.
+      const [now, known] = [clock.now(), gaps.find(({ reason }) => reason === "unwritten")];
+      gaps = gaps.filter((gap) => gap !== known);
+      const gap = { kind: "gap", lines: 0, from: now, ...known, to: now, reason: "unwritten" } as const;
+      gaps.push({ ...gap, lines: gap.lines + entries.length });
       sparing.error(
         "",
         { err: error, journal: name, entries: entries.length },
@@ -154,6 +182,7 @@ export function openJournal(options: JournalOptions): Journal {
           await handle.close();
         }
       }
+      if (gaps.length > 0) yield { entries: gaps, unread: 0 };
     },
     keepAll(needed) {
       isNeeded = needed;
@@ -163,6 +192,23 @@ export function openJournal(options: JournalOptions): Journal {
       await file?.handle.close();
       file = undefined;
     },
+  };
+}
+
+/**
+ * What a file covers with further entries. Includes the gaps of which it has lines, except those that are older than
+ * REPLAY_WINDOW.
+ */
+function together(
+  covers: OwnFile["covers"],
+  more: Pick<JournalGap, "lines" | "to">,
+  told: JournalGap[],
+): OwnFile["covers"] {
+  const kept = told.filter(({ reason }) => reason !== "age");
+  return {
+    lines: kept.reduce((sum, { lines }) => sum + lines, covers.lines + more.lines),
+    from: Math.min(covers.from, ...kept.map(({ from }) => from)),
+    to: more.to,
   };
 }
 

@@ -25,7 +25,8 @@ describe("late settlement of a request whose lease expired", () => {
     db = await openTestDatabase();
     // A quarter of this lease is longer than any test run. After a longer time without a sweep, the next sweep would
     // expire no hold and only extend the leases.
-    ledger = openLedger({ pool: db.pool, clock: timeoutFreeClock, gatewayId: "test", holdLeaseMs: 60 * 60 * 1000 });
+    const common = { clock: timeoutFreeClock, gatewayId: "test", holdLeaseMs: 60 * 60 * 1000 };
+    ledger = openLedger({ ...common, pool: db.pool, giveUpAfterMs: 0 });
     await ledger.expire();
     await db.pool.query("insert into price values (1, 'tiny-3b', 20000, 40000)");
     host = await open("host");

@@ -26,7 +26,8 @@ describe("the ledger", () => {
   let ledger: Ledger;
   before(async () => {
     db = await openTestDatabase();
-    ledger = openLedger({ pool: db.pool, clock: timeoutFreeClock, gatewayId: "test", holdLeaseMs: HOUR_MS });
+    const common = { clock: timeoutFreeClock, gatewayId: "test", holdLeaseMs: HOUR_MS };
+    ledger = openLedger({ ...common, pool: db.pool, giveUpAfterMs: 0 });
     // Ends expired holds once, as every gateway does regularly. The time of leases stands still while no gateway does
     // this.
     await ledger.expire();

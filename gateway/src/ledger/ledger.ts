@@ -19,7 +19,7 @@ import { openCreditCache } from "./credit.ts";
 import { type HoldOrder, type HoldOutcome, placeHolds } from "./hold.ts";
 import { openHoldReleases } from "./hold-releases.ts";
 import type { Journal } from "./journal.ts";
-import { restoreLostRequests } from "./restore-lost-requests.ts";
+import { type RestoreOutcome, restoreLostRequests } from "./restore-lost-requests.ts";
 import { findLockedAccounts, findLockedHolds } from "./row-locked-accounts.ts";
 import { type Settlement, type SettleOutcome, settleBatch, settleLate } from "./settlement.ts";
 import { openSettler } from "./settling.ts";
@@ -76,8 +76,13 @@ export interface Ledger {
    * at most 2 s.
    */
   secure(settlement: Settlement): Promise<void>;
-  /** Tries once to settle a request from another gateway's spool. Rejects when the database fails. */
+  /**
+   * Tries once to settle a request from another gateway's spool. Rejects when the database fails, or refuses values
+   * that it may accept later.
+   */
   trySettling(settlement: Settlement): Promise<SettleOutcome | "given_up">;
+  /** Records a request that a failover lost, with its hold, so that it can be settled. */
+  restore(order: HoldOrder): Promise<RestoreOutcome>;
   /** Lists requests that ended and whose settlement is not in the ledger yet. */
   unsettled(): Uuid[];
   /**
@@ -121,6 +126,8 @@ interface LedgerOptions {
   spool?: Spool;
   /** The journal of committed entries. Without it, nothing can be entered again after a failover. */
   journals?: { requests: Pick<Journal, "add"> } | undefined;
+  /** How long a settlement is retried whose values the database refuses. 0: it is given up at once. */
+  giveUpAfterMs?: number;
   /** Called when ended requests have been committed. */
   onEnded?: () => void;
   log?: Log;
@@ -165,21 +172,21 @@ export function openLedger(options: LedgerOptions): Ledger {
     },
   });
 
+  const ofHolds = {
+    keysOf: ({ accountId }: HoldOrder) => [accountId],
+    locked: (orders: HoldOrder[]) =>
+      findLockedAccounts(
+        pool,
+        orders.map(({ accountId }) => accountId),
+      ),
+    isWait: isLockWait,
+  };
   const sendHolds = (on: pg.Pool) => (orders: HoldOrder[]) => placeHolds(on, orders, { gatewayId, lease, hasOnes });
   const holds = new Batcher<HoldOrder, HoldOutcome>(sendHolds(pool), {
     ...common,
     waitMaxMs: HOLD_WAIT_MAX_MS,
     undo: ({ id }) => releases.doubtful(id),
-    apart: {
-      send: sendHolds(apartPool),
-      keysOf: ({ accountId }) => [accountId],
-      locked: (orders) =>
-        findLockedAccounts(
-          pool,
-          orders.map(({ accountId }) => accountId),
-        ),
-      isWait: isLockWait,
-    },
+    apart: { ...ofHolds, send: sendHolds(apartPool) },
   });
 
   const andTell = <Result>(result: Result): Result => {
@@ -208,8 +215,12 @@ export function openLedger(options: LedgerOptions): Ledger {
   });
   /** The holds of requests in flight, which the spool stores with their settlements. */
   const orders = new Map<Uuid, HoldOrder>();
-  const restore = async (order: HoldOrder): Promise<boolean> =>
-    (await restoreLostRequests(pool, [order]))[0] !== "no_account";
+  const sendRestores = (on: pg.Pool) => (lost: HoldOrder[]) => restoreLostRequests(on, lost);
+  const restores = new Batcher<HoldOrder, RestoreOutcome>(sendRestores(pool), {
+    ...common,
+    apart: { ...ofHolds, send: sendRestores(apartPool) },
+  });
+  const restore = async (order: HoldOrder): Promise<boolean> => (await restores.add(order)) !== "no_account";
   const settling = openSettler({
     clock,
     log,
@@ -217,6 +228,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     settle: (settlement) => settlements.add(settlement),
     settleLate: (settlement) => late.add(settlement),
     holdOf: (id) => orders.get(id),
+    giveUpAfterMs: options.giveUpAfterMs,
     restore:
       journals &&
       (async (id) => {
@@ -224,12 +236,13 @@ export function openLedger(options: LedgerOptions): Ledger {
         return order !== undefined && (await restore(order));
       }),
     restoreHold: restore,
-    ended(settlement, isCommitted) {
-      const hold = orders.get(settlement.id);
-      if (hold === undefined) return;
-      orders.delete(settlement.id);
-      if (isCommitted) journals?.requests.add({ kind: "request", hold, settlement });
-    },
+    onEntered:
+      journals &&
+      (({ hold: spooled, ...settlement }) => {
+        const hold = orders.get(settlement.id) ?? spooled;
+        journals.requests.add({ kind: "request", ...(hold && { hold }), settlement });
+      }),
+    ended: (id) => void orders.delete(id),
   });
 
   const sendVoids = (on: pg.Pool) => async (ids: Uuid[]) => {
@@ -267,6 +280,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     settle: (settlement) => settling.settle(settlement),
     secure: (settlement) => settling.secure(settlement),
     trySettling: (settlement) => settling.trySettling(settlement),
+    restore: (order) => restores.add(order),
     unsettled: () => settling.waiting(),
     void(id) {
       orders.delete(id);

@@ -12,6 +12,7 @@ import { broadcastConnectionName } from "../db/connected-programs.ts";
 import { clientConfig } from "../db/pool.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
+import type { JournalEntry } from "./journal-lines.ts";
 import {
   CHANGE_REENTRY_AGE_MS_MAX,
   createEmptyReentryResult,
@@ -45,7 +46,9 @@ interface Session {
   journal: string[];
 }
 
-const journalOf = (...texts: string[][]) => ({
+/** A journal with these lines. What is added to it goes to `added`. */
+const journalOf = (added: string[], ...texts: string[][]) => ({
+  add: (entry: JournalEntry) => void (entry.kind === "change" && added.push(entry.text)),
   async *read() {
     for (const one of texts) yield { entries: one.map((text) => ({ kind: "change" as const, text })), unread: 0 };
   },
@@ -56,6 +59,9 @@ describe("re-entering changes that a failover lost", () => {
   let now: TestDatabase;
   let clients: pg.Client[];
   let tables: string[];
+  /** The lines that the latest re-entry added to its journal, and whether no change waits. */
+  let added: string[];
+  let isComplete: boolean;
   before(async () => {
     [lost, now] = await Promise.all([openTestDatabase(), openTestDatabase()]);
     clients = [];
@@ -80,10 +86,14 @@ describe("re-entering changes that a failover lost", () => {
     return { query: (text, values) => client.query(text, values), journal };
   };
   const enter = async (journals: string[][], isLast = true, nowMs = Date.now()): Promise<LostCommitsReentryResult> => {
+    added = [];
     const into = createEmptyReentryResult();
     const client = await now.pool.connect();
     try {
-      await reenterLostChanges({ client, journal: journalOf(...journals), nowMs, isLast }, into);
+      ({ isComplete } = await reenterLostChanges(
+        { client, journal: journalOf(added, ...journals), nowMs, isLast, lostSince: 0 },
+        into,
+      ));
     } finally {
       client.release();
     }
@@ -337,6 +347,26 @@ describe("re-entering changes that a failover lost", () => {
     await lost.pool.query("update account set name = 'newer' where id = $1", [HOST]);
   });
 
+  test("enters all other changes while a row is locked, and that row's change afterwards", async () => {
+    const one = await gateway();
+    await one.query("update node set name = 'of a locked row' where id = $1", [NODE]);
+    await one.query("update api_key set name = 'of a free row' where id = $1", [KEY]);
+    const session = await now.pool.connect();
+    try {
+      await session.query("begin");
+      await session.query("select from node where id = $1 for update", [NODE]);
+      const { entered, notEntered } = await enter([one.journal]);
+      assert.deepEqual(entered, { api_key: 1 });
+      assert.match(notEntered[0]?.reason ?? "", /^node: .*lock.*; it is tried again$/);
+      assert.equal(isComplete, false);
+    } finally {
+      await session.query("rollback");
+      session.release();
+    }
+    assert.deepEqual(await enter([one.journal]), { entered: { node: 1 }, notEntered: [] });
+    assert.equal(isComplete, true);
+  });
+
   test("lists a payment that exceeds the account's balance, and a change that is too old", async () => {
     const one = await gateway();
     const poor = newId();
@@ -358,6 +388,20 @@ describe("re-entering changes that a failover lost", () => {
     // One millisecond more, because the database's clock has microseconds and is rounded down here.
     const [old] = (await enter([late.journal], true, Date.now() + CHANGE_REENTRY_AGE_MS_MAX + 1)).notEntered;
     assert.equal(old?.reason, "older than 7 days");
+  });
+
+  test("journals the changes that it enters, and those that wait, for the next failover", async () => {
+    const one = await gateway();
+    await one.query("update node set name = 'again' where id = $1", [NODE]);
+    await enter([one.journal], false);
+    assert.deepEqual(added, one.journal);
+    const waiting = await gateway();
+    const account = newId();
+    await lost.pool.query("insert into account (id, kind, name) values ($1, 'builder', 'unknown here')", [account]);
+    await waiting.query("update account set name = 'renamed' where id = $1", [account]);
+    assert.equal((await enter([waiting.journal])).notEntered.length, 1);
+    assert.deepEqual(added, waiting.journal);
+    await lost.pool.query("delete from account where id = $1", [account]);
   });
 
   test("retries a failed change after another gateway has entered the row that it needs, and deletes it from the failure list", async () => {

@@ -10,11 +10,13 @@ import { type Pico, pico } from "../base/money.ts";
 import { hostShareOf, timeoutFreeClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
+import { type Disk, systemDisk } from "./disk.ts";
 import { type Journal, openJournal } from "./journal.ts";
 import { type JournalEntry, journalLine, readJournal } from "./journal-lines.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
-import { createEmptyReentryResult, type LostCommitsReentryResult, reenterLostRequests } from "./lost-commit-reentry.ts";
+import { LostRequestsReentry } from "./lost-commit-reentry.ts";
 import { openSpool } from "./spool.ts";
+import { openSpoolReplay } from "./spool-replay.ts";
 import { createTestHold, createTestSettlement, newDirectory, newId, TEST_CHARGE } from "./testing.ts";
 
 const log = createLog("silent");
@@ -99,6 +101,80 @@ describe("the journal for re-entry after a failover", () => {
     assert.deepEqual(theirs, [young]);
   });
 
+  test("tells which entries were deleted by size or age, or could not be written, and when they were added", async (t) => {
+    const { spool } = await open(t);
+    let at = 0;
+    const clock = { ...systemClock, monotonic: () => at, now: () => at };
+    let isFull = false;
+    const disk: Disk = {
+      ...systemDisk,
+      open: async (...given) => {
+        if (isFull && given[1] === "wx") throw Object.assign(new Error("no space"), { code: "ENOSPC" });
+        return await systemDisk.open(...given);
+      },
+    };
+    const openOne = (bytesMax?: number): Journal =>
+      openJournal({
+        spool: { ...spool, disk },
+        name: "requests",
+        windowMs: 60_000,
+        clock,
+        log,
+        ...(bytesMax && { bytesMax }),
+      });
+    const gapsOf = async (journal: Journal) => {
+      const gaps: unknown[] = [];
+      for (const entry of await entriesOf(journal)) {
+        if (entry.kind !== "gap") continue;
+        const { kind: _, ...gap } = entry;
+        gaps.push(gap);
+      }
+      return gaps;
+    };
+    const small = openOne(1);
+    t.after(() => small.close());
+    const add = async (journal: Journal, now: number): Promise<void> => {
+      at = now;
+      journal.add(request());
+      await journal.written();
+    };
+    await add(small, 0);
+    await add(small, 1_000);
+    await add(small, 10_000);
+    const bySize = { lines: 2, from: 0, to: 1_000, reason: "size" };
+    assert.deepEqual(await gapsOf(small), [bySize]);
+    await add(small, 20_000);
+    assert.deepEqual(
+      await gapsOf(small),
+      [{ ...bySize, lines: 3, to: 10_000 }],
+      "with the entries of the deleted line",
+    );
+
+    isFull = true;
+    await add(small, 30_000);
+    await add(small, 31_000);
+    const unwritten = { lines: 2, from: 30_000, to: 31_000, reason: "unwritten" };
+    assert.deepEqual((await gapsOf(small)).at(-1), unwritten, "before it can be stored");
+    isFull = false;
+    await add(small, 32_000);
+    assert.deepEqual(await gapsOf(small), [unwritten, { ...bySize, lines: 4, to: 20_000 }]);
+  });
+
+  test("tells which entries were older than its time window when it deleted them", async (t) => {
+    const { spool } = await open(t);
+    let at = 0;
+    const clock = { ...systemClock, monotonic: () => at, now: () => at };
+    const journal = openJournal({ spool, name: "requests", windowMs: 60_000, clock, log });
+    t.after(() => journal.close());
+    for (const now of [0, 3_000, 70_000]) {
+      at = now;
+      journal.add(request());
+      await journal.written();
+    }
+    const gaps = (await entriesOf(journal)).filter(({ kind }) => kind === "gap");
+    assert.deepEqual(gaps, [{ kind: "gap", lines: 2, from: 0, to: 3_000, reason: "age" }]);
+  });
+
   test("counts unreadable lines and reads the others", () => {
     const [one, other] = [request(), request()];
     const damaged = journalLine(one).replace('"kind"', '"kinb"');
@@ -127,15 +203,16 @@ describe("re-entry after a failover", () => {
     return id;
   };
   const balance = async (id: Uuid): Promise<Pico> => (await ledger.balance(id))?.balance as Pico;
-  const journalOf = (entries: JournalEntry[]): Pick<Journal, "read"> => ({
+  const journalOf = (entries: JournalEntry[]): Pick<Journal, "read" | "add"> => ({
+    add() {},
     async *read() {
       yield { entries, unread: 0 };
     },
   });
-  const enter = async (entries: JournalEntry[]): Promise<LostCommitsReentryResult> => {
-    const into = createEmptyReentryResult();
-    await reenterLostRequests({ pool: db.pool, ledger, journal: journalOf(entries) }, into);
-    return into;
+  const enter = async (entries: JournalEntry[]): Promise<Pick<LostRequestsReentry, "entered" | "notEntered">> => {
+    const reentry = new LostRequestsReentry({ pool: db.pool, ledger, journal: journalOf(entries), lostSince: 0 });
+    await reentry.run();
+    return { entered: reentry.entered, notEntered: reentry.notEntered };
   };
   const assertBalanced = async (): Promise<void> => {
     const differing = (await checkLedger(db.pool)).filter(({ differences }) => differences.length > 0);
@@ -154,8 +231,12 @@ describe("re-entry after a failover", () => {
     // The new primary has this request's hold, but not its settlement.
     await ledger.hold(held.hold);
     const before = await balance(host);
-    assert.deepEqual(await enter([there, held, lost]), { entered: { requests: 2 }, notEntered: [] });
-    assert.deepEqual(await enter([there, held, lost]), createEmptyReentryResult(), "a second time nothing is missing");
+    assert.deepEqual(await enter([there, held, lost]), { entered: 2, notEntered: [] });
+    assert.deepEqual(
+      await enter([there, held, lost]),
+      { entered: 0, notEntered: [] },
+      "a second time nothing is missing",
+    );
     assert.deepEqual(await ledger.balance(builder), { balance: 5_000_000n - 3n * TEST_CHARGE, held: 0n });
     assert.equal((await balance(host)) - before, 2n * hostShareOf(TEST_CHARGE));
     const { rows } = await db.pool.query("select outcome, model, prompt_tokens, key_id from request where id = $1", [
@@ -193,17 +274,73 @@ describe("re-entry after a failover", () => {
     await assertBalanced();
   });
 
+  test("journals requests of another gateway's spool and re-entered requests, for the next failover", async (t) => {
+    const builder = await account("builder", 5_000_000n);
+    const [left, lost] = [lostRequest(builder), lostRequest(builder)];
+    await ledger.hold(left.hold);
+    const { journal, spool, directory } = await open(t);
+    const dead = await openSpool({
+      directory,
+      gatewayId: "dead",
+      clock: systemClock,
+      log,
+      pid: 1,
+      host: spool.owner.host,
+    });
+    await dead.append({ ...left.settlement, hold: left.hold });
+    await dead.close();
+    const next = openLedger({
+      pool: db.pool,
+      clock: timeoutFreeClock,
+      gatewayId: "next",
+      journals: { requests: journal },
+    });
+    const replay = openSpoolReplay({ spool, clock: timeoutFreeClock, log, ledger: next, isAlive: () => false });
+    t.after(() => replay.stop());
+    assert.equal(await replay.run(), true);
+    assert.deepEqual(await entriesOf(journal), [left]);
+    await new LostRequestsReentry({ pool: db.pool, ledger: next, journal: journalOf([lost]), lostSince: 0 }).run();
+    assert.deepEqual(await entriesOf(journal), [left, lost]);
+    assert.equal(await balance(builder), 5_000_000n - 2n * TEST_CHARGE);
+    await assertBalanced();
+  });
+
+  test("lists what its journal lacks of the lost time: the number of lines, their time, and the reason", async () => {
+    const gap = { kind: "gap" as const, lines: 7, from: 1_000, to: 2_000, reason: "age" as const };
+    const entries = [
+      gap,
+      { ...gap, to: 3_000, reason: "size" as const },
+      { ...gap, to: 4_000, reason: "unwritten" as const },
+    ];
+    const reentry = new LostRequestsReentry({ pool: db.pool, ledger, journal: journalOf(entries), lostSince: 2_500 });
+    await reentry.run();
+    const [size, unwritten] = [
+      "deleted at the journal's size limit: 1970-01-01T00:00:01.000Z to 1970-01-01T00:00:03.000Z",
+      "the disk refused to store them: 1970-01-01T00:00:01.000Z to 1970-01-01T00:00:04.000Z",
+    ];
+    assert.deepEqual(
+      reentry.notEntered,
+      [size, unwritten].map((reason) => ({ kind: "journal", id: "7 lines", reason })),
+    );
+    const longer = new LostRequestsReentry({ pool: db.pool, ledger, journal: journalOf(entries), lostSince: 2_000 });
+    await longer.run();
+    assert.match(
+      longer.notEntered[0]?.reason ?? "",
+      /^older than REPLAY_WINDOW and deleted, so .* are not all listed: /,
+    );
+  });
+
   test("lists a request whose account was lost, and one that exceeds its account's balance", async () => {
     const [gone, poor] = [lostRequest(newId()), lostRequest(await account("builder", 1n))];
     const { entered, notEntered } = await enter([gone, poor]);
-    assert.deepEqual(entered, { requests: 1 });
+    assert.equal(entered, 1);
     assert.deepEqual(notEntered, [
-      { kind: "request", id: publicId("req", gone.hold.id), reason: "its account does not exist in this history" },
       {
         kind: "request",
         id: publicId("req", poor.hold.id),
         reason: "only part of the charge was taken: after the failover, the account has too little credit",
       },
+      { kind: "request", id: publicId("req", gone.hold.id), reason: "its account does not exist in this history" },
     ]);
     await assertBalanced();
   });

@@ -7,16 +7,17 @@ import type pg from "pg";
 import { z } from "zod";
 import { publicId, type Uuid } from "../base/ids.ts";
 import { DAY_MS } from "../base/time.ts";
+import { isDataFault } from "../db/errors.ts";
 import { column, queryRows, row } from "../db/rows.ts";
+import type { HoldOrder } from "./hold.ts";
 import type { Journal } from "./journal.ts";
-import { ChangeIdAndTime, type JournalEntry } from "./journal-lines.ts";
+import { ChangeIdAndTime, type JournalEntry, type JournalGap } from "./journal-lines.ts";
 import type { Ledger } from "./ledger.ts";
-import { restoreLostRequests } from "./restore-lost-requests.ts";
 
-/** The batch size of the ledger. */
+/** The batch size of the ledger, and how many requests are entered concurrently. */
 const AT_ONCE = 128;
 
-interface NotEntered {
+export interface NotEntered {
   kind: JournalEntry["kind"] | "journal";
   id: string;
   reason: string;
@@ -33,6 +34,8 @@ export const createEmptyReentryResult = (): LostCommitsReentryResult => ({ enter
 type RequestEntry = Extract<JournalEntry, { kind: "request" }>;
 type Client = pg.ClientBase | pg.Pool;
 
+const idOf = ({ settlement }: RequestEntry): Uuid => settlement.id;
+
 const Missing = row({ id: column.uuid });
 /**
  * Finds requests without an outcome. An expired lease (`gateway_lost`) does not count, because the request was
@@ -42,61 +45,138 @@ const MISSING = `select o.id from unnest($1::uuid[]) as o (id)
   where not exists (select from request r where r.id = o.id and r.outcome <> 'gateway_lost')`;
 const SHORT = "select id from request where id = any ($1::uuid[]) and short_pico > 0";
 
-/**
- * Enters every answered request that the database lacks, in the order of the journal. Rejects when the database fails.
- */
-export async function reenterLostRequests(
-  { pool, ledger, journal }: { pool: pg.Pool; ledger: Pick<Ledger, "trySettling">; journal: Pick<Journal, "read"> },
-  into: LostCommitsReentryResult,
-): Promise<void> {
-  for await (const { entries, unread } of journal.read()) {
-    noteUnread(into, unread);
-    const requests = entries.filter((entry): entry is RequestEntry => entry.kind === "request");
-    for (let from = 0; from < requests.length; from += AT_ONCE) {
-      const part = requests.slice(from, from + AT_ONCE);
-      const missing = new Set(
-        (await queryRows(pool, Missing, MISSING, [part.map(({ hold }) => hold.id)])).map(({ id }) => id),
-      );
-      await enterPart(
-        { pool, ledger },
-        part.filter(({ hold }) => missing.has(hold.id)),
-        into,
-      );
+interface RequestsOptions {
+  pool: pg.Pool;
+  ledger: Pick<Ledger, "restore" | "trySettling">;
+  /** Also gets the requests that wait, so that a run that succeeded needs the older files no more. */
+  journal: Pick<Journal, "read" | "add">;
+  /** The time, in Unix milliseconds, from which on the failover may have lost commits. */
+  lostSince: number;
+  /** Called in each run before the first lost request is entered. */
+  onMissing?: () => Promise<void>;
+}
+
+interface WaitingRequest {
+  entry: RequestEntry;
+  reason: string;
+  /** Whether another try may succeed by itself. Otherwise the request waits for a change that is not entered yet. */
+  isPassing: boolean;
+}
+
+/** Enters every answered request that the database lost in one failover. */
+export class LostRequestsReentry {
+  readonly #options: RequestsOptions;
+  entered = 0;
+  /** Requests that cannot be entered, or only in part. */
+  #refused: NotEntered[] = [];
+  /** Requests that another run may enter. Undefined: no run has read the journal to its end yet. */
+  #waiting: WaitingRequest[] | undefined;
+  /** Entered requests for which the database was not asked yet whether they were charged in full. */
+  #unchecked: Uuid[] = [];
+
+  constructor(options: RequestsOptions) {
+    this.#options = options;
+  }
+
+  get notEntered(): NotEntered[] {
+    const waiting = (this.#waiting ?? []).map(({ entry, reason, isPassing }) =>
+      requestNote(idOf(entry), isPassing ? `${reason}; it is tried again` : reason),
+    );
+    return [...this.#refused, ...waiting];
+  }
+
+  /** Whether another run would achieve nothing, unless another account or row is entered before. */
+  get isComplete(): boolean {
+    return this.#waiting?.every(({ isPassing }) => !isPassing) ?? false;
+  }
+
+  /**
+   * Enters the requests of the journal; again after that, only those that failed. A request that waits for a lock or
+   * fails delays no other. Rejects when the database fails.
+   */
+  async run(): Promise<void> {
+    const waiting: WaitingRequest[] = [];
+    const running = new Set<Promise<void>>();
+    let hasBegun = false;
+    const begin = async (entry: RequestEntry): Promise<void> => {
+      if (!hasBegun) await this.#options.onMissing?.();
+      hasBegun = true;
+      if (running.size >= AT_ONCE) await Promise.race(running);
+      const one: Promise<void> = this.#enter(entry, waiting).finally(() => running.delete(one));
+      running.add(one);
+    };
+    try {
+      for (const { entry } of this.#waiting ?? []) await begin(entry);
+      if (this.#waiting === undefined) await this.#readJournal(begin);
+    } finally {
+      await Promise.all(running);
+    }
+    this.#waiting = waiting;
+    for (const { entry } of waiting) this.#options.journal.add(entry);
+    for (const { id } of await queryRows(this.#options.pool, Missing, SHORT, [this.#unchecked])) {
+      const reason = "only part of the charge was taken: after the failover, the account has too little credit";
+      this.#refused.push(requestNote(id, reason));
+    }
+    this.#unchecked = [];
+  }
+
+  async #readJournal(begin: (entry: RequestEntry) => Promise<void>): Promise<void> {
+    const { pool, journal, lostSince } = this.#options;
+    this.#refused = [];
+    const begun = new Set<Uuid>();
+    for await (const { entries, unread } of journal.read()) {
+      if (unread > 0) this.#refused.push(unreadNote(unread));
+      this.#refused.push(...gapNotes(entries, lostSince));
+      const requests = entries.filter((entry): entry is RequestEntry => entry.kind === "request");
+      for (let from = 0; from < requests.length; from += AT_ONCE) {
+        const part = requests.slice(from, from + AT_ONCE);
+        const missing = new Set((await queryRows(pool, Missing, MISSING, [part.map(idOf)])).map(({ id }) => id));
+        for (const entry of part) {
+          // A request that waited is in the journal several times.
+          if (!missing.has(idOf(entry)) || begun.has(idOf(entry))) continue;
+          begun.add(idOf(entry));
+          await begin(entry);
+        }
+      }
+    }
+  }
+
+  async #enter(entry: RequestEntry, waiting: WaitingRequest[]): Promise<void> {
+    const { hold, settlement } = entry;
+    try {
+      if (hold !== undefined && !(await this.#restore(hold))) {
+        waiting.push({ entry, reason: "its account does not exist in this history", isPassing: false });
+        return;
+      }
+      const outcome = await this.#options.ledger.trySettling({ ...settlement, ...(hold && { hold }) });
+      if (outcome === "given_up") {
+        const reason = "the database refused the settlement; given-up.jsonl in the spool directory has the reason";
+        this.#refused.push(requestNote(settlement.id, reason));
+      } else if (outcome !== "repeated") {
+        this.entered += 1;
+        this.#unchecked.push(settlement.id);
+      }
+    } catch (error) {
+      waiting.push({ entry, reason: error instanceof Error ? error.message : String(error), isPassing: true });
+    }
+  }
+
+  /** Returns false if the request's account does not exist. */
+  async #restore(hold: HoldOrder): Promise<boolean> {
+    try {
+      return (await this.#options.ledger.restore(hold)) !== "no_account";
+    } catch (error) {
+      // The try to settle fails in the same way, and gives the request up if that lasts.
+      if (isDataFault(error)) return true;
+      throw error;
     }
   }
 }
 
-async function enterPart(
-  { pool, ledger }: { pool: pg.Pool; ledger: Pick<Ledger, "trySettling"> },
-  part: RequestEntry[],
-  into: LostCommitsReentryResult,
-): Promise<void> {
-  if (part.length === 0) return;
-  const note = (id: Uuid, reason: string): number =>
-    into.notEntered.push({ kind: "request", id: publicId("req", id), reason });
-  const restored = await restoreLostRequests(
-    pool,
-    part.map(({ hold }) => hold),
-  );
-  const due = part.filter(({ hold }, i) => {
-    if (restored[i] === "no_account") note(hold.id, "its account does not exist in this history");
-    return restored[i] !== "no_account";
-  });
-  const outcomes = await Promise.all(due.map(({ settlement }) => ledger.trySettling(settlement)));
-  const entered: Uuid[] = [];
-  for (const [i, outcome] of outcomes.entries()) {
-    const { id } = (due[i] as RequestEntry).hold;
-    if (outcome === "given_up")
-      note(id, "the database refused the settlement; given-up.jsonl in the spool directory has the reason");
-    else if (outcome !== "repeated") entered.push(id);
-  }
-  for (const { id } of await queryRows(pool, Missing, SHORT, [entered])) {
-    note(id, "only part of the charge was taken: after the failover, the account has too little credit");
-  }
-  count(into, "requests", entered.length);
-}
+const requestNote = (id: Uuid, reason: string): NotEntered => ({ kind: "request", id: publicId("req", id), reason });
 
-const Entered = row({ id: column.uuid, tables: z.array(z.string()) });
+/** Without tables, the change is not entered yet, because of a locked row or another passing problem. */
+const Entered = row({ id: column.uuid, tables: z.array(z.string()).nullable() });
 const Waiting = row({ id: column.uuid, problem: z.string() });
 const NEW =
   "select id from unnest($1::uuid[]) as c (id) where not exists (select from history_change h where h.id = c.id and h.problem is null)";
@@ -107,26 +187,32 @@ export const CHANGE_REENTRY_AGE_MS_MAX = 7 * DAY_MS;
 
 interface ChangesOptions {
   client: Client;
-  journal: Pick<Journal, "read">;
+  /** Also gets the changes of its own that are entered or wait, in case another failover loses them again. */
+  journal: Pick<Journal, "read" | "add">;
   nowMs: number;
   /**
    * True: enters all changes, and reports those that fail. False: enters only changes that take no money from an
    * account. The others need the lost requests to be entered first.
    */
   isLast: boolean;
+  /** As for requests. */
+  lostSince: number;
+  /** Called before the changes are entered, if any is missing. */
+  onMissing?: () => Promise<void>;
 }
 
 /**
  * Enters the changes that people, payment providers and operators made. Rejects when the database fails. Returns
- * whether any change was entered.
+ * whether any change was entered, and whether none failed for a reason that passes, such as a locked row.
  */
 export async function reenterLostChanges(
-  { client, journal, nowMs, isLast }: ChangesOptions,
+  { client, journal, nowMs, isLast, lostSince, onMissing }: ChangesOptions,
   into: LostCommitsReentryResult,
-): Promise<boolean> {
+): Promise<{ isEntered: boolean; isComplete: boolean }> {
   const changes = new Map<Uuid, { at: number; lines: string[] }>();
   for await (const { entries, unread } of journal.read()) {
-    if (isLast) noteUnread(into, unread);
+    if (isLast && unread > 0) into.notEntered.push(unreadNote(unread));
+    if (isLast) into.notEntered.push(...gapNotes(entries, lostSince));
     for (const entry of entries) {
       if (entry.kind !== "change") continue;
       const { id, at } = ChangeIdAndTime.parse(JSON.parse(entry.text));
@@ -144,22 +230,35 @@ export async function reenterLostChanges(
     else if (isLast) into.notEntered.push({ kind: "change", id, reason: "older than 7 days" });
   }
   lost.sort((a, b) => a.at - b.at);
+  const journalAgain = (id: Uuid): void => {
+    for (const text of changes.get(id)?.lines ?? []) journal.add({ kind: "change", text });
+  };
+  if (lost.length > 0) await onMissing?.();
   let isEntered = false;
+  const again = new Set<Uuid>();
   // Each query commits one part of the changes, which stays entered if a later query takes too long. A query also
   // retries changes that could not be entered before, so one is sent even if no change was lost.
   for (let from = 0; from <= lost.length; from += AT_ONCE) {
     const part = lost.slice(from, from + AT_ONCE);
     const texts = part.map(({ id, at, lines }) => `{"id":"${id}","at":${at},"lines":[${lines.join(",")}]}`);
     const query = "select id, tables from history_enter($1, $2)";
-    for (const { tables } of await queryRows(client, Entered, query, [`[${texts.join(",")}]`, isLast])) {
+    for (const { id, tables } of await queryRows(client, Entered, query, [`[${texts.join(",")}]`, isLast])) {
+      if (tables === null) {
+        again.add(id);
+        continue;
+      }
+      again.delete(id);
       isEntered = true;
+      journalAgain(id);
       for (const table of tables) count(into, table, 1);
     }
   }
   if (isLast)
-    for (const { id, problem } of await queryRows(client, Waiting, WAITING, [lost.map(({ id }) => id)]))
+    for (const { id, problem } of await queryRows(client, Waiting, WAITING, [lost.map(({ id }) => id)])) {
       into.notEntered.push({ kind: "change", id, reason: problem });
-  return isEntered;
+      journalAgain(id);
+    }
+  return { isEntered, isComplete: again.size === 0 };
 }
 
 /**
@@ -175,11 +274,24 @@ function count(into: LostCommitsReentryResult, what: string, by: number): void {
   if (by > 0) into.entered[what] = (into.entered[what] ?? 0) + by;
 }
 
-function noteUnread(into: LostCommitsReentryResult, unread: number): void {
-  if (unread > 0)
-    into.notEntered.push({
+const unreadNote = (unread: number): NotEntered => ({
+  kind: "journal",
+  id: `${unread} lines`,
+  reason: "the journal has lines that are damaged, or that another version of the gateway wrote",
+});
+
+const GAPS: Record<JournalGap["reason"], string> = {
+  size: "deleted at the journal's size limit",
+  age: "older than REPLAY_WINDOW and deleted, so the commits before the end of this time are not all listed",
+  unwritten: "the disk refused to store them",
+};
+
+/** Lists commits that the failover may have lost and that the journal does not have. */
+const gapNotes = (entries: JournalEntry[], lostSince: number): NotEntered[] =>
+  entries
+    .filter((entry): entry is JournalGap => entry.kind === "gap" && entry.to >= lostSince)
+    .map(({ lines, from, to, reason }) => ({
       kind: "journal",
-      id: `${unread} lines`,
-      reason: "the journal has lines that are damaged, or that another version of the gateway wrote",
-    });
-}
+      id: `${lines} lines`,
+      reason: `${GAPS[reason]}: ${new Date(from).toISOString()} to ${new Date(to).toISOString()}`,
+    }));

@@ -8,6 +8,8 @@ export interface PendingSettlement {
   isOver: boolean;
   isSpooled: boolean;
   isSpooling: boolean;
+  /** The database refused its values, which says nothing about other settlements. */
+  isRefused: boolean;
   isSafe: boolean;
   /**
    * Lets the waiting caller of `secure` continue. Called when the settlement is safe (in the ledger or on disk), or
@@ -31,6 +33,7 @@ export class PendingSettlements {
       isOver: false,
       isSpooled: false,
       isSpooling: false,
+      isRefused: false,
       isSafe: false,
       answer: undefined,
       seat: undefined,

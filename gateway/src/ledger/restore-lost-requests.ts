@@ -11,7 +11,7 @@ const RESTORE = `select ledger_restore($1::text::uuid[], $2::text::uuid[], $3::t
   $12::text::integer[], $13::text::text[], $14::text::text[])::text as codes`;
 
 /** `known`: the database still has the request, in flight or ended. */
-type RestoreOutcome = "restored" | "known" | "no_account";
+export type RestoreOutcome = "restored" | "known" | "no_account";
 
 /** Records all requests of the batch in one transaction. */
 export async function restoreLostRequests(pool: pg.Pool, orders: HoldOrder[]): Promise<RestoreOutcome[]> {

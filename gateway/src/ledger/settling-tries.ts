@@ -1,4 +1,5 @@
 /** A single try to settle a request, counters of tries, and the handling of settlements that can never be entered. */
+import type { Clock } from "../base/clock.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { formatExactMicrodollars, type Pico, pico, ZERO } from "../base/money.ts";
@@ -24,7 +25,11 @@ export interface SettlingTallies {
   short: Pico;
 }
 
+/** How long a settlement is retried whose values the database refuses while it accepts others. */
+const GIVE_UP_AFTER_MS = 15 * 60_000;
+
 export interface SettlingTriesOptions {
+  clock: Clock;
   /** Tries once to settle. The result `late` means that `settleLate` must follow. */
   settle: (settlement: Settlement) => Promise<SettleOutcome>;
   settleLate: (settlement: Settlement) => Promise<{ outcome: SettleOutcome; short: Pico }>;
@@ -35,6 +40,15 @@ export interface SettlingTriesOptions {
    * false if that is not possible.
    */
   restoreHold?: ((hold: HoldOrder) => Promise<boolean>) | undefined;
+  /**
+   * Called for each settlement that the database has, whichever gateway's it is, and before the spool may drop it. A
+   * settlement that it had before counts too, because its commit may be this process's, whose response was lost.
+   */
+  onEntered?: ((settlement: Settlement) => void) | undefined;
+  /** Returns the hold of one of this gateway's requests. */
+  holdOf?: (id: Uuid) => HoldOrder | undefined;
+  /** Default: `GIVE_UP_AFTER_MS`. 0: a settlement whose values are refused is given up at once. */
+  giveUpAfterMs?: number | undefined;
   spool: Spool | undefined;
   log: Log;
   sparing: RateLimitedLog;
@@ -53,6 +67,9 @@ export class SettlingTries {
     short: ZERO,
   };
   readonly #options: SettlingTriesOptions;
+  /** When the database first refused the values of a settlement, and when it last had another. Monotonic, in ms. */
+  readonly #refusedSince = new Map<Uuid, number>();
+  #enteredAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: SettlingTriesOptions) {
     this.#options = options;
@@ -63,13 +80,13 @@ export class SettlingTries {
     let outcome = await this.#options.settle(settlement);
     if (outcome === "unknown" && (await this.#options.restore?.(settlement.id))) outcome = "late";
     if (outcome === "late") outcome = await this.#settleLate(settlement);
-    this.#count(outcome);
+    this.#noteEntered(settlement, outcome);
     return outcome;
   }
 
   /**
    * Settles a request of another gateway. If the ledger can never accept the settlement, it is recorded as given up.
-   * Rejects when the database fails.
+   * Rejects when the database fails, or refuses values that it may accept later.
    */
   async once(settlement: Settlement): Promise<SettleOutcome | "given_up"> {
     const settle = async (): Promise<SettleOutcome> => {
@@ -82,14 +99,30 @@ export class SettlingTries {
       .catch((error) => (isStatementRefused(error) ? settle() : Promise.reject(error)))
       .then(
         (outcome) => ({ outcome, error: outcome === "unknown" ? unknownHold() : undefined, isFinal: true }),
-        (error: unknown) => ({ outcome: "unknown" as const, error, isFinal: isDataFault(error) }),
+        (error: unknown) => ({ outcome: "unknown" as const, error, isFinal: this.isHopeless(settlement, error) }),
       );
     if (result.error === undefined) {
-      this.#count(result.outcome);
+      this.#noteEntered(settlement, result.outcome);
       return result.outcome;
     }
     if (result.isFinal && (await this.giveUp(settlement, result.error))) return "given_up";
     throw result.error;
+  }
+
+  /**
+   * Whether the database has refused the settlement's values for so long that it is given up. A database that accepts
+   * no settlement may be incomplete, as during a restore, and then none is given up.
+   */
+  isHopeless({ id }: Settlement, error: unknown): boolean {
+    const { clock, giveUpAfterMs = GIVE_UP_AFTER_MS } = this.#options;
+    if (!isDataFault(error)) {
+      this.#refusedSince.delete(id);
+      return false;
+    }
+    if (giveUpAfterMs === 0) return true;
+    const since = this.#refusedSince.get(id) ?? clock.monotonic();
+    this.#refusedSince.set(id, since);
+    return clock.monotonic() - since >= giveUpAfterMs && this.#enteredAt >= since;
   }
 
   /** Counts and logs a try that the database did not accept and that will be repeated. */
@@ -108,8 +141,10 @@ export class SettlingTries {
 
   /** Records a settlement that can never be entered. Returns false if that fails, so that it stays in the spool. */
   async giveUp(settlement: Settlement, error: unknown): Promise<boolean> {
-    const { log, spool } = this.#options;
-    const request = publicId("req", settlement.id);
+    const { log, spool, holdOf } = this.#options;
+    const { id } = settlement;
+    const request = publicId("req", id);
+    const hold = settlement.hold ?? holdOf?.(id);
     this.tallies.givenUp += 1;
     log.error(
       { request, err: error },
@@ -117,7 +152,11 @@ export class SettlingTries {
     );
     if (spool === undefined) return false;
     try {
-      await spool.giveUp(settlement, error instanceof Error ? error.message : String(error));
+      await spool.giveUp(
+        { ...settlement, ...(hold && { hold }) },
+        error instanceof Error ? error.message : String(error),
+      );
+      this.#refusedSince.delete(id);
       return true;
     } catch (failure) {
       log.error({ request, err: failure }, "could not record a given-up settlement in given-up.jsonl");
@@ -141,8 +180,12 @@ export class SettlingTries {
     log.error({ request, ...micro }, "the credit did not cover a late settlement; the rest is not charged");
   }
 
-  #count(outcome: SettleOutcome): void {
+  #noteEntered(settlement: Settlement, outcome: SettleOutcome): void {
+    if (outcome === "unknown") return;
+    this.#refusedSince.delete(settlement.id);
+    this.#enteredAt = this.#options.clock.monotonic();
     if (outcome === "late") this.tallies.late += 1;
-    else if (outcome !== "unknown") this.tallies.committed += 1;
+    else this.tallies.committed += 1;
+    this.#options.onEntered?.(settlement);
   }
 }

@@ -1,8 +1,8 @@
 /**
  * Enters the settlement of every ended request into the ledger, also across database failures. A settlement is retried
  * as long as the process runs. If the database does not accept it soon, it is written to disk (`spool.ts`), and the
- * request may be answered. Only a refusal of the settlement's own values is final: the settlement is recorded for an
- * operator, and its hold ends with the lease.
+ * request may be answered. Only a lasting refusal of the settlement's own values is final: the settlement is recorded for
+ * an operator, and its hold ends with the lease.
  */
 import type { Clock } from "../base/clock.ts";
 import { openDeadlines } from "../base/deadlines.ts";
@@ -13,7 +13,6 @@ import { rateLimitedLog } from "../base/rate-limited-log.ts";
 import { openRetryPauses, type RetryPauses } from "../base/retry-pauses.ts";
 import { isDataFault, isStatementRefused } from "../db/errors.ts";
 import { DiskFallback } from "./disk-fallback.ts";
-import type { HoldOrder } from "./hold.ts";
 import { type PendingSettlement, PendingSettlements } from "./pending-settlements.ts";
 import type { Settlement, SettleOutcome } from "./settlement.ts";
 import { type SettlingTallies, SettlingTries, type SettlingTriesOptions } from "./settling-tries.ts";
@@ -22,15 +21,14 @@ import { type SettlingTallies, SettlingTries, type SettlingTriesOptions } from "
 const SPOOL_AFTER_MS = 1_000;
 /** The additional time for the disk. After two seconds in total the request is answered anyway. */
 const DISK_MAX_MS = 1_000;
+/** The longest pause between two tries of a settlement whose values the database refuses. */
+const REFUSED_PAUSE_MS_MAX = 60_000;
 /** How long a shutdown waits when neither the database nor the disk accepts settlements. */
 const CLOSE_MAX_MS = 10_000;
 
 interface SettlerOptions extends Omit<SettlingTriesOptions, "sparing"> {
-  clock: Clock;
-  /** Returns the hold of one of this gateway's requests. */
-  holdOf?: (id: Uuid) => HoldOrder | undefined;
-  /** Called when a settlement is entered or given up. */
-  ended?: (settlement: Settlement, isCommitted: boolean) => void;
+  /** Called when a settlement of this gateway is entered or given up. */
+  ended?: (id: Uuid) => void;
 }
 
 interface Settler {
@@ -113,10 +111,10 @@ interface Carrying {
   pauses: RetryPauses;
   /** Ends the settlement. `isKept`: it is in the ledger, or recorded as given up. */
   end: (work: PendingSettlement, isKept: boolean) => void;
-  tellEnded: (settlement: Settlement, isCommitted: boolean) => void;
+  tellEnded: (id: Uuid) => void;
 }
 
-/** Retries a settlement until it is entered, or until the database has refused its values. */
+/** Retries a settlement until it is entered, or until the database has refused its values for long. */
 async function carry(
   work: PendingSettlement,
   { tries, disk, pauses, end, tellEnded }: Carrying,
@@ -126,8 +124,9 @@ async function carry(
   for (let failures = 1; ; failures++) {
     try {
       const outcome = await tries.settle(settlement);
-      tellEnded(settlement, outcome !== "unknown");
-      end(work, outcome !== "unknown" || (await tries.giveUpUnknown(settlement)));
+      const isKept = outcome !== "unknown" || (await tries.giveUpUnknown(settlement));
+      tellEnded(settlement.id);
+      end(work, isKept);
       return outcome;
     } catch (error) {
       if (isStatementRefused(error) && !isDoubted) {
@@ -136,15 +135,23 @@ async function carry(
         isDoubted = true;
         continue;
       }
-      if (isDataFault(error)) {
-        tellEnded(settlement, false);
-        end(work, await tries.giveUp(settlement, error));
+      if (tries.isHopeless(settlement, error)) {
+        const isKept = await tries.giveUp(settlement, error);
+        tellEnded(settlement.id);
+        end(work, isKept);
         throw error;
       }
       // This gateway is closing. The next gateway settles from the disk.
       if (pauses.areOver) throw error;
       tries.refused(settlement, error);
+      const isRefused = isDataFault(error);
+      if (isRefused) disk.exclude(work);
       void disk.take(work, error);
+      // Longer pauses, because a batch with refused values is repeated one by one.
+      if (isRefused) {
+        await pauses.of(Math.min(1_000 * 2 ** Math.min(failures - 1, 6), REFUSED_PAUSE_MS_MAX));
+        continue;
+      }
     }
     await pauses.after(failures);
   }

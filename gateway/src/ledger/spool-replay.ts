@@ -12,7 +12,7 @@ import { basename, join } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import { isBug } from "../db/errors.ts";
+import { isBug, isDataFault } from "../db/errors.ts";
 import type { Disk, DiskFile } from "./disk.ts";
 import type { Settlement, SettleOutcome } from "./settlement.ts";
 import { parseSpoolOwner, removeIfThere, type Spool, type SpoolOwner } from "./spool.ts";
@@ -66,12 +66,15 @@ export function openSpoolReplay(options: ReplayOptions): Replay {
     return host === self.host && (pid === self.pid || !isAlive(pid));
   };
 
-  /** Settles the lines. Returns false when the database is unreachable; the next scan continues. */
+  /**
+   * Settles the lines. Returns false when the database is unreachable, or refuses some of them; the next scan continues.
+   */
   const settleAll = async (name: string, settlements: Settlement[]): Promise<boolean> => {
     const known = settled.get(name) ?? new Set();
     settled.set(name, known);
     const due = settlements.filter(({ id }) => !known.has(id));
     let entered = 0;
+    let isDone = true;
     for (let from = 0; from < due.length; from += AT_ONCE) {
       const part = due.slice(from, from + AT_ONCE);
       const results = await Promise.allSettled(part.map((settlement) => ledger.trySettling(settlement)));
@@ -84,14 +87,16 @@ export function openSpoolReplay(options: ReplayOptions): Replay {
           log.error({ request: publicId("req", id), err: result.reason, file: name }, "spooled settlement failed");
         }
       }
-      if (results.some(({ status }) => status === "rejected")) return false;
+      const failures = results.filter((result) => result.status === "rejected");
+      if (failures.some(({ reason }) => !isDataFault(reason))) return false;
+      if (failures.length > 0) isDone = false;
     }
     if (entered > 0)
       log.info(
         { settlements: entered, file: name },
         "settled the requests whose settlements waited in another gateway's spool",
       );
-    return true;
+    return isDone;
   };
 
   /** Settles a file, and removes it if its owner is gone. Returns false when the database is unreachable. */

@@ -33,7 +33,12 @@ const open = (directory: string, gatewayId: string, pid = process.pid, host = HE
 
 /** Opens a replay of the directory into a ledger that is a map from request ID to the number of settlements. */
 async function replaying(t: TestContext, spool: Spool, books = new Map<Uuid, number>(), clock: Clock = systemClock) {
-  const state = { isAway: false, secured: [] as Settlement[], beforeRemoval: async () => {} };
+  const state = {
+    isAway: false,
+    refused: undefined as Uuid | undefined,
+    secured: [] as Settlement[],
+    beforeRemoval: async () => {},
+  };
   const replay = openSpoolReplay({
     spool,
     clock,
@@ -42,6 +47,7 @@ async function replaying(t: TestContext, spool: Spool, books = new Map<Uuid, num
     ledger: {
       async trySettling({ id }): Promise<SettleOutcome> {
         if (state.isAway) throw new UnreachableError("database", "no answer");
+        if (id === state.refused) throw Object.assign(new Error("violates a constraint"), { code: "23514" });
         books.set(id, (books.get(id) ?? 0) + 1);
         await state.beforeRemoval();
         return books.get(id) === 1 ? "settled" : "repeated";
@@ -212,6 +218,25 @@ describe("spool files of other gateways", () => {
     );
     assert.deepEqual(await linesOf(directory), []);
     assert.equal((await spools(directory)).length, 1, "its own is left");
+    await mine.close();
+  });
+
+  test("are settled although the database refuses one of the settlements, which stays on disk", async (t) => {
+    const directory = await newDirectory(t);
+    const dead = await open(directory, "dead", DEAD);
+    const all = Array.from({ length: 300 }, ended);
+    await Promise.all(all.map((settlement) => dead.append(settlement)));
+    await dead.close();
+    const mine = await open(directory, "mine");
+    const { replay, books, state } = await replaying(t, mine);
+    state.refused = all[0]?.id;
+    assert.equal(await replay.run(), false);
+    assert.equal(books.size, 299);
+    assert.equal((await linesOf(directory)).length, 300);
+    state.refused = undefined;
+    assert.equal(await replay.run(), true);
+    assert.deepEqual([...new Set(books.values())], [1]);
+    assert.deepEqual(await linesOf(directory), []);
     await mine.close();
   });
 

@@ -53,7 +53,7 @@ async function losses({ pool, json, print, terminal }: AdminRun): Promise<number
   }
   print(found.length === 0 ? "No failover lost data." : formatTable(COLUMNS, found, terminal));
   for (const { gateway, notEntered } of found) {
-    if (notEntered.length > 0) print(`\nIn the journal of ${gateway}, but missing in the database:`);
+    if (notEntered.length > 0) print(`\nNot replayed by ${gateway}:`);
     for (const { kind, id, reason } of notEntered) print(`    ${kind} ${id}: ${reason}`);
   }
   return 0;

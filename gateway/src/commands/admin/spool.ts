@@ -29,6 +29,7 @@ export const spoolCommands: Record<string, AdminCommand> = {
     args: DIR,
     more: [
       "You can repeat this command, also while gateways run. It keeps the spool files. Gateways later remove the spool files of gateways that no longer exist.",
+      "The command keeps no journal. Keep DIR for REPLAY_WINDOW, and run the command again after a failover that lost commits.",
     ],
     example: "/srv/old/spool",
     run: enter,
@@ -78,7 +79,8 @@ async function enter(run: AdminRun): Promise<number> {
     const [gatewayId, log, { clock }] = [publicIdSuffix(run.newId()), createErrorLog("warn"), run];
     // Charges that can never be entered are recorded in a file beside the spool's files.
     const spool = await openSpool({ directory, gatewayId, clock, log });
-    const ledger = openLedger({ pool: run.pool, clock, gatewayId, spool, log });
+    // The command ends, so it does not wait whether the database accepts a settlement later. The spool files stay.
+    const ledger = openLedger({ pool: run.pool, clock, gatewayId, spool, log, giveUpAfterMs: 0 });
     try {
       return await enterSettlementsInLedger(
         ledger,

@@ -170,6 +170,30 @@ describe("following the database's history (cluster, timeline and position)", ()
     await eventually("it is remembered as done", async () => (await remembered()).entered === next.seen?.epoch);
   });
 
+  test("reports since when the failover may have lost commits, also after a crash", async () => {
+    await open();
+    await db.pool.query(
+      `insert into ledger_history (epoch, system, timeline, position, moved_at, reason)
+       values ($1, '1', 0, 4, to_timestamp(1000), 'first')`,
+      [EARLIER],
+    );
+    await seenBefore({ timeline: 0, position: 6, epoch: EARLIER, entered: EARLIER });
+    const moves: TimelineSwitch[] = [];
+    const follower = {
+      first: async (_: unknown, move: TimelineSwitch) => void moves.push(move),
+      rest: () => new Promise<void>(() => {}),
+    };
+    await (await open()).follow(follower, db.pool);
+    await (await open()).follow(follower, db.pool);
+    assert.deepEqual(
+      moves.map(({ positions, lostSince }) => [positions, lostSince]),
+      [
+        [2, 1_000_000],
+        [0, 1_000_000],
+      ],
+    );
+  });
+
   test("reports a newer timeline once, refuses the old primary, and accepts the new timeline with the next heartbeat", async () => {
     const lineage = await open();
     let reported = 0;

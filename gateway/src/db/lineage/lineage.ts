@@ -31,6 +31,8 @@ export const LINEAGE_MIGRATION = 43;
 const MOVE_EVERY = "1 second";
 /** The least time between two updates of the database's position in the gateway's history file. */
 const REMEMBER_EVERY_MS = 10_000;
+/** The first pause before lost commits are entered again. It doubles with each failure, up to the other. */
+const [ENTER_AGAIN_MS, ENTER_AGAIN_MS_MAX] = [1_000, 30_000];
 
 /** Thrown when a connection leads to a database that this gateway must not use. */
 export class WrongDatabaseHistoryError extends UnreachableError {
@@ -76,13 +78,18 @@ const MOVE = `update ledger_history set position = position + 1, moved_at = cloc
   where epoch = (select epoch from ledger_history where epoch = $1 and position = $2 for no key update skip locked)`;
 
 const There = row({ isThere: z.boolean() });
-const Known = row({ position: z.number() });
+const Known = row({ epoch: z.string(), position: z.number(), movedAt: z.number() });
+/** Reads an epoch, or the one before it that this database has. Commits until its last position are not lost. */
+const KNOWN = `select epoch, position::float8 as position, extract(epoch from moved_at)::float8 * 1000 as "movedAt"
+  from ledger_history where epoch <= $1 order by epoch desc limit 1`;
 
 /** The gateway's move to the history that follows a failover. */
 export interface TimelineSwitch {
   epoch: string;
   /** How many positions the failover lost. Gateways advance the position about once per second. */
   positions: number;
+  /** The time, in Unix milliseconds, from which on commits may be lost. 0: unknown. */
+  lostSince: number;
 }
 
 interface Follower {
@@ -145,7 +152,9 @@ export class DatabaseLineage {
     // An earlier process may have ended before it re-entered everything that a failover lost. Then this process
     // continues that work.
     const seen = this.#seen as StoredHistory;
-    if (seen.entered !== seen.epoch) this.#move ??= { epoch: seen.epoch, positions: 0 };
+    if (seen.entered === seen.epoch || this.#move !== undefined) return;
+    const known = await queryRow(client, Known, KNOWN, [seen.entered]);
+    this.#move = { epoch: seen.epoch, positions: 0, lostSince: known?.movedAt ?? 0 };
   }
 
   /** Writes a new database's history to disk, once the gateway certainly belongs to it. */
@@ -256,7 +265,9 @@ export class DatabaseLineage {
 
   async #moveOn(client: Client, seen: DatabaseHistory, next: StoredHistory): Promise<void> {
     const { timeline, epoch } = next;
-    const move = { epoch, positions: await this.#lost(client, seen) };
+    const known = await queryRow(client, Known, KNOWN, [seen.epoch]);
+    const positions = countLostHistoryPositions(seen, known?.epoch === seen.epoch ? known.position : null);
+    const move = { epoch, positions, lostSince: known?.movedAt ?? 0 };
     await this.#follower?.first(client, move);
     await this.#options.memory.write(next);
     this.#seen = next;
@@ -270,19 +281,10 @@ export class DatabaseLineage {
     this.#enterRest(move);
   }
 
-  async #lost(client: Client, seen: DatabaseHistory): Promise<number> {
-    const known = await queryRow(
-      client,
-      Known,
-      "select position::float8 as position from ledger_history where epoch = $1",
-      [seen.epoch],
-    );
-    return countLostHistoryPositions(seen, known?.position ?? null);
-  }
-
-  #enterRest(move: TimelineSwitch): void {
+  #enterRest(move: TimelineSwitch, failures = 0): void {
     const { log, clock, memory } = this.#options;
-    const again = (): void => void clock.after(1_000, () => this.#enterRest(move));
+    const pauseMs = Math.min(ENTER_AGAIN_MS * 2 ** failures, ENTER_AGAIN_MS_MAX);
+    const again = (): void => void clock.after(pauseMs, () => this.#enterRest(move, failures + 1));
     if (this.#move !== move) return;
     this.#follower?.rest(move).then(
       async () => {
@@ -297,7 +299,7 @@ export class DatabaseLineage {
         this.#sparing.error(
           "rest",
           { err: error },
-          "could not replay the lost charges from this gateway's journals; retrying every second",
+          "could not replay all lost charges and changes from this gateway's journals; retrying",
         );
         again();
       },
