@@ -156,7 +156,9 @@ function everyCommand(where: string): void {
     const off = await said<Entry>("account", "top-up-off", id, ...why);
     assert.deepEqual([off.top_up?.enabled, off.top_up?.amount_micro], [false, "20000000.000000"]);
     assert.match(await good("account", "show", id), new RegExp(`^Top-up {3}off: ${settings}$`, "m"));
-    assert.doesNotMatch(await good("account", "show", host), /Alert|Top-up/);
+    const shown = await good("account", "show", host);
+    assert.doesNotMatch(shown, /Alert|Top-up/);
+    assert.match(shown, /^Own use {2}\$[\d.]+ earned from its own requests$/m);
     type Act = { action: string; outcome: string; subject: string };
     const acts = await said<Act[]>("audit", "list", "--account", id);
     assert.deepEqual(
@@ -347,7 +349,7 @@ function everyCommand(where: string): void {
     assert.match(
       await good("payout", "export", id),
       new RegExp(
-        `^payout,account,name,owners,amount_micro,held_back_micro,set_off_micro,withheld_micro,method,holder,number,bank_code,method_changed_at\\npay_\\w+,${host},Local host,\\S*,${batch?.total_micro},[\\d.]+,0.000000,[\\d.]+,,,,,$`,
+        `^payout,account,name,owners,amount_micro,held_back_micro,set_off_micro,withheld_micro,newly_withheld_micro,own_micro,method,holder,number,bank_code,method_changed_at\\npay_\\w+,${host},Local host,\\S*,${batch?.total_micro},[\\d.]+,0.000000,[\\d.]+,[\\d.]+,[\\d.]+,,,,,$`,
       ),
     );
     assert.deepEqual(await said("payout", "export", id), await said("payout", "show", id));
