@@ -343,7 +343,7 @@ function everyCommand(where: string): void {
     assert.equal((await said<Batch[]>("payout", "list"))[0]?.id, id);
     assert.match(
       await good("payout", "show", id),
-      new RegExp(`^pay_\\w+  ${host} +\\$[\\d.]+ +\\$[\\d.]+ +\\$0\\.00 +\\$[\\d.]+ +none +Local host$`, "m"),
+      new RegExp(`^pay_\\w+  ${host} +\\$[\\d.]+ +\\$[\\d.]+ +\\$0\\.00( +\\$[\\d.]+){3} +none +Local host$`, "m"),
     );
     assert.equal((await said<{ account: string }[]>("payout", "show", id))[0]?.account, host);
     assert.match(

@@ -1,5 +1,5 @@
 -- phase: after
--- Payout lines state what the host's own owners paid, and which of the withheld shares are new.
+-- Payout lines state what the host's own owners paid, and which of the withheld shares are new. Counts of judged answers leave out traps.
 
 -- `own`: of the earnings that became old enough to be paid since the host's previous payout, the part from requests of its own owners.
 -- `newly_withheld`: the part of `withheld` that was withheld since the host's previous line.
@@ -20,5 +20,11 @@ update payout p set
           from payout l join payout_batch b on b.id = l.batch_id
         window earlier as (partition by l.account_id order by b.created_at, b.id rows between unbounded preceding and 1 preceding)) line
  where line.id = p.id;
+
+-- `checked` counts the answers that a verifier judged, of this model only. It counted traps and checks without a judgement too, and
+-- migration 0055 gave one model the checks of all. What the checks that are kept do not show, the node proves again.
+update spot_check_test t set checked = (
+  select count(*) from spot_check c
+   where c.node_id = t.node_id and c.model = t.model and c.verdict not in ('unjudged', 'sample', 'trap_seen', 'trap_missed'));
 
 -- functions: 74fdcd5c58a1b68518dc9d6b044cb9c441897e48839860856b04224f6c94a392

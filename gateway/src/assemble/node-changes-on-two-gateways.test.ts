@@ -59,7 +59,7 @@ describe("two gateways", () => {
       gatewayId: String(stops.length),
       onClose: (stop: CloseFunction) => void stops.push(stop),
     };
-    const floor = { plane, fleet, broadcast, checksOf: async () => ({ answers: {}, checked: 0 }) };
+    const floor = { plane, fleet, broadcast, checksOf: async () => ({ answers: {}, checked: {} }) };
     const dispatch = openDispatch(context, config, floor);
     const { roster, dispatcher } = dispatch;
     // Token counting fails, so probes fail at once. Probes have their own tests.

@@ -92,7 +92,7 @@ const checkMoney = ({ ledgerPool }: DatabaseAccess, watch: RequestObserver): Spo
   };
 };
 
-const NONE = { answers: {}, checked: 0 };
+const NONE = { answers: {}, checked: {} };
 
 export const createNodeCheckCounter =
   ({ pool, schema }: Pick<DatabaseAccess, "pool" | "schema">): CountNodeChecks =>

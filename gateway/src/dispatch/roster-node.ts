@@ -102,13 +102,14 @@ export const canServe = (node: RosterNode, need: NodeRequirements): boolean =>
   !node.draining &&
   mayReceiveRequests(node);
 
-/** The number of spot-checked answers from which a node may serve builders who opted out of spot checks. */
+/** The number of judged answers with a model from which a node may serve it to builders who opted out of spot checks. */
 const CHECKED_MIN = 1_000;
-const isProven = ({ nodeRecord }: RosterNode): boolean => (nodeRecord.checked ?? 0) >= CHECKED_MIN;
+const isProven = ({ nodeRecord }: RosterNode, model: string): boolean =>
+  (nodeRecord.checked?.[model] ?? 0) >= CHECKED_MIN;
 
 /** Whether the node meets the requirements that the index (by model and output format) does not check. */
 export const meetsRequirements = (node: RosterNode, need: NodeRequirements): boolean =>
-  enforcesSchemaKeywords(node, need) && (need.proven !== true || isProven(node));
+  enforcesSchemaKeywords(node, need) && (need.proven !== true || isProven(node, need.model));
 
 export const enforcesSchemaKeywords = ({ keywords }: RosterNode, need: NodeRequirements): boolean =>
   need.keywords === undefined || need.keywords.every((keyword) => keywords.has(keyword));

@@ -63,8 +63,11 @@ describe("spot checks", () => {
     const { rows } = await db.pool.query("select to_jsonb(c)::text as c from spot_check c");
     assert.equal(rows.length, 1);
     assert.doesNotMatch(rows[0].c, /plain words|say something/);
-    assert.deepEqual(await countNodeChecks(db.pool, node.nodeRecord.nodeId), { answers: { [MODEL]: 40 }, checked: 1 });
-    assert.deepEqual(await countNodeChecks(db.pool, rig.newId()), { answers: {}, checked: 0 });
+    assert.deepEqual(await countNodeChecks(db.pool, node.nodeRecord.nodeId), {
+      answers: { [MODEL]: 40 },
+      checked: { [MODEL]: 0 },
+    });
+    assert.deepEqual(await countNodeChecks(db.pool, rig.newId()), { answers: {}, checked: {} });
     assert.deepEqual(
       rig.paid.map(([, amount]) => amount),
       [((5n + 18n) * 10n * 7n) / 10n],
@@ -233,14 +236,37 @@ describe("spot checks", () => {
     }
     const { rows } = await db.pool.query("select evidence from spot_check_test");
     assert.deepEqual(rows, [{ evidence: expected.evidence }]);
-    assert.deepEqual(await countNodeChecks(db.pool, node.nodeRecord.nodeId), { answers: { [MODEL]: 60 }, checked: 12 });
+    assert.deepEqual(await countNodeChecks(db.pool, node.nodeRecord.nodeId), {
+      answers: { [MODEL]: 60 },
+      checked: { [MODEL]: 12 },
+    });
     assert.deepEqual((await db.pool.query("select count(*)::int as n from spot_check")).rows, [{ n: 12 }]);
+  });
+
+  test("count a node's judged answers by model, without traps and without answers that no verifier could judge", async () => {
+    const [node] = rig.nodes as [RosterNode];
+    const { nodeId } = node.nodeRecord;
+    const judged = async (): Promise<number> => (await countNodeChecks(db.pool, nodeId)).checked[MODEL] ?? 0;
+    await rig.check(node, HONEST_ANSWER);
+    assert.deepEqual(await rig.verdicts(node), { unjudged: 1 }, "the sample is too small");
+    assert.equal(await judged(), 0);
+    await rig.calibrate();
+    for (let i = 0; i < 40; i++) await rig.check(node, HONEST_ANSWER);
+    const { unjudged = 0, trap_seen = 0, trap_missed = 0, ...others } = await rig.verdicts(node);
+    assert.ok(unjudged > 0 && trap_seen + trap_missed > 0, JSON.stringify({ unjudged, trap_seen, trap_missed }));
+    assert.equal(
+      await judged(),
+      Object.values(others).reduce((sum, count) => sum + count, 0),
+    );
+    assert.ok((await judged()) >= 30);
   });
 
   test("delete old checks and keep their results", async () => {
     const [node] = rig.nodes as [RosterNode];
-    await rig.check(node, HONEST_ANSWER);
-    await rig.check(node, HONEST_ANSWER);
+    for (let i = 0; i < 2; i++) {
+      rig.checks.draws(node.id, MODEL);
+      await rig.check(node, HONEST_ANSWER);
+    }
     const { nodeId } = node.nodeRecord;
     await db.pool.query(
       "update spot_check set at = at - interval '1 day' where id = (select min(id::text)::uuid from spot_check)",
@@ -248,7 +274,7 @@ describe("spot checks", () => {
     const { rows } = await db.pool.query<{ newest: Date }>("select max(at) as newest from spot_check");
     assert.equal(await pruneChecks(db.pool, rows[0]?.newest as Date), 1);
     assert.equal((await reader().list(nodeId, { limit: 10 })).length, 1);
-    assert.equal((await countNodeChecks(db.pool, nodeId)).checked, 2);
+    assert.equal((await countNodeChecks(db.pool, nodeId)).answers[MODEL], 2);
   });
 
   test("are counted by node and model; traps (shuffled answers) and calibration samples do not count", async () => {

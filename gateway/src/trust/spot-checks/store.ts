@@ -103,14 +103,17 @@ const Test = row({
   confirmed: z.number(),
   watch: z.number(),
 });
-const NodeChecks = row({ answers: z.record(z.string(), z.number()), checked: column.count });
+const NodeChecks = row({ answers: z.record(z.string(), z.number()), checked: z.record(z.string(), z.number()) });
 
-/** The number of a node's recorded answers, and how many of them were checked, by model. */
+/**
+ * The number of a node's recorded answers, and how many of them a verifier judged, by model. Traps and checks without a
+ * judgement prove nothing about the node.
+ */
 export const countNodeChecks = (pool: pg.Pool, nodeId: Uuid): Promise<z.infer<typeof NodeChecks>> =>
   queryOne(
     pool,
     NodeChecks,
-    `select coalesce(jsonb_object_agg(model, answers), '{}') as answers, coalesce(sum(checked), 0)::float8 as checked
+    `select coalesce(jsonb_object_agg(model, answers), '{}') as answers, coalesce(jsonb_object_agg(model, checked), '{}') as checked
        from spot_check_test where node_id = $1`,
     [nodeId],
   );
@@ -268,7 +271,8 @@ const INSERT = `, earned as (
   select $1::uuid, $2::uuid, $3::uuid, $4::uuid, $5::text, $6::text, $7::text, $8::float8, $9::float8, $10::float8, $11::int,
          $12::float8, $13::text, $14::boolean, $15::bigint, $16::numeric, $17::timestamptz from changed
   returning true as "isWritten"`;
-const COUNTED = "answers = spot_check_test.answers + excluded.answers, checked = spot_check_test.checked + 1";
+const COUNTED =
+  "answers = spot_check_test.answers + excluded.answers, checked = spot_check_test.checked + excluded.checked";
 const Written = row({ isWritten: z.literal(true) });
 
 /** Prepared once per connection, because planning these statements costs the database more than running them. */
@@ -276,7 +280,7 @@ const TRAP = {
   name: "spot_check_trap",
   text: `with changed as (
     insert into spot_check_test (node_id, model, evidence, confirmed, watch, answers, checked)
-    values ($3, $5, array_fill(0::float8, array[${INITIAL_TEST_STATE.evidence.length}]), 0, 0, $18, 1)
+    values ($3, $5, array_fill(0::float8, array[${INITIAL_TEST_STATE.evidence.length}]), 0, 0, $18, 0)
     on conflict (node_id, model) do update set ${COUNTED}
     returning 1)${INSERT}`,
 };
@@ -289,7 +293,7 @@ const CHECK = {
   name: "spot_check",
   text: `with changed as (
     insert into spot_check_test (node_id, model, at, evidence, bad_since, confirmed, watch, answers, checked)
-    values ($3, $5, $17, $22, $23, $24, $25, $18, 1)
+    values ($3, $5, $17, $22, $23, $24, $25, $18, case $13 when 'unjudged' then 0 else 1 end)
     on conflict (node_id, model) do update
       set at = excluded.at, evidence = excluded.evidence, bad_since = excluded.bad_since, confirmed = excluded.confirmed,
           watch = excluded.watch, ${COUNTED}
