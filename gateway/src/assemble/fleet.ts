@@ -77,8 +77,11 @@ export function openDispatch(
     const standing = await standingOf(fleet, nodeId);
     await roster.review(nodeId);
     if (standing === "quarantined") await refuse(nodeId);
-    // A retired node may finish its jobs within a time limit before it is disconnected.
-    else if (standing === "retired") void whenIdle(roster, { nodeId, clock, leaving }).then(() => refuse(nodeId));
+    else if (standing === "retired") {
+      await plane.refuseNewConnections(nodeId);
+      // A retired node may finish its jobs within a time limit before it is disconnected.
+      void whenIdle(roster, { nodeId, clock, leaving }).then(() => refuse(nodeId));
+    }
   };
   broadcast.on(NODE_TOPIC, (nodeId) => {
     enforce(nodeId).catch((error) => log.error({ err: error, node: nodeId }, "could not apply a node's new state"));
