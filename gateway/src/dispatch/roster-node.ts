@@ -1,7 +1,7 @@
 /** A connected node: the state that it reports, limited by its node record and by the gateways' observations. */
 import type { NodeState, ScoringKind } from "@tollgate/protocol/frames.ts";
 import { DEFAULT_SCHEMA_KEYWORDS } from "@tollgate/protocol/json-schema.ts";
-import { REFUSAL_PENALTIES } from "../base/node-trust-thresholds.ts";
+import { CHECKED_MIN, REFUSAL_PENALTIES } from "../base/node-trust-thresholds.ts";
 import { mayReceiveRequests, type NodeRequirements } from "./node-index.ts";
 import type { NodeRecord } from "./node-records.ts";
 
@@ -102,8 +102,6 @@ export const canServe = (node: RosterNode, need: NodeRequirements): boolean =>
   !node.draining &&
   mayReceiveRequests(node);
 
-/** The number of judged answers with a model from which a node may serve it to builders who opted out of spot checks. */
-const CHECKED_MIN = 1_000;
 const isProven = ({ nodeRecord }: RosterNode, model: string): boolean =>
   (nodeRecord.checked?.[model] ?? 0) >= CHECKED_MIN;
 
