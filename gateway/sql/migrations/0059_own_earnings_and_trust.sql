@@ -27,4 +27,10 @@ update spot_check_test t set checked = (
   select count(*) from spot_check c
    where c.node_id = t.node_id and c.model = t.model and c.verdict not in ('unjudged', 'sample', 'trap_seen', 'trap_missed'));
 
+-- Whether each of a host's latest opinions as a verifier was wrong, oldest first, where that could be verified.
+create table spot_check_verifier (
+  host_id uuid primary key references account (id),
+  errors  boolean[] not null
+);
+
 -- functions: 74fdcd5c58a1b68518dc9d6b044cb9c441897e48839860856b04224f6c94a392

@@ -26,6 +26,8 @@ export interface NodeRecord {
   answers?: Record<string, number>;
   /** How many of the node's answers spot checks judged, by model. */
   checked?: Record<string, number>;
+  /** Whether spot checks have strong evidence against the node. */
+  suspected?: boolean;
 }
 
 const RECORD_FOR_MS = 30_000;

@@ -66,8 +66,9 @@ describe("spot checks", () => {
     assert.deepEqual(await countNodeChecks(db.pool, node.nodeRecord.nodeId), {
       answers: { [MODEL]: 40 },
       checked: { [MODEL]: 0 },
+      suspected: false,
     });
-    assert.deepEqual(await countNodeChecks(db.pool, rig.newId()), { answers: {}, checked: {} });
+    assert.deepEqual(await countNodeChecks(db.pool, rig.newId()), { answers: {}, checked: {}, suspected: false });
     assert.deepEqual(
       rig.paid.map(([, amount]) => amount),
       [((5n + 18n) * 10n * 7n) / 10n],
@@ -115,6 +116,51 @@ describe("spot checks", () => {
     rig.asked = [];
     for (let i = 0; i < 20; i++) await rig.check(victim, HONEST_ANSWER);
     assert.equal(rig.asked.filter((id) => id === liar.id).length, 0);
+  });
+
+  test("do not use a verifier that erred often, even after a restart of the gateway", async () => {
+    await rig.calibrate();
+    const [victim, liar] = rig.nodes as [RosterNode, RosterNode];
+    rig.lies.set(liar.id, () => -9);
+    for (let i = 0; i < 60; i++) await rig.check(victim, HONEST_ANSWER);
+    rig.lies.clear();
+    await rig.open();
+    rig.asked = [];
+    for (let i = 0; i < 20; i++) await rig.check(victim, HONEST_ANSWER);
+    assert.ok(!rig.asked.includes(liar.id));
+    const { rows } = await db.pool.query("select max(cardinality(errors)) as most from spot_check_verifier");
+    assert.ok(rows[0].most <= 20);
+  });
+
+  const DOUBTS: [string, (node: RosterNode) => unknown][] = [
+    ["spot checks have strong evidence against it", (node) => Object.assign(node.nodeRecord, { suspected: true })],
+    ["its answers have unusual lengths", ({ id }) => rig.odd.add(id)],
+    ["it failed many jobs", ({ id }) => rig.unreliable.add(id)],
+    ["it declined many offers", (node) => Object.assign(node, { inGoodStanding: false })],
+    ["it is on probation", (node) => Object.assign(node.nodeRecord, { answersOwed: 3 })],
+  ];
+  for (const [doubt, cast] of DOUBTS)
+    test(`choose a node as verifier only until ${doubt}, unless it is a reference node`, async () => {
+      const [node, verifier] = rig.nodes as [RosterNode, RosterNode];
+      rig.nodes = [node, verifier];
+      await rig.check(node, HONEST_ANSWER);
+      assert.deepEqual(new Set(rig.asked), new Set([verifier.id]));
+      rig.asked = [];
+      cast(verifier);
+      await rig.check(node, HONEST_ANSWER);
+      assert.deepEqual(rig.asked, []);
+      await rig.open([verifier.nodeRecord.hostAccountId]);
+      await rig.check(node, HONEST_ANSWER);
+      assert.deepEqual(new Set(rig.asked), new Set([verifier.id]));
+    });
+
+  test("report strong evidence against a node in its record", async () => {
+    await rig.calibrate();
+    const [cheat] = rig.nodes as [RosterNode];
+    const isSuspected = async () => (await countNodeChecks(db.pool, cheat.nodeRecord.nodeId)).suspected;
+    assert.equal(await isSuspected(), false);
+    for (let i = 0; i < 12 && rig.barred.length === 0; i++) await rig.check(cheat, JUNK_ANSWER);
+    assert.equal(await isSuspected(), true);
   });
 
   test("use traps (shuffled answers) to find a verifier that approves every answer", async () => {
@@ -239,6 +285,7 @@ describe("spot checks", () => {
     assert.deepEqual(await countNodeChecks(db.pool, node.nodeRecord.nodeId), {
       answers: { [MODEL]: 60 },
       checked: { [MODEL]: 12 },
+      suspected: true,
     });
     assert.deepEqual((await db.pool.query("select count(*)::int as n from spot_check")).rows, [{ n: 12 }]);
   });
