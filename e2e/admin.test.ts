@@ -407,6 +407,14 @@ function everyCommand(where: string): void {
     );
     const [sums] = await said<Record<string, unknown>[]>("checks", "list");
     assert.partialDeepStrictEqual(sums, { node, account: host, checks: 2, bad: 1, cost_micro: "4.000000" });
+    const [model, all] = await said<Record<string, unknown>[]>("checks", "models");
+    assert.partialDeepStrictEqual(model, { model: "tiny-3b", checks: 2, bad: 1, cost_micro: "6.000000" });
+    assert.deepEqual([all?.model, all?.cost_micro], ["all models", "6.000000"]);
+    assert.equal(all?.share, 6 / Number(all?.charged_micro));
+    assert.match(
+      await good("checks", "models"),
+      /^MODEL +CHECKS +BAD +COST +REVENUE +SHARE\ntiny-3b +2 +1 +\$0\.000006 +\$[\d.]+ +[\d.]+ %\nall models +2 /,
+    );
   });
 
   test(`${where} platform: tollgate admin history lists months of request records, and deletes those past the retention time`, async () => {
