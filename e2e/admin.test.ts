@@ -156,7 +156,9 @@ function everyCommand(where: string): void {
     const off = await said<Entry>("account", "top-up-off", id, ...why);
     assert.deepEqual([off.top_up?.enabled, off.top_up?.amount_micro], [false, "20000000.000000"]);
     assert.match(await good("account", "show", id), new RegExp(`^Top-up {3}off: ${settings}$`, "m"));
-    assert.doesNotMatch(await good("account", "show", host), /Alert|Top-up/);
+    const shown = await good("account", "show", host);
+    assert.doesNotMatch(shown, /Alert|Top-up/);
+    assert.match(shown, /^Own use {2}\$[\d.]+ earned from its own requests$/m);
     type Act = { action: string; outcome: string; subject: string };
     const acts = await said<Act[]>("audit", "list", "--account", id);
     assert.deepEqual(
@@ -341,13 +343,13 @@ function everyCommand(where: string): void {
     assert.equal((await said<Batch[]>("payout", "list"))[0]?.id, id);
     assert.match(
       await good("payout", "show", id),
-      new RegExp(`^pay_\\w+  ${host} +\\$[\\d.]+ +\\$[\\d.]+ +\\$0\\.00 +\\$[\\d.]+ +none +Local host$`, "m"),
+      new RegExp(`^pay_\\w+  ${host} +\\$[\\d.]+ +\\$[\\d.]+ +\\$0\\.00( +\\$[\\d.]+){3} +none +Local host$`, "m"),
     );
     assert.equal((await said<{ account: string }[]>("payout", "show", id))[0]?.account, host);
     assert.match(
       await good("payout", "export", id),
       new RegExp(
-        `^payout,account,name,owners,amount_micro,held_back_micro,set_off_micro,withheld_micro,method,holder,number,bank_code,method_changed_at\\npay_\\w+,${host},Local host,\\S*,${batch?.total_micro},[\\d.]+,0.000000,[\\d.]+,,,,,$`,
+        `^payout,account,name,owners,amount_micro,held_back_micro,set_off_micro,withheld_micro,newly_withheld_micro,own_micro,method,holder,number,bank_code,method_changed_at\\npay_\\w+,${host},Local host,\\S*,${batch?.total_micro},[\\d.]+,0.000000,[\\d.]+,[\\d.]+,[\\d.]+,,,,,$`,
       ),
     );
     assert.deepEqual(await said("payout", "export", id), await said("payout", "show", id));
@@ -405,6 +407,14 @@ function everyCommand(where: string): void {
     );
     const [sums] = await said<Record<string, unknown>[]>("checks", "list");
     assert.partialDeepStrictEqual(sums, { node, account: host, checks: 2, bad: 1, cost_micro: "4.000000" });
+    const [model, all] = await said<Record<string, unknown>[]>("checks", "models");
+    assert.partialDeepStrictEqual(model, { model: "tiny-3b", checks: 2, bad: 1, cost_micro: "6.000000" });
+    assert.deepEqual([all?.model, all?.cost_micro], ["all models", "6.000000"]);
+    assert.equal(all?.share, 6 / Number(all?.charged_micro));
+    assert.match(
+      await good("checks", "models"),
+      /^MODEL +CHECKS +BAD +COST +REVENUE +SHARE\ntiny-3b +2 +1 +\$0\.000006 +\$[\d.]+ +[\d.]+ %\nall models +2 /,
+    );
   });
 
   test(`${where} platform: tollgate admin history lists months of request records, and deletes those past the retention time`, async () => {

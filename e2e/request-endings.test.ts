@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { type Builder, DEFAULT_CREDIT_PICO, type Host } from "@tollgate/stage/accounts.ts";
 import { assertBalanced, type RecordRow } from "@tollgate/stage/ledger-check.ts";
-import { callNodeApi } from "@tollgate/stage/nodes/hand-made-node.ts";
+import { type Behaviour, callNodeApi, HandMadeNode } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { skipWithoutNats } from "@tollgate/stage/plane.ts";
 import { readText, splitEvents } from "@tollgate/stage/raw-http.ts";
 import { makeScriptPrompt, sendUserMessage } from "@tollgate/stage/requests.ts";
@@ -28,6 +28,7 @@ describe("the ways in which a request ends", { concurrency: 3 }, () => {
   describe("requests on the embedded hub", { concurrency: 1 }, () => suite("hub"));
   describe("requests on NATS", { skip: skipWithoutNats, concurrency: 1 }, () => suite("nats"));
   describe("a job that lasts longer than JOB_MAX_S", jobTimeout);
+  describe("a request whose client disconnects before the first token", clientLeavesEarly);
   describe("a request whose client disconnects before a node takes it", { concurrency: 1 }, () => {
     describe("on the embedded hub", () => clientLeaves("hub"));
     describe("on NATS", { skip: skipWithoutNats }, () => clientLeaves("nats"));
@@ -138,6 +139,21 @@ function suite(plane: "hub" | "nats"): void {
       assert.equal(end.record.completion_tokens, 3);
       assertBilled(end);
       assert.equal(await failures(), before + 1, "the first has a miss");
+    }
+  });
+
+  test("a request whose stop string matches at once is billed for its prompt, and the host is paid", async () => {
+    for (const stream of [false, true]) {
+      const before = await failures();
+      const end = await ending({ text: "END and more", ignore_stop: true }, { stop: "END", stream });
+      assert.deepEqual(
+        [end.response.status, end.record.outcome, end.record.finish_reason, end.record.attempts],
+        [200, "ok", "stop", 1],
+      );
+      assert.equal(end.record.completion_tokens, 0);
+      assert.ok(end.paid > 0n);
+      assertBilled(end);
+      assert.equal(await failures(), before);
     }
   });
 
@@ -386,6 +402,87 @@ function clientLeaves(plane: "hub" | "nats"): void {
     assert.equal(record.charge_pico, "0");
     for (const hog of hogs) hog.abort();
     await Promise.all(running);
+    await stage.noHolds();
+    await assertBalanced(stage);
+  });
+}
+
+/**
+ * The clock stands still between a node's acceptance and the client's disconnection, so that the test decides how long
+ * the node needs and how long clients wait.
+ */
+function clientLeavesEarly(): void {
+  const TTFT_MS = 300;
+  const LEFT = "the client leaves";
+  let stage: InProcessStage;
+  let builder: Builder;
+  let node: HandMadeNode;
+  let accepted = Promise.withResolvers<void>();
+  let stopClock = (): void => {};
+  before(async () => {
+    stage = await openStage({ as: "in-process" });
+    stopClock = stage.runClock();
+    builder = await stage.builder();
+    const behaviour: Behaviour = async (job) => {
+      job.accept();
+      await node?.line.flush();
+      if (job.prompt.includes(LEFT)) {
+        stopClock();
+        accepted.resolve();
+        return;
+      }
+      stage.clock.advance(TTFT_MS);
+      job.deltas([job.known ?? "an answer"]);
+      job.done();
+    };
+    node = await HandMadeNode.join(stage, await stage.host(), { name: "n", models: ["tiny-3b"], behaviour });
+  });
+  after(async () => {
+    stopClock();
+    await node?.leave();
+    await stage?.close();
+  });
+
+  const post = (prompt: string, signal?: AbortSignal): Promise<Response> =>
+    sendUserMessage(stage, builder.key, { model: "tiny-3b", prompt }, signal);
+  /** Sends a request, and disconnects this long after the node accepted it. Returns what the ledger has of it. */
+  const left = async (waitedMs: number) => {
+    const before = await stage.query("select id from request");
+    accepted = Promise.withResolvers();
+    const leaving = new AbortController();
+    const asked = post(LEFT, leaving.signal).catch(() => undefined);
+    await accepted.promise;
+    stage.clock.advance(waitedMs);
+    leaving.abort();
+    await asked;
+    stopClock = stage.runClock();
+    const record = await eventually("it is settled", async () => {
+      const rows = await stage.query<RecordRow>("select * from request order by id desc limit 1");
+      return (await stage.query("select id from request")).length > before.length ? rows[0] : undefined;
+    });
+    const share = await stage.query<{ reason: string; amount: string }>(
+      "select reason, amount_pico as amount from withheld_share where request_id = $1",
+      [record.id],
+    );
+    const earned = await stage.query<{ amount: string }>(
+      "select amount from ledger_entry where operation = $1 and account_id = $2 and kind = 'share'",
+      [record.id, node.host.account],
+    );
+    return { record, share, earned: earned.map(({ amount }) => BigInt(amount)) };
+  };
+
+  test("is billed for its prompt; the host is paid after a plausible wait, and its share is withheld after a longer one", async () => {
+    for (let i = 0; i < 8; i++) assert.equal((await post("hello")).status, 200);
+    const plausible = await left(2 * TTFT_MS);
+    const long = await left(6 * TTFT_MS);
+    for (const { record } of [plausible, long]) {
+      assert.deepEqual([record.outcome, record.completion_tokens, record.attempts], ["client_closed", 0, 1]);
+      assert.equal(BigInt(record.charge_pico), BigInt(record.prompt_tokens) * PRICE.in);
+      assert.ok(record.prompt_tokens > 0);
+    }
+    const share = hostShareOf(BigInt(plausible.record.charge_pico));
+    assert.deepEqual([plausible.earned, plausible.share], [[share], []]);
+    assert.deepEqual([long.earned, long.share], [[], [{ reason: "no_first_token", amount: String(share) }]]);
     await stage.noHolds();
     await assertBalanced(stage);
   });

@@ -63,8 +63,11 @@ export function sendUserMessage(
 }
 
 /** Returns the text of an answer, streamed or not. */
-export async function readAnswerText(response: Response): Promise<string> {
-  const text = await readText(response);
+export const readAnswerText = async (response: Response): Promise<string> =>
+  findAnswerText(response, await readText(response));
+
+/** Returns the text of the answer in a response's body, streamed or not. */
+export function findAnswerText(response: Response, text: string): string {
   if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
     const { choices } = JSON.parse(text) as { choices?: { message: { content: string } }[] };
     return choices?.[0]?.message.content ?? "";

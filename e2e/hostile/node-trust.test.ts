@@ -28,7 +28,7 @@ import {
 } from "@tollgate/stage/nodes/behaviours.ts";
 import { type Behaviour, callNodeApi, HandMadeNode } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { readText } from "@tollgate/stage/raw-http.ts";
-import { findErrorCode, type GenerationRequest, readAnswerText, sendUserMessage } from "@tollgate/stage/requests.ts";
+import { findAnswerText, findErrorCode, type GenerationRequest, sendUserMessage } from "@tollgate/stage/requests.ts";
 import { type Builder, type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually, hangSignal } from "@tollgate/stage/wait.ts";
 import { nodeCommands } from "../../gateway/src/commands/admin/nodes.ts";
@@ -107,8 +107,8 @@ describe("quarantine, probation and payment of nodes", () => {
   test("an empty answer by the only node of a model is free for the builder, and the node earns nothing", async () => {
     const node = await join("small-8b", applyToMarkedPrompts(doNothing));
     for (let i = 0; i < MANY; i++) {
-      const { status, response, record } = await asked(marked("small-8b", { stream: i % 2 === 0 }));
-      assert.deepEqual([status, await readAnswerText(response)], [200, ""]);
+      const { status, response, text, record } = await asked(marked("small-8b", { stream: i % 2 === 0 }));
+      assert.deepEqual([status, findAnswerText(response, text)], [200, ""]);
       assert.deepEqual([record?.outcome, record?.charge_pico, record?.host_pico], ["ok", "0", "0"]);
     }
     assert.equal(await node.earned(), 0n);
@@ -125,8 +125,8 @@ describe("quarantine, probation and payment of nodes", () => {
     await eventually("the idler is in quarantine", async () => {
       // Sends several requests at a time, so that the faster node does not get all of them.
       const orders = [false, true, false, true, false, true].map((stream) => marked("small-8b", { stream }));
-      for (const { status, response, record } of await Promise.all(orders.map((order) => asked(order)))) {
-        assert.deepEqual([status, await readAnswerText(response)], [200, HONEST_ANSWER]);
+      for (const { status, response, text, record } of await Promise.all(orders.map((order) => asked(order)))) {
+        assert.deepEqual([status, findAnswerText(response, text)], [200, HONEST_ANSWER]);
         assert.equal(record?.host_account_id, worker.host.account);
       }
       return await idler.is("quarantined");
@@ -258,7 +258,7 @@ describe("quarantine, probation and payment of nodes", () => {
       assert.deepEqual([whole.record?.outcome, whole.record?.charge_pico], ["upstream_failed", "0"], what);
       const streamed = await asked(marked("small-7b-alt", { stream: true }));
       assert.deepEqual(
-        [findErrorCode(streamed.text), await readAnswerText(streamed.response)],
+        [findErrorCode(streamed.text), findAnswerText(streamed.response, streamed.text)],
         ["upstream_failed", "some words"],
         what,
       );
@@ -328,8 +328,8 @@ describe("quarantine, probation and payment of nodes", () => {
     const silent = answerHonestly(({ prompt }) => (prompt.includes(BEHAVIOUR_PROMPT_MARK) ? "" : HONEST_ANSWER));
     const nodes = [await join("small-7b-alt", silent), await join("small-7b-alt", silent)];
     for (let i = 0; i < MANY; i++) {
-      const { status, response, record } = await asked(marked("small-7b-alt", { stream: i % 2 === 0 }));
-      assert.deepEqual([status, await readAnswerText(response)], [200, ""]);
+      const { status, response, text, record } = await asked(marked("small-7b-alt", { stream: i % 2 === 0 }));
+      assert.deepEqual([status, findAnswerText(response, text)], [200, ""]);
       // The second node confirms that the answer is empty. The prompt is billed, and the second node is paid.
       assert.equal(record?.completion_tokens, 0);
       assert.ok(BigInt(record?.charge_pico ?? 0) > 0n);
@@ -348,8 +348,8 @@ describe("quarantine, probation and payment of nodes", () => {
     ];
     const stop = HONEST_ANSWER.slice(0, 4);
     for (let i = 0; i < MANY; i++) {
-      const { status, response, record } = await asked(marked("small-7b-alt", { stop, stream: i % 2 === 0 }));
-      assert.deepEqual([status, await readAnswerText(response), record?.completion_tokens], [200, "", 0]);
+      const { status, response, text, record } = await asked(marked("small-7b-alt", { stop, stream: i % 2 === 0 }));
+      assert.deepEqual([status, findAnswerText(response, text), record?.completion_tokens], [200, "", 0]);
     }
     assert.ok(
       nodes.every(({ prompts }) => prompts.some((prompt) => prompt.includes(BEHAVIOUR_PROMPT_MARK))),

@@ -24,6 +24,7 @@ import {
   type SequentialTestState,
 } from "../../gateway/src/trust/spot-checks/sequential-test.ts";
 import type { CheckStore } from "../../gateway/src/trust/spot-checks/store.ts";
+import { VERIFIER_RESULTS_KEPT } from "../../gateway/src/trust/spot-checks/verdict.ts";
 import type { Engine, GenerationJob, ScoringJob } from "../../host/src/engines/engine.ts";
 import { llamaCppEngine } from "../../host/src/engines/llama-cpp/llama-cpp.ts";
 import { openAiEngine } from "../../host/src/engines/openai.ts";
@@ -203,18 +204,26 @@ async function openChecks(): Promise<SpotChecks> {
     },
     store: memoryStore(),
     money: { withhold: async () => {} },
-    ...{ references: new Set<string>(), falseAlarms: FALSE_ALARMS, automatic: true, isOdd: () => false },
+    ...{ references: new Set<string>(), falseAlarms: FALSE_ALARMS, automatic: true },
+    ...{ isOdd: () => false, isUnreliable: () => false },
     quarantine: async (nodeId) => void barred.push(nodeId),
     ...{ newId, clock: { ...systemClock, now: () => now }, random, log: createLog("warn") },
   });
 }
 
 function memoryStore(): CheckStore {
+  const verifierErrors = new Map<string, boolean[]>();
   return {
     calibration: async () => [],
     recordSample: async () => {},
     owe: async () => {},
     badScores: async () => [],
+    verifierErrors: async () => new Map(),
+    async addVerifierError(hostId, erred) {
+      const latest = [...(verifierErrors.get(hostId) ?? []), erred].slice(-VERIFIER_RESULTS_KEPT);
+      verifierErrors.set(hostId, latest);
+      return latest;
+    },
     async record({ nodeId, verdict, method, at }, noted) {
       const what = `${method} ${verdict}`;
       verdicts[what] = (verdicts[what] ?? 0) + 1;

@@ -20,6 +20,7 @@ import {
 import { openServers, type Servers } from "./assemble/servers.ts";
 import { openSite, type SiteSettings } from "./assemble/site.ts";
 import type { NewId } from "./base/ids.ts";
+import { VERIFIER_FAILURES_MAX } from "./base/node-trust-thresholds.ts";
 import type { Fleet } from "./fleet/fleet.ts";
 import { type Metrics, openMetrics } from "./http/metrics/metrics.ts";
 import type { TrafficMetrics } from "./http/metrics/traffic.ts";
@@ -96,7 +97,10 @@ export async function assemble(
     const deployment = await ports.deployment;
     await ports.store.lineage?.remember();
     const trust = await startNodeSupervision(context, settings, { ...serving, broadcast: ports.store.broadcast });
-    serving.checks.watch((nodeId) => trust.lengthSuspicion(nodeId));
+    serving.checks.watch({
+      isOdd: (nodeId) => trust.lengthSuspicion(nodeId),
+      isUnreliable: (nodeId) => trust.reliability(nodeId).failures > VERIFIER_FAILURES_MAX,
+    });
     const facts = { serving, trust, deployment, close };
     if (front === undefined) return running(context, settings, { ...facts, doors: undefined });
     const parts = await openSite(context, settings, ports, { ...front, serving, trust });

@@ -138,6 +138,11 @@ export class Network {
           if (node !== undefined) node.revoked = true;
           this.cutNode(nodeId, "node");
         }),
+      refuseNewConnections: (nodeId) =>
+        done(() => {
+          const node = this.#nodes.get(nodeId);
+          if (node !== undefined) node.revoked = true;
+        }),
       cut: (nodeId) => done(() => this.cutNode(nodeId, "node")),
       close: () => Promise.resolve(),
     };

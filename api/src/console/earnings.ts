@@ -75,7 +75,8 @@ export const earningRoutes = declareRoutes({
   exportEarnings: {
     at: "GET /console/api/earnings.csv",
     summary: "Export earnings by request",
-    description: "Every request with earnings, newest first, in one CSV file.",
+    description:
+      "Every request with earnings or a withheld share, newest first, in one CSV file. The host got `earned_micro`, less `taken_back_micro`, plus `released_micro`.",
     guard: "host",
     query: EarningsQuery.omit({ cursor: true, limit: true }),
     words: EARNINGS_QUERY_DESCRIPTIONS,
@@ -83,7 +84,8 @@ export const earningRoutes = declareRoutes({
       description: "The CSV file.",
       csv: {
         description: "A header line, then one comma-separated line per request.",
-        example: "request_id,finished_at,node,model,outcome,prompt_tokens,completion_tokens,earned_micro,own\r\n",
+        example:
+          "request_id,finished_at,node,model,outcome,prompt_tokens,completion_tokens,earned_micro,own,withheld_micro,withheld_reason,taken_back_micro,released_micro,released_at\r\n",
       },
       headers: ["content-disposition"],
     },

@@ -90,7 +90,7 @@ export const ApiKey = z.strictObject({
   spot_checks: z
     .boolean()
     .describe(
-      "false: no answer is checked by a second host, and only nodes with at least 1,000 checked answers serve the key.",
+      "false: no answer is checked by a second host, and only nodes with at least 1,000 checked answers of the model serve the key.",
     ),
   labels: z.boolean().describe("true: `metadata.label` of a request, or else `user`, is stored as its label."),
   reasoning_content: z
@@ -123,7 +123,7 @@ const KEY_WORDS = {
   expires_at: "When the key expires, in Unix seconds; null: never.",
   models: "The models that the key may use; null: all models.",
   spot_checks:
-    "false: no answer is checked by a second host, and only nodes with at least 1,000 checked answers serve the key. Default: true.",
+    "false: no answer is checked by a second host, and only nodes with at least 1,000 checked answers of the model serve the key. Default: true.",
   labels: "true: `metadata.label` of a request, or else `user`, is stored as its label. Default: false.",
   reasoning_content:
     "true: thinking is also sent in `reasoning_content`, in streams as it is generated. Default: false.",

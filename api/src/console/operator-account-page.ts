@@ -63,6 +63,10 @@ const AccountPayout = z.strictObject({
   held_back_micro: Money,
   set_off_micro: Money,
   withheld_micro: Money,
+  newly_withheld_micro: Money.describe("The part of `withheld_micro` that was withheld since the previous payout."),
+  own_micro: Money.describe(
+    "Of the earnings that became payable since the previous payout, the part from requests by the host's own owners.",
+  ),
   created_at: Time,
   paid_at: Time.nullable(),
   paid_to: z
@@ -80,6 +84,7 @@ const AccountPayouts = makeListSchema(AccountPayout, {
         "The total deducted from earnings to pay debts of the same owners' builder accounts.",
       ),
       withheld_micro: Money.describe("Withheld shares that were not released. No part of the other amounts."),
+      own_micro: Money.describe("The part of all earnings from requests by the host's own owners."),
     })
     .nullable()
     .describe("Null for a builder account."),
@@ -176,6 +181,8 @@ export const accountPageRoutes = declareRoutes({
           held_back_micro: "120000.000000",
           set_off_micro: "0.000000",
           withheld_micro: "0.000000",
+          newly_withheld_micro: "0.000000",
+          own_micro: "0.000000",
           created_at: SAMPLE_TIME,
           paid_at: SAMPLE_TIME,
           paid_to: "IBAN DE… 3000",
@@ -186,6 +193,7 @@ export const accountPageRoutes = declareRoutes({
           paid_out_micro: "735000.000000",
           set_off_micro: "0.000000",
           withheld_micro: "0.000000",
+          own_micro: "0.000000",
         },
       },
     },

@@ -2,11 +2,11 @@
 import { z } from "zod";
 import { NODE_STATES } from "../enumerations.ts";
 import { refusal, refusalsOfCodes } from "../faults.ts";
-import { PageFields } from "../list-query-fields.ts";
-import { ListedNode, Node, NodeStats } from "../nodes/answers.ts";
-import { sampleListedNode, sampleNode, sampleNodeStats } from "../nodes/samples.ts";
+import { PageFields, PageQuery } from "../list-query-fields.ts";
+import { ListedNode, Node, NodeStats, SpotCheckList } from "../nodes/answers.ts";
+import { sampleListedNode, sampleNode, sampleNodeStats, sampleSpotCheck } from "../nodes/samples.ts";
 import { declareRoutes } from "../route.ts";
-import { Id, IdField, makeListSchema, SAMPLE_TIME, sampleId, sampleList } from "../values.ts";
+import { Count, Id, IdField, makeListSchema, SAMPLE_TIME, sampleId, sampleList } from "../values.ts";
 import { ReasonFields, SearchText } from "./operator-fields.ts";
 
 export const NodesQuery = z.object({
@@ -23,7 +23,24 @@ const owner = {
 const PlatformNode = z.strictObject({ ...Node.shape, ...owner });
 const ListedPlatformNode = z.strictObject({ ...ListedNode.shape, ...owner });
 const PlatformNodeList = makeListSchema(ListedPlatformNode);
-const PlatformNodeDetail = z.strictObject({ ...PlatformNode.shape, stats: NodeStats });
+const PlatformNodeDetail = z.strictObject({
+  ...PlatformNode.shape,
+  stats: NodeStats,
+  unusual_lengths: z
+    .array(
+      z.strictObject({
+        model: z.string(),
+        compared: Count.describe("Answers that were compared with those of three other nodes."),
+        accounts: Count.describe("Builder accounts that requested them."),
+        ranks: z
+          .array(Count)
+          .describe("How many answers were the shortest of the four, the second, third and longest."),
+      }),
+    )
+    .describe(
+      "Models whose answers differ in length from those of other hosts, as seen by the gateway that answers since it started. Spot checks are then more frequent.",
+    ),
+});
 
 export const operatorNodesAnswerSchemas = { PlatformNode, ListedPlatformNode, PlatformNodeList, PlatformNodeDetail };
 
@@ -55,9 +72,23 @@ export const operatorNodeRoutes = declareRoutes({
     answer: {
       description: "The node.",
       json: PlatformNodeDetail,
-      example: { ...samplePlatformNode, stats: sampleNodeStats },
+      example: {
+        ...samplePlatformNode,
+        stats: sampleNodeStats,
+        unusual_lengths: [{ model: "small-8b", compared: 120, accounts: 6, ranks: [61, 22, 19, 18] }],
+      },
     },
     faults: refusalsOfCodes("node_not_found"),
+  },
+  listPlatformNodeChecks: {
+    at: "GET /console/api/operator/nodes/{id}/checks",
+    summary: "List any node's spot checks",
+    description: "The checks that the node's host sees, newest first.",
+    guard: "operator",
+    path: NODE_PATH,
+    query: PageQuery,
+    answer: { description: "A page of spot checks.", json: SpotCheckList, example: sampleList(sampleSpotCheck) },
+    faults: refusalsOfCodes("node_not_found", "invalid_cursor"),
   },
   quarantineNode: {
     at: "POST /console/api/operator/nodes/{id}/quarantine",

@@ -47,6 +47,10 @@ const PayoutLine = z.strictObject({
   held_back_micro: Money,
   set_off_micro: Money,
   withheld_micro: Money,
+  newly_withheld_micro: Money.describe("The part of `withheld_micro` that was withheld since the previous payout."),
+  own_micro: Money.describe(
+    "Of the earnings that became payable since the previous payout, the part from requests by the host's own owners.",
+  ),
   method: z
     .strictObject({
       kind: z.enum(PAYOUT_METHODS).describe("`iban`, `us_bank`: a bank account. `paypal`: a PayPal account."),
@@ -98,6 +102,8 @@ const sampleLine = {
   held_back_micro: "120000.000000",
   set_off_micro: "0.000000",
   withheld_micro: "490000.000000",
+  newly_withheld_micro: "70000.000000",
+  own_micro: "0.000000",
 };
 const sampleMethod = {
   kind: "iban",

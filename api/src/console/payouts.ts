@@ -41,6 +41,10 @@ export const HostPayout = z.strictObject({
   held_back_micro: Money.describe("Earnings left for a later payout, because they were younger than the hold-back."),
   set_off_micro: Money.describe("Deducted for debts of the owners' builder accounts (set-off)."),
   withheld_micro: Money.describe("Withheld shares that were not released at that time."),
+  newly_withheld_micro: Money.describe("The part of `withheld_micro` that was withheld since the previous payout."),
+  own_micro: Money.describe(
+    "Of the earnings that became payable since the previous payout, the part from requests by the host's own owners.",
+  ),
   created_at: Time,
   paid_at: Time.nullable(),
   paid_to: z
@@ -131,6 +135,8 @@ export const hostPayoutRoutes = declareRoutes({
         held_back_micro: "120000.000000",
         set_off_micro: "0.000000",
         withheld_micro: "0.000000",
+        newly_withheld_micro: "0.000000",
+        own_micro: "0.000000",
         created_at: SAMPLE_TIME,
         paid_at: SAMPLE_TIME,
         paid_to: "IBAN DE… 3000",

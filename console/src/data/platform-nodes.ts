@@ -21,6 +21,13 @@ export const platformNodeQuery = (id: string) =>
     queryFn: () => call("GET /console/api/operator/nodes/{id}", { path: { id } }),
   });
 
+const CHECKS_SHOWN = 10;
+
+export const platformNodeChecksQuery = (id: string) =>
+  paginatedQuery(["platform nodes", "checks of", id], (cursor) =>
+    call("GET /console/api/operator/nodes/{id}/checks", { path: { id }, query: { cursor, limit: CHECKS_SHOWN } }),
+  );
+
 export const platformChecksQuery = queryOptions({
   queryKey: ["platform nodes", "checks"],
   queryFn: () => call("GET /console/api/operator/checks"),

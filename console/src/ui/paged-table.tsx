@@ -6,7 +6,7 @@ import { LoadMore, type PagedQuery } from "./load-more.tsx";
 import { LoadedQuery } from "./loading-states.tsx";
 import { Table, type TableProps } from "./table.tsx";
 
-interface Props<Row> extends Omit<TableProps<Row>, "rows"> {
+export interface PagedTableProps<Row> extends Omit<TableProps<Row>, "rows"> {
   query: PagedQuery & Pick<UseQueryResult<InfiniteData<{ data: Row[] }>>, "data" | "error" | "refetch"> & AgedQuery;
   /** Shown in place of the rows if there are none. */
   empty: ReactNode;
@@ -16,7 +16,7 @@ interface Props<Row> extends Omit<TableProps<Row>, "rows"> {
   above?: (rows: Row[]) => ReactNode;
 }
 
-export function PagedTable<Row>({ query, empty, action, above, ...table }: Props<Row>) {
+export function PagedTable<Row>({ query, empty, action, above, ...table }: PagedTableProps<Row>) {
   return (
     <LoadedQuery query={query} action={action}>
       {({ pages }) => {

@@ -1,7 +1,8 @@
--- since: 0039
+-- since: 0060
 -- Sets off the debts of hosts' owners, then creates a batch of all host balances older than the hold-back, from `p_minimum` upwards.
 -- Creates no batch if nothing is set off and no host is paid; a batch that only sets off is marked as paid at once. Returns the number of
--- hosts that the batch pays. Its lines also state the shares withheld from their hosts.
+-- hosts that the batch pays. Its lines also state the shares withheld from their hosts, and what the hosts' own owners paid of the earnings
+-- that became old enough since the hosts' previous payouts.
 -- `p_hold_days` has a default for gateways of the version before, while both run.
 -- Guarantees: money that an open batch promised is neither promised again nor set off; a suspended host is skipped until it is restored;
 -- one batch is created at a time; safe to repeat with the same id.
@@ -52,10 +53,13 @@ begin
   end loop;
 
   -- One statement, so that balances, promises and earnings are of one moment.
-  insert into payout (id, batch_id, account_id, amount, held_back, set_off, withheld)
+  insert into payout (id, batch_id, account_id, amount, held_back, set_off, withheld, newly_withheld, own)
   select gen_random_uuid(), p_id, due.id, case when due.payable >= greatest(p_minimum, 1) then due.payable else 0 end,
-         due.held_back, due.set_off,
-         coalesce((select sum(w.amount_pico) from withheld_share w where w.host_account_id = due.id and w.released_at is null), 0)
+         due.held_back, due.set_off, shares.withheld, shares.newly_withheld,
+         case when due.payable >= greatest(p_minimum, 1) or due.set_off > 0
+              then greatest(payout_own_earnings(due.id, p_hold_days)
+                            - coalesce((select sum(p.own) from payout p where p.account_id = due.id), 0), 0)
+              else 0 end
     from (select a.id, f.free - least(f.free, e.young) as payable, least(f.free, e.young) as held_back,
                  coalesce(s.amount, 0) as set_off
             from ledger_account a
@@ -67,6 +71,11 @@ begin
            cross join lateral (select greatest(a.balance - coalesce(o.amount, 0), 0) as free) f
            cross join lateral (select case when f.free > 0 then payout_held_back(a.id, p_hold_days) else 0 end as young) e
            where a.kind = 'host') due
+    left join lateral (select max(b.created_at) as at from payout p join payout_batch b on b.id = p.batch_id
+                        where p.account_id = due.id) previous on true
+   cross join lateral (select coalesce(sum(w.amount_pico), 0) as withheld,
+                              coalesce(sum(w.amount_pico) filter (where previous.at is null or w.at > previous.at), 0) as newly_withheld
+                         from withheld_share w where w.host_account_id = due.id and w.released_at is null) shares
    where due.payable >= greatest(p_minimum, 1) or due.held_back > 0 or due.set_off > 0;
 
   select count(*) filter (where p.amount > 0), coalesce(sum(p.set_off), 0) into paid, moved

@@ -6,6 +6,7 @@ import type { NodeStanding } from "../base/states.ts";
 import { ACCOUNT_TOPIC, type Broadcast, NODE_TOPIC } from "../db/broadcast.ts";
 import { type Dispatcher, openDispatcher } from "../dispatch/dispatcher.ts";
 import { openPeers, type Peers } from "../dispatch/exchange/peers.ts";
+import type { NodeRecord } from "../dispatch/node-records.ts";
 import { Roster } from "../dispatch/roster.ts";
 import type { Fleet } from "../fleet/fleet.ts";
 import type { NodeRules } from "../fleet/rules.ts";
@@ -43,7 +44,9 @@ interface Needs {
 }
 
 /** Returns, by model, how many answers of a node were recorded and how many were checked. */
-export type CountNodeChecks = (nodeId: Uuid) => Promise<{ answers: Record<string, number>; checked: number }>;
+export type CountNodeChecks = (
+  nodeId: Uuid,
+) => Promise<Required<Pick<NodeRecord, "answers" | "checked" | "suspected">>>;
 
 type Enforce = (nodeId: string | undefined) => Promise<void>;
 
@@ -77,8 +80,11 @@ export function openDispatch(
     const standing = await standingOf(fleet, nodeId);
     await roster.review(nodeId);
     if (standing === "quarantined") await refuse(nodeId);
-    // A retired node may finish its jobs within a time limit before it is disconnected.
-    else if (standing === "retired") void whenIdle(roster, { nodeId, clock, leaving }).then(() => refuse(nodeId));
+    else if (standing === "retired") {
+      await plane.refuseNewConnections(nodeId);
+      // A retired node may finish its jobs within a time limit before it is disconnected.
+      void whenIdle(roster, { nodeId, clock, leaving }).then(() => refuse(nodeId));
+    }
   };
   broadcast.on(NODE_TOPIC, (nodeId) => {
     enforce(nodeId).catch((error) => log.error({ err: error, node: nodeId }, "could not apply a node's new state"));

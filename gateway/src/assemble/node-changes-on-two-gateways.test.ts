@@ -59,7 +59,7 @@ describe("two gateways", () => {
       gatewayId: String(stops.length),
       onClose: (stop: CloseFunction) => void stops.push(stop),
     };
-    const floor = { plane, fleet, broadcast, checksOf: async () => ({ answers: {}, checked: 0 }) };
+    const floor = { plane, fleet, broadcast, checksOf: async () => ({ answers: {}, checked: {}, suspected: false }) };
     const dispatch = openDispatch(context, config, floor);
     const { roster, dispatcher } = dispatch;
     // Token counting fails, so probes fail at once. Probes have their own tests.
@@ -117,14 +117,23 @@ describe("two gateways", () => {
   test("stop offering work to a retired node at once, and disconnect it when its running jobs are done", async () => {
     const { id, node, report } = await join("old");
     await eventually("both know it", () => slots(node).every((count) => count === 1));
-    const revoked: string[] = [];
-    Object.assign(plane, { revoke: async (nodeId: string) => void revoked.push(nodeId) });
+    const [refused, revoked]: string[][] = [[], []];
+    Object.assign(plane, {
+      refuseNewConnections: async (nodeId: string) => void refused?.push(nodeId),
+      revoke: async (nodeId: string) => void revoked?.push(nodeId),
+    });
     await fleet.move(host, id, "retire");
     await sendBroadcast(db.pool, NODE_TOPIC, node);
     await eventually("neither offers it work", () => slots(node).every((count) => count === undefined));
     report(1);
-    await eventually("both refuse it, though it says that it is busy", () => revoked.length === 2);
-    assert.deepEqual(new Set(revoked), new Set([node]));
+    await eventually("both refuse it, though it says that it is busy", () => revoked?.length === 2);
+    assert.deepEqual(
+      [refused, revoked],
+      [
+        [node, node],
+        [node, node],
+      ],
+    );
   });
 
   test("offer no work to a node registered while its host had a quarantined node, until an operator clears it", async () => {

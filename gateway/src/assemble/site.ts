@@ -201,6 +201,7 @@ function connectedNodes({ dispatch: { roster, dispatcher } }: RequestPipeline, t
     keepsFormat: (model) => dispatcher.keepsFormat(model),
     speedOfNode: (id, model) => dispatcher.speedOfNode(id, model),
     reliabilityOf: (id) => trust.reliability(id),
+    lengthEvidenceOf: (id) => trust.lengthEvidence(id),
   };
 }
 

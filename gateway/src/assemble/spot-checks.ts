@@ -7,6 +7,7 @@ import type { AnswerChecks, Gateway, RequestObserver } from "../inference/gatewa
 import { openWithheldSharesReserve } from "../ledger/withheld-shares-reserve.ts";
 import {
   type CheckCounts,
+  type NodeStatistics,
   openSpotChecks,
   type SpotCheckPayments,
   type SpotChecks,
@@ -35,8 +36,8 @@ export interface DeferredSpotChecks extends AnswerChecks {
   readonly counts: Readonly<CheckCounts>;
   settled(): Promise<void>;
   open(needs: Needs): void;
-  /** Draws more answers for verification from nodes for which `isOdd` returns true. */
-  watch(isOdd: (nodeId: string) => boolean): void;
+  /** Sets what other statistics say about nodes. */
+  watch(statistics: NodeStatistics): void;
 }
 
 const NOTHING: CheckCounts = { drawn: 0, run: 0, dropped: 0, bad: 0, tokens: 0, pico: 0n };
@@ -44,7 +45,7 @@ const NOTHING: CheckCounts = { drawn: 0, run: 0, dropped: 0, bad: 0, tokens: 0, 
 export function openDeferredSpotChecks(context: Context, settings: Settings): DeferredSpotChecks {
   const { log, clock, random, newId, onClose } = context;
   let checks: SpotChecks | undefined;
-  let isOdd = (_nodeId: string): boolean => false;
+  let statistics: NodeStatistics = { isOdd: () => false, isUnreliable: () => false };
   const begin = async ({ store, gateway, dispatch, fleet }: Needs): Promise<void> => {
     await store.schema.reached(SPOT_CHECKS_MIGRATION);
     const { enforce, roster } = dispatch;
@@ -56,7 +57,8 @@ export function openDeferredSpotChecks(context: Context, settings: Settings): De
       references: new Set<string>(settings.referenceHosts),
       falseAlarms: settings.spotCheckFalseAlarms,
       automatic: settings.autoQuarantine,
-      isOdd: (nodeId) => isOdd(nodeId),
+      isOdd: (nodeId) => statistics.isOdd(nodeId),
+      isUnreliable: (nodeId) => statistics.isUnreliable(nodeId),
       quarantine: (nodeId, verdict) => quarantine({ fleet, broadcast: store.broadcast, enforce, log }, nodeId, verdict),
       newId,
       clock,
@@ -73,8 +75,8 @@ export function openDeferredSpotChecks(context: Context, settings: Settings): De
       return checks?.counts ?? NOTHING;
     },
     settled: async () => checks?.settled(),
-    watch: (odd) => {
-      isOdd = odd;
+    watch: (given) => {
+      statistics = given;
     },
     open: (needs) => {
       begin(needs).catch((error) => log.error({ err: error }, "could not start the spot checks"));
@@ -92,7 +94,7 @@ const checkMoney = ({ ledgerPool }: DatabaseAccess, watch: RequestObserver): Spo
   };
 };
 
-const NONE = { answers: {}, checked: 0 };
+const NONE = { answers: {}, checked: {}, suspected: false };
 
 export const createNodeCheckCounter =
   ({ pool, schema }: Pick<DatabaseAccess, "pool" | "schema">): CountNodeChecks =>

@@ -74,15 +74,46 @@ export const SLOW_STREAM = { perSecond: 2, spanMsMin: 3_000, shunMs: 60_000 } as
 /** The number of latest jobs that count, and the number of failures among them that leads to a quarantine. */
 export const QUARANTINE_JOBS_WINDOW = 20;
 export const QUARANTINE_FAILURES_MIN = 5;
-/**
- * Failures of a node and its host's retired nodes within this time count when the node joins. Alone they never lead to
- * a quarantine.
- */
-export const FAILURES_COUNTED_AT_JOIN_MS = 24 * 60 * 60_000;
+/** What a node and its host's other nodes did within this time counts when the node joins. */
+export const COUNTED_AT_JOIN_MS = 24 * 60 * 60_000;
 
-export function countFailuresFromBeforeJoin({ answers, failures }: { answers: number; failures: number }): number {
-  const jobs = Math.max(QUARANTINE_JOBS_WINDOW, answers + failures);
-  return Math.min(QUARANTINE_FAILURES_MIN - 1, Math.floor((failures * QUARANTINE_JOBS_WINDOW) / jobs));
+/** The counts of several nodes together. `own`: of the node and its host's retired nodes; `host`: of all its nodes. */
+interface BeforeJoin<Counts> {
+  own: Counts;
+  host: Counts;
+}
+
+/**
+ * How many of a joining node's latest twenty jobs count as bad because of the last day. The worse of the two records
+ * counts, so that neither a good node hides a bad one of the same host, nor a new node begins without its host's record.
+ */
+function countAtJoin({ own, host }: BeforeJoin<{ good: number; bad: number }>): number {
+  const share = ({ good, bad }: { good: number; bad: number }): number =>
+    Math.floor((bad * QUARANTINE_JOBS_WINDOW) / Math.max(QUARANTINE_JOBS_WINDOW, good + bad));
+  return Math.max(share(own), share(host));
+}
+
+interface Ends {
+  answers: number;
+  failures: number;
+  silences: number;
+}
+interface Offers {
+  answers: number;
+  refusals: number;
+  late: number;
+}
+
+/** The failures that count when a node joins. Alone they never lead to a quarantine. */
+export function countFailuresFromBeforeJoin({ own, host }: BeforeJoin<Ends>): number {
+  const ends = ({ answers, failures, silences }: Ends) => ({ good: answers, bad: failures + silences });
+  return Math.min(QUARANTINE_FAILURES_MIN - 1, countAtJoin({ own: ends(own), host: ends(host) }));
+}
+
+/** The refusals in a row that a joining node begins with. Other nodes are asked first meanwhile. */
+export function countRefusalsFromBeforeJoin({ own, host }: BeforeJoin<Offers>): number {
+  const offers = ({ answers, refusals, late }: Offers) => ({ good: answers, bad: refusals + late });
+  return countAtJoin({ own: offers(own), host: offers(host) });
 }
 
 /** The most nodes that may fall silent during one request. Then the request is not offered to further nodes. */
@@ -117,5 +148,11 @@ const READ_TIMES_MAX = 4;
 export const promptReadMsMax = (usualMs: number | null, promptTokens: number): number =>
   PROMPT_READ_MS_MIN + READ_TIMES_MAX * (usualMs ?? promptTokens * STUCK_MS_PER_TOKEN);
 
-/** A retired node keeps its credentials until its jobs end, but at most this long. */
+/** A node with more failures among its latest jobs verifies no answers of others. */
+export const VERIFIER_FAILURES_MAX = 2;
+
+/** The number of judged answers with a model from which a node may serve it to builders who opted out of spot checks. */
+export const CHECKED_MIN = 1_000;
+
+/** A retired node keeps its connection until its jobs end, but at most this long. */
 export const RETIRED_NODE_CREDENTIALS_MS_MAX = 30_000;

@@ -1,6 +1,6 @@
 /**
  * Tests the migrations of spot checks: a node's counts of answers and checks become counts per model, in the row of the
- * node's sequential test for that model (table `spot_check_test`).
+ * node's sequential test for that model (table `spot_check_test`), and only judged checks stay counted.
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -9,7 +9,7 @@ import { migrate } from "./migrate.ts";
 import { makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
-test("migrating from schema 0049 copies a node's count of answers to each checked model, and keeps its number of checks", async (t) => {
+test("migrating from schema 0049 copies a node's count of answers to each checked model, and counts the judged checks of each again", async (t) => {
   const { pool, close } = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, "0049") });
   t.after(close);
   await pool.query(
@@ -19,15 +19,21 @@ test("migrating from schema 0049 copies a node's count of answers to each checke
      insert into spot_check_test (node_id, model, at, evidence, confirmed, watch)
      select id, model, now(), '{0}', 0, 0 from made, unnest(array['a', 'b']) model`,
   );
+  await pool.query(
+    `insert into spot_check (id, request_id, node_id, verifier_id, model, method, class, tokens, verdict, calibrates, read_tokens, cost_pico, at)
+     select gen_random_uuid(), gen_random_uuid(), id, id, model, 'text', 'c', 1, verdict, false, 0, 0, now()
+       from node, unnest(array['a', 'b', 'c']) model, unnest(array['ok', 'bad', 'disputed', 'unjudged', 'trap_seen', 'trap_missed', 'sample']) verdict
+      where (model, verdict) <> ('b', 'ok')`,
+  );
   await migrate(pool, { directory: SQL_SOURCE_DIRECTORY, log: createLog("silent") });
   const { rows } = await pool.query("select model, answers::int, checked::int from spot_check_test order by model");
   assert.deepEqual(rows.map(Object.values), [
-    ["a", 5000, 70],
-    ["b", 5000, 0],
+    ["a", 5000, 3],
+    ["b", 5000, 2],
   ]);
 });
 
-test("migrating from schema 0053 keeps a node's answers by model, its number of checks, and the evidence against it", async (t) => {
+test("migrating from schema 0053 keeps a node's answers by model and the evidence against it", async (t) => {
   const { pool, close } = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, "0053") });
   t.after(close);
   await pool.query(
@@ -47,8 +53,8 @@ test("migrating from schema 0053 keeps a node's answers by model, its number of 
   );
   assert.deepEqual(rows.map(Object.values), [
     ["not tested", "a", 40, 0, 0, false, 12],
-    ["not tested", "b", 300, 1, 0, false, 12],
+    ["not tested", "b", 300, 0, 0, false, 12],
     ["tested", "a", 40, 0, 2, true, 1],
-    ["tested", "b", 300, 7, 0, false, 12],
+    ["tested", "b", 300, 0, 0, false, 12],
   ]);
 });

@@ -76,7 +76,7 @@ const BOOKS = `select jsonb_build_object(
                 from ledger_entry),
   'accounts', (select jsonb_agg(to_jsonb(a) - 'granted' order by id) from ledger_account a where kind in ('builder', 'host')),
   'earnings', (select jsonb_agg(to_jsonb(h)) from earning_hour h),
-  'batches', (select jsonb_agg(to_jsonb(p) - '{withheld,paid_to}'::text[] order by id) from payout p))::text`;
+  'batches', (select jsonb_agg(to_jsonb(p) - '{withheld,newly_withheld,own,paid_to}'::text[] order by id) from payout p))::text`;
 
 describe("the schema", () => {
   test("the SQL functions of a new database are exactly those that the function files define", async (t) => {

@@ -169,7 +169,7 @@ export function openDispatcher(options: {
   /** The longest time for a job. A longer one ends as a stall, without blaming the node. */
   jobMsMax?: number;
   /** The other gateways. Undefined: there are none. */
-  peers?: Pick<Peers, "exchange" | "slotsTold" | "gateways">;
+  peers?: Pick<Peers, "exchange" | "slotsTold" | "gateways"> & Partial<Pick<Peers, "shareLoads">>;
 }): Dispatcher {
   const { roster, clock, deadlineMs, peers } = options;
   const attemptListeners: ((attempt: Attempt) => void)[] = [];
@@ -200,7 +200,8 @@ export function openDispatcher(options: {
   const speeds = new Speeds();
   const tellSpeed = peers?.exchange(speeds.topic((nodeId) => roster.find(nodeId) !== undefined));
   const ttftMs = (nodeId: string, model: string): number | null => speeds.ofNode(nodeId, model).ttftMs;
-  const queue = new NodeQueue({ roster, clock, waitingMax: QUEUE_MAX, ttftMs });
+  const shareLoads = peers?.shareLoads;
+  const queue = new NodeQueue({ roster, clock, waitingMax: QUEUE_MAX, ttftMs, shareLoads });
   roster.onGone((nodeId) => speeds.forget(nodeId));
   return {
     run: (order, sink, signal) =>

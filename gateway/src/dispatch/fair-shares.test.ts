@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { decodeFrame, encodeFrame } from "@tollgate/protocol/codec.ts";
 import { JobJoiner } from "@tollgate/protocol/job-splitting.ts";
+import { gatewaySubject, nodeSubject } from "@tollgate/protocol/nats-subjects.ts";
 import fc from "fast-check";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { manualClock, seededRandom, waitOneTurn } from "../base/testing.ts";
 import { openDispatcher } from "./dispatcher.ts";
+import { openPeers } from "./exchange/peers.ts";
 import { RecentDemand, RequestsInService, serveFairly } from "./fair-shares.ts";
 import { Roster } from "./roster.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
@@ -43,7 +46,7 @@ function play(
     if ("comes" in step) line.push(step.comes);
     else if (running.length > 0) {
       const [ended] = running.splice(step.ends % running.length, 1) as [Waiting];
-      inService.ended(ended.account);
+      inService.add(ended.account, -1);
       free[ended.slot] = (free[ended.slot] as number) + 1;
     }
     serveFairly([...line], inService, (one) => {
@@ -51,7 +54,7 @@ function play(
       served(one, line, inService);
       free[one.slot] = (free[one.slot] as number) - 1;
       line = line.filter((other) => other !== one);
-      inService.began(one.account);
+      inService.add(one.account, 1);
       running.push(one);
       return true;
     });
@@ -125,6 +128,74 @@ test("the dispatcher serves other accounts' requests between those of an account
       : [],
   );
   assert.equal(order.join(""), "aabcabaaa");
+});
+
+test("two gateways give an account no more than its equal share of slots while another account waits at the other gateway", async () => {
+  const [clock, plane, log] = [manualClock(), new MemoryPlane(), createLog("silent")];
+  const nodeRecord = async (id: string) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: ["tiny-3b"] });
+  const open = (gatewayId: string) => {
+    const roster = new Roster({ plane, clock, random: seededRandom(1), log, nodeRecord });
+    const peers = openPeers({ plane, roster, gatewayId, clock, log });
+    return openDispatcher({ plane, roster, clock, log, gatewayId, deadlineMs: 60_000, peers });
+  };
+  const gateways = { a: open("gw1"), b: open("gw2") };
+  /** The jobs that the node runs, with the number of their next output frame. */
+  const running: { job: string; gateway: string; seq: number }[] = [];
+  const served: string[] = [];
+  const say = (gateway: string, frame: Parameters<typeof encodeFrame>[0]): void =>
+    plane.publish(gatewaySubject(gateway, "n"), encodeFrame(frame));
+  plane.subscribe(nodeSubject("n"), (_subject, payload) => {
+    const frame = decodeFrame(payload);
+    if (frame.kind !== "job") return;
+    const { job, gateway } = frame.header;
+    served.push(gateway === "gw1" ? "a" : "b");
+    running.push({ job, gateway, seq: 0 });
+    say(gateway, { kind: "accepted", job });
+  });
+  /** Gives the gateways the time to exchange what they know. The jobs continue meanwhile. */
+  const exchange = async (): Promise<void> => {
+    for (let i = 0; i < 3; i++) {
+      for (const one of running)
+        say(one.gateway, { kind: "deltas", deltas: [{ job: one.job, seq: one.seq++, channel: "answer", text: "x" }] });
+      clock.advance(250);
+      await waitOneTurn();
+    }
+  };
+  const end = async (): Promise<void> => {
+    const { job, gateway, seq } = running.shift() as (typeof running)[number];
+    say(gateway, { kind: "done", job, seq, finish: "stop" });
+    await waitOneTurn();
+    await exchange();
+  };
+  new FakeNode(plane, { id: "n", gatewayId: "gw1" }).report({ models: ["tiny-3b"], slots: 4 });
+  await waitOneTurn();
+  let sent = 0;
+  const run = (accountId: "a" | "b") => {
+    const sink = {
+      reachedClient: false,
+      begin() {},
+      delta: () => "more" as const,
+      finished: () => "answered" as const,
+    };
+    const header = { model: "tiny-3b", endpoint: "chat", stream: false, output_tokens_max: 9, sampling: {} } as const;
+    const order = {
+      request: String(++sent).padStart(26, "0"),
+      header,
+      body: { messages: [{ role: "user" as const, content: accountId }] },
+      origin: { accountId, promptTokens: 1 },
+    };
+    return gateways[accountId].run(order, { ...sink, vectors: () => "broken" }, new AbortController().signal);
+  };
+  const ends = [..."aaaaaaaaaaaa"].map(() => run("a"));
+  await exchange();
+  assert.equal(served.join(""), "aaaa", "nobody else waits");
+  ends.push(...[..."bbbb"].map(() => run("b")));
+  await exchange();
+  for (let i = 0; i < 6; i++) await end();
+  assert.equal(served.join(""), "aaaa" + "bb" + "aabb");
+  while (running.length > 0) await end();
+  for (const each of await Promise.all(ends)) assert.equal(each.end, "finished");
+  assert.equal(served.join("").slice(10), "aaaaaa");
 });
 
 test("an account with its equal share of slots leaves free as many slots as others recently used, plus one", () => {

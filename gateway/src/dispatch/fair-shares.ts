@@ -32,8 +32,8 @@ export class RecentDemand {
     this.#last = { account, at };
   }
 
-  /** Counts that a request of the account starts (1) or stops (-1) waiting for a slot. */
-  waits(account: string, change: 1 | -1): void {
+  /** Counts requests of the account that start (above 0) or stop (below 0) waiting for a slot. */
+  waits(account: string, change: number): void {
     this.#allWaiting += change;
     const waiting = (this.#waiting.get(account) ?? 0) + change;
     if (waiting > 0) this.#waiting.set(account, waiting);
@@ -77,18 +77,15 @@ export class RequestsInService {
     return more < 0 || (more === 0 && (this.#turns.get(account) ?? 0) < (this.#turns.get(other) ?? 0));
   }
 
-  began(account: string): void {
-    this.#counts.set(account, this.of(account) + 1);
-    this.total += 1;
+  /** Counts requests of the account whose service begins (above 0) or ends (below 0). */
+  add(account: string, change: number): void {
+    const count = Math.max(0, this.of(account) + change);
+    this.total += count - this.of(account);
+    if (count > 0) this.#counts.set(account, count);
+    else this.#counts.delete(account);
+    if (change <= 0) return;
     if (this.#turns.size >= REMEMBERED_MAX) this.#turns.clear();
     this.#turns.set(account, ++this.#turn);
-  }
-
-  ended(account: string): void {
-    const left = this.of(account) - 1;
-    if (left >= 0) this.total -= 1;
-    if (left > 0) this.#counts.set(account, left);
-    else this.#counts.delete(account);
   }
 
   get accounts(): number {

@@ -24,8 +24,10 @@ export interface NodeRecord {
   slotsMax?: number;
   /** The number of the node's answers by model, as far as recorded. */
   answers?: Record<string, number>;
-  /** How many of the node's answers were spot-checked. */
-  checked?: number;
+  /** How many of the node's answers spot checks judged, by model. */
+  checked?: Record<string, number>;
+  /** Whether spot checks have strong evidence against the node. */
+  suspected?: boolean;
 }
 
 const RECORD_FOR_MS = 30_000;

@@ -1,6 +1,7 @@
 /**
  * Tracks how nodes respond to offers: refusals (busy although it has a free slot by the gateways' counts) and late
- * acceptances. A node that declines gets fewer offers, and then gradually more again. Records survive a reconnection.
+ * acceptances. A node that declines gets fewer offers, and then gradually more again. Records survive a reconnection;
+ * a node that is new to this gateway begins with what the database knows about it and its host (`carry`).
  * Pure functions; the numbers are in base/node-trust-thresholds.ts.
  */
 import { failurePenaltyMs, REFUSAL_PENALTIES, refusalPenaltyMs, SLOW_STREAM } from "../base/node-trust-thresholds.ts";
@@ -28,6 +29,17 @@ export class OfferRecords {
   refused(nodeId: string, ran: number, now: number): number {
     const refusals = this.refusalsOf(nodeId, now) + 1;
     this.#nodes.set(nodeId, { refusals, refusedAt: now, ran: Math.max(1, ran) });
+    return refusalPenaltyMs(refusals);
+  }
+
+  /**
+   * Gives a node that joined the refusals from before, unless it has more. They show nothing about the jobs that it can
+   * run now. Returns for how many milliseconds other nodes are asked first.
+   */
+  carry(nodeId: string, before: number, now: number): number {
+    const refusals = Math.max(before, this.refusalsOf(nodeId, now));
+    const ran = this.#nodes.get(nodeId)?.ran ?? Number.POSITIVE_INFINITY;
+    this.#nodes.set(nodeId, { refusals, refusedAt: now, ran });
     return refusalPenaltyMs(refusals);
   }
 

@@ -17,9 +17,9 @@ const SINK = {
   reachedClient: false,
 };
 
-test("a request that needs a proven node goes only to one with 1,000 spot-checked answers, and fails at once without one", async () => {
+test("a request that needs a proven node goes only to one with 1,000 spot-checked answers of the model, and fails at once without one", async () => {
   const [clock, plane, log] = [manualClock(), new MemoryPlane(), createLog("silent")];
-  let checked = 999;
+  let checked: Record<string, number> = { [MODEL]: 999, "another-model": 5_000 };
   const roster = new Roster({
     plane,
     clock,
@@ -35,7 +35,7 @@ test("a request that needs a proven node goes only to one with 1,000 spot-checke
   const order = { request: "0".repeat(26), header, body: { messages: [] }, proven: true };
   const signal = new AbortController().signal;
   assert.equal((await dispatcher.run(order, SINK, signal)).end, "no_capacity");
-  checked = 1000;
+  checked = { [MODEL]: 1_000 };
   await roster.review("a");
   assert.ok(roster.serves({ model: MODEL, proven: true }, new Set()));
   const running = dispatcher.run(order, SINK, signal);

@@ -1,11 +1,12 @@
 /**
- * Requests that wait for a free node. Waiting accounts have equal shares of a model's slots (`fair-shares.ts`). Each
- * account's requests are served in order, except on nodes that earlier requests cannot use. A request leaves the queue
+ * Requests that wait for a free node. Waiting accounts have equal shares of a model's slots (`fair-shares.ts`), over all
+ * gateways. Each account's requests are served in order, except on nodes that earlier requests cannot use. A request leaves the queue
  * with a node, at its deadline, when its client disconnects, or when no connected node can serve it any more.
  */
 
 import type { CancelSignal } from "../base/cancel.ts";
 import type { Clock } from "../base/clock.ts";
+import { AccountLoads, type SharedLoads } from "./exchange/account-loads.ts";
 import { RecentDemand, RequestsInService, serveFairly } from "./fair-shares.ts";
 import type { NodeRequirements } from "./node-index.ts";
 import type { Roster } from "./roster.ts";
@@ -34,6 +35,8 @@ interface Waiting extends Wanted {
 }
 
 interface QueueOptions {
+  /** Exchanges accounts' requests with the other gateways. Undefined: this is the only one. */
+  shareLoads?: ((loads: SharedLoads) => void) | undefined;
   roster: Roster;
   clock: Clock;
   waitingMax: number;
@@ -47,9 +50,10 @@ export class NodeQueue {
   readonly #waitingMax: number;
   readonly #ttftMs: QueueOptions["ttftMs"];
   readonly #waiting = new Map<string, Set<Waiting>>();
-  /** Requests in service, by model. */
+  /** Requests in service at all gateways, by model. */
   readonly #inService = new Map<string, RequestsInService>();
   readonly #crowds = new Map<string, RecentDemand>();
+  readonly #loads = new AccountLoads((model, account, change) => this.#loadChanged(model, account, change));
 
   constructor(options: QueueOptions) {
     this.#roster = options.roster;
@@ -57,6 +61,15 @@ export class NodeQueue {
     this.#waitingMax = options.waitingMax;
     this.#ttftMs = options.ttftMs;
     this.#roster.onChange(() => this.#serve());
+    options.shareLoads?.({
+      own: () => this.#loads.own(),
+      ownOf: (model, account) => this.#loads.ownOf(model, account),
+      onChange: (run) => this.#loads.onChange(run),
+      told: (from, loads, how) => {
+        this.#loads.told(from, loads, how);
+        this.#serve();
+      },
+    });
   }
 
   /**
@@ -69,7 +82,7 @@ export class NodeQueue {
   ): Promise<QueueResult> {
     const { account, excluded, declined, deadline, signal } = order;
     if (signal.aborted) return Promise.resolve({ kind: "cancelled" });
-    const crowd = this.#asked(need.model, account);
+    this.#crowdOf(need.model, account)?.asked(account, this.#clock.monotonic());
     const line = this.#waiting.get(need.model) ?? new Set<Waiting>();
     const wanted = { account, need, excluded, declined };
     const node = this.#takePast(line, wanted);
@@ -80,7 +93,7 @@ export class NodeQueue {
     return new Promise((resolve) => {
       const leave = (turn: QueueResult): void => {
         line.delete(waiting);
-        crowd?.waits(account, -1);
+        this.#loads.count(need.model, account, { inService: 0, waiting: -1 });
         stopTimer();
         stopPause?.();
         signal.removeEventListener("abort", onAbort);
@@ -97,15 +110,13 @@ export class NodeQueue {
       const stopTimer = this.#clock.after(deadline - this.#clock.monotonic(), () => leave({ kind: "no_capacity" }));
       signal.addEventListener("abort", onAbort);
       line.add(waiting);
-      crowd?.waits(account, 1);
+      this.#loads.count(need.model, account, { inService: 0, waiting: 1 });
     });
   }
 
   /** Releases the account's share of the model's slots. Called when a job on a node that `wait` returned has ended. */
   ended({ model }: NodeRequirements, account: string): void {
-    const inService = this.#inServiceOf(model);
-    inService.ended(account);
-    if (inService.isEmpty && this.waiting(model) === 0) this.#inService.delete(model);
+    this.#loads.count(model, account, { inService: -1, waiting: 0 });
   }
 
   /** The number of requests for the model that wait for a node. */
@@ -146,13 +157,21 @@ export class NodeQueue {
     return inService;
   }
 
-  /** Records a request for the fair shares. The platform's own jobs (empty account) are not counted. */
-  #asked(model: string, account: string): RecentDemand | undefined {
+  /** Applies a change of an account's requests, at this gateway or another. */
+  #loadChanged(model: string, account: string, { inService, waiting }: { inService: number; waiting: number }): void {
+    const served = this.#inServiceOf(model);
+    served.add(account, inService);
+    if (served.isEmpty && this.waiting(model) === 0) this.#inService.delete(model);
+    const crowd = this.#crowdOf(model, account);
+    crowd?.waits(account, waiting);
+    if (inService > 0 || waiting > 0) crowd?.asked(account, this.#clock.monotonic());
+  }
+
+  /** The recent demand for the model. The platform's own jobs (empty account) are not counted. */
+  #crowdOf(model: string, account: string): RecentDemand | undefined {
     if (account === "") return undefined;
-    const known = this.#crowds.get(model);
-    const crowd = known ?? new RecentDemand();
-    if (known === undefined) this.#crowds.set(model, crowd);
-    crowd.asked(account, this.#clock.monotonic());
+    const crowd = this.#crowds.get(model) ?? new RecentDemand();
+    this.#crowds.set(model, crowd);
     return crowd;
   }
 
@@ -171,7 +190,7 @@ export class NodeQueue {
     const node = this.#pick(wanted);
     if (node === undefined) return undefined;
     this.#roster.sent(node);
-    this.#inServiceOf(wanted.need.model).began(wanted.account);
+    this.#loads.count(wanted.need.model, wanted.account, { inService: 1, waiting: 0 });
     return node;
   }
 

@@ -1,7 +1,7 @@
 /** A connected node: the state that it reports, limited by its node record and by the gateways' observations. */
 import type { NodeState, ScoringKind } from "@tollgate/protocol/frames.ts";
 import { DEFAULT_SCHEMA_KEYWORDS } from "@tollgate/protocol/json-schema.ts";
-import { REFUSAL_PENALTIES } from "../base/node-trust-thresholds.ts";
+import { CHECKED_MIN, REFUSAL_PENALTIES } from "../base/node-trust-thresholds.ts";
 import { mayReceiveRequests, type NodeRequirements } from "./node-index.ts";
 import type { NodeRecord } from "./node-records.ts";
 
@@ -102,13 +102,12 @@ export const canServe = (node: RosterNode, need: NodeRequirements): boolean =>
   !node.draining &&
   mayReceiveRequests(node);
 
-/** The number of spot-checked answers from which a node may serve builders who opted out of spot checks. */
-const CHECKED_MIN = 1_000;
-const isProven = ({ nodeRecord }: RosterNode): boolean => (nodeRecord.checked ?? 0) >= CHECKED_MIN;
+const isProven = ({ nodeRecord }: RosterNode, model: string): boolean =>
+  (nodeRecord.checked?.[model] ?? 0) >= CHECKED_MIN;
 
 /** Whether the node meets the requirements that the index (by model and output format) does not check. */
 export const meetsRequirements = (node: RosterNode, need: NodeRequirements): boolean =>
-  enforcesSchemaKeywords(node, need) && (need.proven !== true || isProven(node));
+  enforcesSchemaKeywords(node, need) && (need.proven !== true || isProven(node, need.model));
 
 export const enforcesSchemaKeywords = ({ keywords }: RosterNode, need: NodeRequirements): boolean =>
   need.keywords === undefined || need.keywords.every((keyword) => keywords.has(keyword));

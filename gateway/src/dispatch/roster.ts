@@ -200,6 +200,17 @@ export class Roster {
     this.#notify();
   }
 
+  /** Counts refusals and late acceptances from before the node joined, of the node and its host. */
+  carryRefusals(nodeId: string, refusals: number): void {
+    const node = this.#nodes.get(nodeId);
+    if (refusals === 0 || node === undefined) return;
+    const now = this.#options.clock.monotonic();
+    this.#shunUntil(node, now + this.#conducts.carry(nodeId, refusals, now));
+    this.#assess(node, node.nodeRecord);
+    this.#refile(node);
+    this.#notify();
+  }
+
   /** Handles a job that ended well. */
   served(node: RosterNode): void {
     node.shunnedUntil = 0;

@@ -111,6 +111,7 @@ export class MemoryPlane implements Plane {
     throw new Error("a plane in memory has no credentials");
   }
   async revoke(): Promise<void> {}
+  async refuseNewConnections(): Promise<void> {}
   /** Reports the node as disconnected after the caller's turn of the event loop, as real planes do. */
   async cut(nodeId: string): Promise<void> {
     this.cuts.push(nodeId);

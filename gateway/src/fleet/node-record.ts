@@ -1,10 +1,11 @@
 /**
- * The gateways' counts of each node's answers and failures, by the hour. They outlive gateways and a node's retirement:
- * failures of retired nodes count when their host registers another node.
+ * The gateways' counts of each node's answers, failures and refusals, by the hour. They outlive gateways and a node's
+ * retirement: when a node joins, the last day of its host counts too.
  */
 import type pg from "pg";
+import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
-import { FAILURES_COUNTED_AT_JOIN_MS } from "../base/node-trust-thresholds.ts";
+import { COUNTED_AT_JOIN_MS } from "../base/node-trust-thresholds.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 
 export interface ObservedNodeCounts {
@@ -30,13 +31,20 @@ export const NO_OBSERVED_COUNTS: Readonly<ObservedNodeCounts> = {
   late: 0,
 };
 
+export interface CountsBeforeJoin {
+  /** The node and the retired nodes of its host together. */
+  own: ObservedNodeCounts;
+  /** All nodes of its host, also under other accounts of the same owners. */
+  host: ObservedNodeCounts;
+}
+
 export interface NodeRecord {
   /** Adds counts to the records. Returns the nodes that completed their probation with them. */
   add(seen: ReadonlyMap<Uuid, ObservedNodeCounts>): Promise<Uuid[]>;
   /** The node's counts of the last day. */
   lastDay(id: Uuid): Promise<ObservedNodeCounts>;
-  /** The counts of the last day of the node and its host's retired nodes together. */
-  lastDayOfHost(id: Uuid): Promise<ObservedNodeCounts>;
+  /** The counts of the last day that apply to the node when it joins. */
+  lastDayOfHost(id: Uuid): Promise<CountsBeforeJoin>;
   /** Deletes the hours before this time. Returns the number of deleted rows. */
   prune(before: Date): Promise<number>;
 }
@@ -49,9 +57,10 @@ const SeenRow = row({
   refusals: column.count,
   late: column.count,
 });
+const PartOfHost = SeenRow.extend({ isOwn: z.boolean() });
 const COLUMNS = ["answers", "failures", "silences", "refusals", "late"] as const satisfies (keyof ObservedNodeCounts)[];
 const SUMS = COLUMNS.map((name) => `least(coalesce(sum(r.${name}), 0), 2000000000)::int as ${name}`).join(", ");
-const LAST_DAY = `r.hour > now() - make_interval(secs => ${FAILURES_COUNTED_AT_JOIN_MS / 1000})`;
+const LAST_DAY = `r.hour > now() - make_interval(secs => ${COUNTED_AT_JOIN_MS / 1000})`;
 
 /** Locks nodes in a fixed order, so that gateways that write at once do not deadlock. */
 const COUNTED = `said as (
@@ -101,15 +110,20 @@ export function openNodeRecord({
       ]);
     },
     async lastDayOfHost(id) {
-      if (!keeps()) return NO_OBSERVED_COUNTS;
-      const text = `select ${SUMS} from node n
-         join node m on m.id = n.id or m.state = 'retired' and m.account_id in (
+      if (!keeps()) return { own: NO_OBSERVED_COUNTS, host: NO_OBSERVED_COUNTS };
+      const text = `select m.id = n.id or m.state = 'retired' as "isOwn", ${SUMS} from node n
+         join node m on m.account_id in (
            select n.account_id
            union all select theirs.account_id from account_owner mine
              join account_owner theirs on theirs.identity_id = mine.identity_id where mine.account_id = n.account_id)
          join node_record r on r.node_id = m.id and ${LAST_DAY}
-        where n.id = $1`;
-      return await queryOne(pool, SeenRow, text, [id]);
+        where n.id = $1 group by 1`;
+      const sums = await queryRows(pool, PartOfHost, text, [id]);
+      const sum = (parts: ObservedNodeCounts[]): ObservedNodeCounts =>
+        Object.fromEntries(
+          COLUMNS.map((name) => [name, parts.reduce((total, part) => total + part[name], 0)]),
+        ) as unknown as ObservedNodeCounts;
+      return { own: sum(sums.filter(({ isOwn }) => isOwn)), host: sum(sums) };
     },
     async prune(before) {
       if (!keeps()) return 0;

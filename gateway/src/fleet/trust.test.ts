@@ -105,7 +105,7 @@ describe("trust by a node's record", () => {
     await register(host, "four");
   });
 
-  test("keeps a retired node's record, and counts it for the next node of the host", async () => {
+  test("keeps a retired node's record, and counts it and that of live nodes for the next node of the host", async () => {
     const host = await openHost(await openIdentity());
     const bad = await register(host, "bad");
     const seen = { answers: 3, failures: 4, silences: 2, refusals: 7, late: 1 };
@@ -114,14 +114,13 @@ describe("trust by a node's record", () => {
     await db.pool.query("insert into node_record values ($1, now() - interval '2 days', 9, 9, 9, 9, 9)", [bad.id]);
     assert.deepEqual(await fleet.record.lastDay(bad.id), { ...seen, late: 2 });
     const next = await register(host, "next");
-    assert.deepEqual(
-      await fleet.record.lastDayOfHost(next.id),
-      NO_OBSERVED_COUNTS,
-      "a node beside it has its own record",
-    );
+    const whole = { ...seen, late: 2 };
+    assert.deepEqual(await fleet.record.lastDayOfHost(next.id), { own: NO_OBSERVED_COUNTS, host: whole });
     await fleet.move(host, bad.id, "retire");
-    assert.deepEqual(await fleet.record.lastDayOfHost(next.id), { ...seen, late: 2 });
-    assert.deepEqual(await fleet.record.lastDayOfHost((await register(await openHost())).id), NO_OBSERVED_COUNTS);
+    assert.deepEqual(await fleet.record.lastDayOfHost(next.id), { own: whole, host: whole });
+    const stranger = await register(await openHost());
+    const nothing = { own: NO_OBSERVED_COUNTS, host: NO_OBSERVED_COUNTS };
+    assert.deepEqual(await fleet.record.lastDayOfHost(stranger.id), nothing);
   });
 
   test("deletes the hourly counts of a node's record that are older than a given time", async () => {

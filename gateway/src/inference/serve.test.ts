@@ -11,7 +11,7 @@ import { pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
 import { manualClock, waitOneTurn } from "../base/testing.ts";
 import { noTracing } from "../base/tracing.ts";
-import type { DispatchSink } from "../dispatch/dispatch-request.ts";
+import type { DispatchRequest, DispatchSink } from "../dispatch/dispatch-request.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
 import type { Settlement } from "../ledger/settlement.ts";
 import { memoryLimits } from "../limits/in-memory-limits.ts";
@@ -58,13 +58,15 @@ interface Around {
   held?: Promise<{ kind: string }>;
   secured?: Promise<void>;
   /** Called when the job is offered to a node. */
-  offered?: () => void;
+  offered?: (order: DispatchRequest) => void;
   /** Called with the body of an unstreamed answer. */
   answered?: (body: string) => void;
   /** How many milliseconds the output takes; the model's usual speed is 60 tokens per second. */
   outputMs?: number;
   /** If set, the answer is drawn for a spot check, and this is called with it. */
   checked?: (answer: AnswerToSpotCheck) => void;
+  /** Whether the key allows spot checks. */
+  spotChecks?: boolean;
   /** The node's output, and the request's stop string. */
   output?: { thinking: string; answer: string };
   stop?: string;
@@ -73,7 +75,7 @@ interface Around {
 /** Serves one request that ends like this. Returns the settlement and the streamed text. */
 async function served(
   end: DispatchResult["end"] | "stopped",
-  { held, secured, offered = () => {}, answered, outputMs = 0, checked, output, stop }: Around = {},
+  { held, secured, offered = () => {}, answered, outputMs = 0, checked, spotChecks = true, output, stop }: Around = {},
 ): Promise<{ settled: Settlement | undefined; events: string[] }> {
   const clock = manualClock();
   const log = createLog("silent");
@@ -90,7 +92,7 @@ async function served(
         name: "k",
         models: null,
         own: {},
-        spotChecks: true,
+        spotChecks,
       }),
     },
     catalogue: () => ({ active: new Map([["m", MODEL]]) }),
@@ -110,8 +112,8 @@ async function served(
       slots: () => 1,
       speedOf: () => ({ ttftMs: null, tokensPerSecond: 60 }),
       measured() {},
-      async run(_order: object, sink: DispatchSink) {
-        offered();
+      async run(order: DispatchRequest, sink: DispatchSink) {
+        offered(order);
         sink.begin("node_a");
         const { thinking, answer } = output ?? { thinking: THINKING, answer: ANSWER };
         if (thinking !== "") sink.delta("reasoning", thinking);
@@ -211,6 +213,14 @@ test("serve spot-checks a sampled answer if its node is paid for it, even if the
   assert.deepEqual(await checkedOf("cancelled", { outputMs: 60_000 }), [], "its share is withheld");
   for (const end of ["failed", "quiet", "broken", "cut", "stopped"] as const)
     assert.deepEqual(await checkedOf(end), []);
+});
+
+test("serve never draws an answer for a key that opted out of spot checks, and asks only nodes with a record of them", async () => {
+  for (const spotChecks of [true, false]) {
+    const orders: DispatchRequest[] = [];
+    const checked = await checkedOf("finished", { spotChecks, offered: (order) => orders.push(order) });
+    assert.deepEqual([checked.length, orders.map(({ proven }) => proven)], spotChecks ? [1, [false]] : [0, [true]]);
+  }
 });
 
 test("serve spot-checks an answer without a token if its node is paid for the prompt", async () => {

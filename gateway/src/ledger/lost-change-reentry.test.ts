@@ -503,6 +503,7 @@ const NOT_JOURNALED: Record<string, string[]> = {
     "spot_check",
     "spot_check_due",
     "spot_check_test",
+    "spot_check_verifier",
   ],
   "sent already, or sent again by what is still true": ["notification", "notification_delivery", "notification_read"],
   "valid for minutes: the person begins again": ["identity_verification", "script_login"],

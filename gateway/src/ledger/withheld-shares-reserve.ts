@@ -47,6 +47,9 @@ const Paid = row({ amount: column.pico });
 interface WithheldQuery {
   hostId?: Uuid | undefined;
   nodeId?: Uuid | undefined;
+  /** Only shares of requests that were made in this time. */
+  from?: Date | undefined;
+  to?: Date | undefined;
   /** True: lists only shares that are still withheld, without the released ones. */
   open?: boolean | undefined;
   /** The cursor of the page: a request's ID. */
@@ -78,15 +81,16 @@ const LIST = `select w.request_id as "requestId", w.host_account_id as "hostId",
   left join request r on r.id = w.request_id
  where ($1::uuid is null or w.host_account_id = $1) and ($2::uuid is null or w.node_id = $2)
    and (not $3 or w.released_at is null) and ($4::uuid is null or w.request_id < $4)
+   and ($6::timestamptz is null or w.request_id >= uuid_floor($6)) and ($7::timestamptz is null or w.request_id < uuid_floor($7))
  order by w.request_id desc limit $5`;
 
 const OF_NODE = "array(select request_id from withheld_share where node_id = $1 and released_at is null)";
 
 export function openWithheldSharesReserve({ pool }: { pool: pg.Pool }): WithheldSharesReserve {
   return {
-    async list({ hostId, nodeId, open = false, before, limit }) {
+    async list({ hostId, nodeId, open = false, before, limit, from, to }) {
       if (!(await hasWithheldSharesReserve(pool))) return [];
-      const values = [hostId ?? null, nodeId ?? null, open, before ?? null, limit];
+      const values = [hostId ?? null, nodeId ?? null, open, before ?? null, limit, from ?? null, to ?? null];
       return await queryRows(pool, WithheldShare, LIST, values);
     },
     withhold: (nodeId, since, reason) =>

@@ -39,6 +39,10 @@ const PayoutLine = row({
   heldBack: column.pico,
   setOff: column.pico,
   withheld: column.pico,
+  /** The part of `withheld` that was withheld since the host's previous line. */
+  newlyWithheld: column.pico,
+  /** Of the earnings that became payable since the previous payout, the part paid by the host's own owners. */
+  own: column.pico,
 });
 export type PayoutLine = z.infer<typeof PayoutLine>;
 
@@ -51,6 +55,8 @@ const HostPayout = row({
   heldBack: column.pico,
   setOff: column.pico,
   withheld: column.pico,
+  newlyWithheld: column.pico,
+  own: column.pico,
   /** The payout method that was paid to, masked. */
   paidTo: z.string().nullable(),
 });
@@ -90,8 +96,10 @@ interface PayoutsOptions {
   holdDays: number;
 }
 
-/** Read through JSON, because databases before migration 0039 lack the column. */
+/** Read through JSON, because databases before migrations 0039 and 0060 lack the columns. */
 const WITHHELD = "coalesce((to_jsonb(p) ->> 'withheld')::bigint, 0)";
+const NEW_COLUMNS = `coalesce((to_jsonb(p) ->> 'newly_withheld')::bigint, 0) as "newlyWithheld",
+  coalesce((to_jsonb(p) ->> 'own')::bigint, 0) as own`;
 const BATCH = `select b.id, b.note, b.created_at as "createdAt", b.created_by as "createdBy", b.paid_at as "paidAt",
   b.paid_by as "paidBy", count(p.id) filter (where p.amount > 0)::int as hosts, coalesce(sum(p.amount), 0) as total,
   coalesce(sum(p.held_back), 0) as "heldBack", coalesce(sum(p.set_off), 0) as "setOff",
@@ -125,7 +133,7 @@ export function openPayoutBatches({ pool, newId, holdDays }: PayoutsOptions): Pa
         pool,
         PayoutLine,
         `select p.id, p.account_id as "accountId", a.name as "accountName", p.amount, p.held_back as "heldBack",
-                p.set_off as "setOff", ${WITHHELD} as withheld,
+                p.set_off as "setOff", ${WITHHELD} as withheld, ${NEW_COLUMNS},
                 array(select i.email from account_owner o join identity i on i.id = o.identity_id
                        where o.account_id = a.id order by i.email) as owners
            from payout p join account a on a.id = p.account_id
@@ -140,7 +148,7 @@ export function openPayoutBatches({ pool, newId, holdDays }: PayoutsOptions): Pa
         pool,
         HostPayout,
         `select b.id as "batchId", b.note, b.created_at as "createdAt", b.paid_at as "paidAt", p.amount,
-                p.held_back as "heldBack", p.set_off as "setOff", ${WITHHELD} as withheld,
+                p.held_back as "heldBack", p.set_off as "setOff", ${WITHHELD} as withheld, ${NEW_COLUMNS},
                 to_jsonb(p) ->> 'paid_to' as "paidTo"
            from payout p join payout_batch b on b.id = p.batch_id
           where p.account_id = $1 and ($2::uuid is null or b.id < $2) order by b.id desc limit $3`,

@@ -18,6 +18,7 @@ export function absentPlane(): Plane {
     whenProven: (_nodeId, told) => told(true),
     mint: () => Promise.reject(new Error("this gateway has no dispatch plane (message server for nodes)")),
     async revoke() {},
+    async refuseNewConnections() {},
     async cut() {},
     async close() {},
   };

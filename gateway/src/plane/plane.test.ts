@@ -474,6 +474,27 @@ function revocation(open: OpenPlane): void {
     assert.deepEqual(heard, [nodeStateSubject(node)]);
   });
 
+  test("a node whose new connections are refused keeps its connection, and opens no other", async (t) => {
+    const plane = await open(t);
+    const node = newNode();
+    const credentials = await plane.mint(node);
+    const first = await connectClient(t, credentials);
+    await settle(plane, first);
+    await plane.refuseNewConnections(node);
+    const heard = new Promise<string>((resolve) => plane.subscribe(nodeStateSubject(node), resolve));
+    await settle(plane, first);
+    first.publish(nodeStateSubject(node), x);
+    assert.equal(await heard, nodeStateSubject(node));
+    // A NATS server accepts the connection and then ends it.
+    const ended = await connectClient(t, credentials).then(
+      (client) => client.closed(),
+      (error) => error,
+    );
+    assert.ok(ended instanceof Error, String(ended));
+    await assert.rejects(connectClient(t, credentials), REFUSED);
+    await connectClient(t, await plane.mint(node));
+  });
+
   test("revoking many nodes at once revokes each one, whether connected or not, even if repeated", async (t) => {
     const plane = await open(t);
     const ids = Array.from({ length: 20 }, newNode);
@@ -537,6 +558,17 @@ function bounds(open: OpenPlane): void {
     await back.close();
     await again;
     assert.deepEqual(gone, [node, node]);
+  });
+
+  test("a fifth connection of a node does not stay", async (t) => {
+    const [plane, node] = [await open(t), newNode()];
+    const credentials = await plane.mint(node);
+    for (let i = 0; i < 4; i++) await connectClient(t, credentials).then((client) => client.flush());
+    const ended = await connectClient(t, credentials).then(
+      (client) => client.closed(),
+      (error) => error,
+    );
+    assert.ok(ended instanceof Error, String(ended));
   });
 
   test("a node that sends a message above the size limit is disconnected", async (t) => {

@@ -81,6 +81,12 @@ export interface Plane {
    */
   revoke(nodeId: string): Promise<void>;
   /**
+   * Refuses new connections with the credentials that were issued to the node until now; `revoke` also ends the open
+   * ones. NATS servers cannot refuse a connection without ending the others of the node, so there a new connection ends
+   * all of them.
+   */
+  refuseNewConnections(nodeId: string): Promise<void>;
+  /**
    * Closes the node's connections and refuses new ones for a moment, which grows with each repetition. Rejects when the
    * plane is unreachable.
    */

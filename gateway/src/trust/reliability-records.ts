@@ -65,8 +65,8 @@ export interface ReliabilityRecords {
   /** Clears the record of a node that was quarantined. */
   startAnew(nodeId: string): void;
   forgetMisses(nodeId: string): void;
-  /** Adds the record of the last day to a node that joined. */
-  carry(nodeId: string, lastDay: { answers: number; failures: number }): void;
+  /** Adds failures from before the node joined. */
+  carry(nodeId: string, failures: number): void;
   /** Excuses the node's silence from `sinceMs` until now, because the plane caused it. */
   forgive(nodeId: string, sinceMs: number): void;
   of(nodeId: string): Pick<ReliabilityRecord, "count" | "restsOnMisses">;
@@ -112,7 +112,7 @@ export function openReliabilityRecords({ peers, clock, judged }: RecordsOptions)
       recordOf(nodeId).startAnew(barred);
       tell?.(nodeId, { barred });
     },
-    carry: (nodeId, lastDay) => recordOf(nodeId).carry(lastDay),
+    carry: (nodeId, failures) => recordOf(nodeId).carry(failures),
     forgetMisses(nodeId) {
       const forgiven = clock.monotonic();
       recordOf(nodeId).forgetMisses(forgiven);

@@ -59,7 +59,8 @@ describe("the reliability record of a node", () => {
 
   test("counts failures of the last day until twenty new jobs replace them, but quarantines no node for these failures alone", () => {
     const record = new ReliabilityRecord();
-    record.carry({ answers: 0, failures: 500 });
+    const host = { answers: 0, failures: 500, silences: 0 };
+    record.carry(countFailuresFromBeforeJoin({ own: host, host }));
     assert.deepEqual(record.count(), { jobs: 4, failures: 4 });
     for (let i = 0; i < 18; i++) record.note({ failure: null, offeredAt: i, endedAt: i });
     assert.deepEqual(record.count(), { jobs: 20, failures: 2 });
@@ -68,8 +69,14 @@ describe("the reliability record of a node", () => {
       [80, 20, 4],
       [90, 10, 2],
       [0, 3, 3],
-    ] as const)
-      assert.equal(countFailuresFromBeforeJoin({ answers, failures }), carried);
+    ] as const) {
+      const [seen, none] = [
+        { answers, failures, silences: 0 },
+        { answers, failures: 0, silences: 0 },
+      ];
+      assert.equal(countFailuresFromBeforeJoin({ own: seen, host: none }), carried);
+      assert.equal(countFailuresFromBeforeJoin({ own: none, host: seen }), carried);
+    }
   });
 
   test("excuses a prompt that the engine refuses, unless refusals are frequent", () => {

@@ -11,11 +11,7 @@
  * - Refused prompts or output formats: near the model's limit the builder causes them, so they do not count. Elsewhere
  *   only a few refusals of each account's requests count.
  */
-import {
-  countFailuresFromBeforeJoin,
-  QUARANTINE_FAILURES_MIN,
-  QUARANTINE_JOBS_WINDOW,
-} from "../base/node-trust-thresholds.ts";
+import { QUARANTINE_FAILURES_MIN, QUARANTINE_JOBS_WINDOW } from "../base/node-trust-thresholds.ts";
 import type { QuarantineReason } from "../base/states.ts";
 import type { Failure } from "../dispatch/running-attempt.ts";
 
@@ -59,10 +55,7 @@ export class ReliabilityRecord {
   #jobs: JobEnd[] = [];
   /** Recent failures of kind "lost". Jobs that were lost while in flight together count as one failure. */
   readonly #losses: JobEnd[] = [];
-  /**
-   * Failures of the last day, of the node and its host's retired nodes. They count while the window has fewer than
-   * twenty jobs.
-   */
+  /** Failures from before the node joined. They count while the window has fewer than twenty jobs. */
   #carried = 0;
   /** Jobs that ended before this time do not count. `#missesSince`: the same for misses only. */
   #since = NEVER;
@@ -89,9 +82,9 @@ export class ReliabilityRecord {
     return undefined;
   }
 
-  /** The node joined: adds the last day's record of the node and of its host's retired nodes. */
-  carry(lastDay: { answers: number; failures: number }): void {
-    this.#carried = countFailuresFromBeforeJoin(lastDay);
+  /** The node joined: adds failures from the last day of the node and its host. */
+  carry(failures: number): void {
+    this.#carried = failures;
   }
 
   /** The node was quarantined: clears the record, so that it is not quarantined again for the same failures. */

@@ -6,6 +6,7 @@ import { nodeSubject } from "@tollgate/protocol/nats-subjects.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
+import { refusalPenaltyMs } from "../base/node-trust-thresholds.ts";
 import { type ManualClock, manualClock, seededRandom, waitOneTurn } from "../base/testing.ts";
 import type { DispatchSink } from "../dispatch/dispatch-request.ts";
 import { type Dispatcher, openDispatcher } from "../dispatch/dispatcher.ts";
@@ -55,12 +56,13 @@ describe("trust in nodes", () => {
   let barred: [string, QuarantineVerdict][];
   let recorded: [string, ObservedNodeCounts][];
   let lastDay: Partial<ObservedNodeCounts>;
+  let lastDayOfHost: Partial<ObservedNodeCounts>;
   let model: ActiveModel;
 
   const start = (automatic = true): void => {
     clock = manualClock();
     plane = new MemoryPlane();
-    [barred, recorded, lastDay] = [[], [], {}];
+    [barred, recorded, lastDay, lastDayOfHost] = [[], [], {}, {}];
     model = {
       id: "tiny-3b",
       kind: "generation",
@@ -93,7 +95,10 @@ describe("trust in nodes", () => {
         return first === undefined ? undefined : questionFromCanary(first);
       },
       record: async (seen) => void recorded.push(...seen),
-      lastDay: async () => ({ ...NO_OBSERVED_COUNTS, ...lastDay }),
+      lastDay: async () => ({
+        own: { ...NO_OBSERVED_COUNTS, ...lastDay },
+        host: { ...NO_OBSERVED_COUNTS, ...lastDayOfHost },
+      }),
       newId: newIds(clock, random),
       clock,
       random: { ...random, below: (bound) => below?.(bound) ?? random.below(bound) },
@@ -274,6 +279,28 @@ describe("trust in nodes", () => {
     await running;
     await waitOneTurn();
     assert.equal(barred[0]?.[1].reason, "failures");
+  });
+
+  test("counts failures of the host's other nodes when a node joins, by their share of the jobs", async () => {
+    [lastDay, lastDayOfHost] = [{ answers: 100 }, { answers: 150, failures: 10, silences: 10 }];
+    await join();
+    assert.equal(trust.reliability("a").failures, 2);
+  });
+
+  for (const whose of ["the node or a retired one", "another node of the host"])
+    test(`asks other nodes first when a node joins if ${whose} declined offers during the last day`, async () => {
+      const seen = { answers: 12, refusals: 6, late: 6 };
+      [lastDay, lastDayOfHost] = whose.startsWith("the node") ? [seen, {}] : [{}, seen];
+      await join();
+      const node = roster.find("a");
+      assert.deepEqual([node?.inGoodStanding, node?.slots], [false, 4]);
+      assert.equal((node?.shunnedUntil ?? 0) - clock.monotonic(), refusalPenaltyMs(10));
+    });
+
+  test("counts no refusals when a node joins if it declined one offer of a hundred", async () => {
+    lastDay = { answers: 990, refusals: 5, late: 5 };
+    await join();
+    assert.deepEqual([roster.find("a")?.inGoodStanding, roster.find("a")?.shunnedUntil], [true, 0]);
   });
 
   test("counts nothing against a node when its jobs end because the dispatch plane fails", async () => {

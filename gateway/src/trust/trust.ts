@@ -6,13 +6,18 @@
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import { QUARANTINE_FAILURES_MIN, QUARANTINE_JOBS_WINDOW } from "../base/node-trust-thresholds.ts";
+import {
+  countFailuresFromBeforeJoin,
+  countRefusalsFromBeforeJoin,
+  QUARANTINE_FAILURES_MIN,
+  QUARANTINE_JOBS_WINDOW,
+} from "../base/node-trust-thresholds.ts";
 import type { Random } from "../base/random.ts";
 import type { AnsweredRequest, MeasuredAnswer } from "../dispatch/dispatcher.ts";
 import type { Peers } from "../dispatch/exchange/peers.ts";
 import type { Roster } from "../dispatch/roster.ts";
 import type { Attempt } from "../dispatch/running-attempt.ts";
-import type { ObservedNodeCounts } from "../fleet/node-record.ts";
+import type { CountsBeforeJoin, ObservedNodeCounts } from "../fleet/node-record.ts";
 import type { Gateway } from "../inference/gateway.ts";
 import { runUnpaidJob } from "../inference/unpaid-job.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
@@ -37,8 +42,8 @@ interface TrustOptions {
   draw: DrawCanary;
   /** Adds the counts to the nodes' records in the database. */
   record: (seen: ReadonlyMap<string, ObservedNodeCounts>) => Promise<void>;
-  /** The last day's record of the node and of its host's retired nodes. */
-  lastDay: (nodeId: string) => Promise<ObservedNodeCounts>;
+  /** The last day's record of the node and of its host. */
+  lastDay: (nodeId: string) => Promise<CountsBeforeJoin>;
   /** The other gateways, whose jobs count too. Undefined: this is the only one. */
   peers?: Pick<Peers, "exchange">;
   newId: () => Uuid;
@@ -172,8 +177,11 @@ export function watchNodes(options: TrustOptions): Trust {
   roster.onJoin(({ id }) => {
     options
       .lastDay(id)
-      .then(({ answers, failures, silences }) => records.carry(id, { answers, failures: failures + silences }))
-      .catch((error) => log.error({ err: error, node: id }, "could not read a node's answers of the last day"));
+      .then((lastDay) => {
+        records.carry(id, countFailuresFromBeforeJoin(lastDay));
+        roster.carryRefusals(id, countRefusalsFromBeforeJoin(lastDay));
+      })
+      .catch((error) => log.error({ err: error, node: id }, "could not read a node's record of the last day"));
   });
   dispatcher.onExcused((nodeId, sinceMs) => records.forgive(nodeId, sinceMs));
   dispatcher.onMeasured((measured) => {

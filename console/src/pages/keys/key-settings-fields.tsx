@@ -73,7 +73,7 @@ export function KeySettingsFields({ begin, problem, error, ceiling }: Props) {
         type="checkbox"
         name="spot_checks"
         defaultChecked={begin.spot_checks}
-        label="Allow spot checks: a second host sees a sample of this key's prompts. If you turn them off, only nodes with at least 1,000 checked answers serve this key."
+        label="Allow spot checks: a second host sees a sample of this key's prompts. If you turn them off, only nodes with at least 1,000 checked answers of the model serve this key."
       />
       <CheckField
         type="checkbox"

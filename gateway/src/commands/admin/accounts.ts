@@ -9,6 +9,7 @@ import { openAccounts } from "../../accounts/accounts.ts";
 import { parseId, publicId } from "../../base/ids.ts";
 import { formatExactMicrodollars, PICO_PER_DOLLAR, PICO_PER_MICRO, type Pico, pico } from "../../base/money.ts";
 import { ACCOUNT_KINDS, type AccountKind } from "../../base/states.ts";
+import { openEarningsHistory } from "../../history/earnings.ts";
 import { openLedger } from "../../ledger/ledger.ts";
 import { type AccountEntry, openAccountDirectory } from "../../operators/account-directory.ts";
 import { openAudit } from "../../operators/audit.ts";
@@ -233,8 +234,17 @@ export function parseReason({ flags }: AdminRun): string {
 async function report(run: AdminRun, account: string): Promise<number> {
   const entry = await findAccount({ ...run, args: [account] });
   const credit = entry.kind === "builder" ? await creditSettingsOf(run, entry.id) : undefined;
-  const json = { ...shown(entry), ...(credit !== undefined && creditSettingsJson(credit)) };
-  const text = { ...told(entry), ...(credit !== undefined && creditSettingsText(credit, entry.balance)) };
+  const own = entry.kind === "host" ? await openEarningsHistory(run).own(entry.id) : undefined;
+  const json = {
+    ...shown(entry),
+    ...(credit !== undefined && creditSettingsJson(credit)),
+    ...(own !== undefined && { own_micro: formatExactMicrodollars(own) }),
+  };
+  const text = {
+    ...told(entry),
+    ...(credit !== undefined && creditSettingsText(credit, entry.balance)),
+    ...(own !== undefined && { "Own use": `${dollarsText(own)} earned from its own requests` }),
+  };
   run.print(run.json ? JSON.stringify(json, null, 2) : formatProperties(text, run.terminal));
   return 0;
 }

@@ -86,6 +86,8 @@ async function show(run: AdminRun): Promise<number> {
     held_back_micro: formatExactMicrodollars(line.heldBack),
     set_off_micro: formatExactMicrodollars(line.setOff),
     withheld_micro: formatExactMicrodollars(line.withheld),
+    newly_withheld_micro: formatExactMicrodollars(line.newlyWithheld),
+    own_micro: formatExactMicrodollars(line.own),
     method: line.method && {
       kind: line.method.kind,
       holder: line.method.holder,
@@ -156,6 +158,8 @@ const LINES: Column<PayableLine>[] = [
   { title: "HELD BACK", align: "money", cell: ({ heldBack }) => dollarsText(heldBack) },
   { title: "SET OFF", align: "money", cell: ({ setOff }) => dollarsText(setOff) },
   { title: "WITHHELD", align: "money", cell: ({ withheld }) => dollarsText(withheld) },
+  { title: "NEWLY WITHHELD", align: "money", cell: ({ newlyWithheld }) => dollarsText(newlyWithheld) },
+  { title: "OWN REQUESTS", align: "money", cell: ({ own }) => dollarsText(own) },
   { title: "METHOD", cell: ({ method }) => method?.label ?? "none" },
   { title: "NAME", cell: ({ accountName }) => accountName },
 ];

@@ -2,7 +2,8 @@
 import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { parseId, publicId } from "../../base/ids.ts";
-import { formatExactMicrodollars } from "../../base/money.ts";
+import { formatExactMicrodollars, type Pico, pico, ZERO } from "../../base/money.ts";
+import { openPlatformSpend } from "../../operators/spend.ts";
 import { type NodeCheckSums, openCheckReader } from "../../trust/spot-checks/check-reader.ts";
 import type { AdminCommand, AdminRun } from "./admin-run.ts";
 import { dollarsText } from "./dollars.ts";
@@ -16,6 +17,11 @@ export const spotCheckCommands: Record<string, AdminCommand> = {
     example: "",
     run: list,
   },
+  "checks models": {
+    help: `list what the spot checks of the last ${DAYS} days cost by model, tests of verifiers included, and their share of the revenue`,
+    example: "",
+    run: listModels,
+  },
 };
 
 const COLUMNS: Column<NodeCheckSums>[] = [
@@ -28,6 +34,64 @@ const COLUMNS: Column<NodeCheckSums>[] = [
   { title: "HOST", cell: ({ hostName }) => hostName },
   { title: "COST", align: "money", cell: ({ cost }) => dollarsText(cost) },
 ];
+
+interface ModelCosts {
+  model: string;
+  checks: number;
+  bad: number;
+  cost: Pico;
+  charged: Pico;
+}
+
+const MODEL_COLUMNS: Column<ModelCosts>[] = [
+  { title: "MODEL", cell: ({ model }) => model },
+  { title: "CHECKS", align: "right", cell: ({ checks }) => String(checks) },
+  { title: "BAD", align: "right", cell: ({ bad }) => String(bad) },
+  { title: "COST", align: "money", cell: ({ cost }) => dollarsText(cost) },
+  { title: "REVENUE", align: "money", cell: ({ charged }) => dollarsText(charged) },
+  { title: "SHARE", align: "right", cell: (row) => shareText(row) },
+];
+
+const shareOf = ({ cost, charged }: Pick<ModelCosts, "cost" | "charged">): number | null =>
+  charged === ZERO ? null : Number(cost) / Number(charged);
+const shareText = (costs: Pick<ModelCosts, "cost" | "charged">): string => {
+  const share = shareOf(costs);
+  return share === null ? "" : `${(share * 100).toFixed(2)} %`;
+};
+
+/** The sum of all models comes last. */
+async function listModels({ pool, clock, json, print, terminal }: AdminRun): Promise<number> {
+  const [from, to] = [new Date(clock.now() - DAYS * 86_400_000), new Date(clock.now())];
+  const [checked, charges] = await Promise.all([
+    openCheckReader({ pool, isThere: () => true }).models(from),
+    openPlatformSpend({ pool }).models({ from, to }),
+  ]);
+  const none = { checks: 0, bad: 0, cost: ZERO };
+  const names = new Set([...checked, ...charges].map(({ model }) => model));
+  const models = [...names].sort().map((model): ModelCosts => {
+    const charged = charges.find((each) => each.model === model)?.charge ?? ZERO;
+    return { ...(checked.find((each) => each.model === model) ?? none), model, charged };
+  });
+  const all = models.reduce(
+    (sum, { checks, bad, cost, charged }) => ({
+      model: "all models",
+      checks: sum.checks + checks,
+      bad: sum.bad + bad,
+      cost: pico(sum.cost + cost),
+      charged: pico(sum.charged + charged),
+    }),
+    { ...none, model: "all models", charged: ZERO },
+  );
+  const show = ({ cost, charged, ...counts }: ModelCosts) => ({
+    ...counts,
+    cost_micro: formatExactMicrodollars(cost),
+    charged_micro: formatExactMicrodollars(charged),
+    share: shareOf({ cost, charged }),
+  });
+  if (json) print(JSON.stringify([...models, all].map(show), null, 2));
+  else print(formatTable(MODEL_COLUMNS, [...models, all], terminal));
+  return 0;
+}
 
 async function list({ pool, clock, json, print, flags, terminal }: AdminRun): Promise<number> {
   const id = flags.node === undefined ? undefined : parseId("node", flags.node);

@@ -4,6 +4,7 @@
  * milliseconds. Each message has the time of writing, so that the receiver can convert times to its own clock.
  */
 import { z } from "zod";
+import { Loads } from "./account-loads.ts";
 
 /** The items by topic, then by node ID. Each topic has its own parser. */
 const ItemsByTopicAndNode = z.record(z.string(), z.record(z.string(), z.array(z.unknown())));
@@ -20,6 +21,8 @@ const PeerMessage = z.object({
   slots: z.record(z.string(), z.number().nonnegative()).optional(),
   /** By node ID: the number of the sender's jobs on it. `whole`: the sender has no jobs on other nodes. */
   work: z.object({ whole: z.boolean(), jobs: z.record(z.string(), z.number().int().nonnegative()) }).optional(),
+  /** By model and account: the sender's requests. `whole`: the sender has no requests of other accounts. */
+  accounts: z.object({ whole: z.boolean(), loads: Loads }).optional(),
   /** IDs of nodes of which the sender has no records. The other gateways answer with their records of these nodes. */
   ask: z.array(z.string()).optional(),
   /** The sender's observations since its previous message. */

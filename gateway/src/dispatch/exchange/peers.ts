@@ -11,6 +11,7 @@ import { type RateLimitedLog, rateLimitedLog } from "../../base/rate-limited-log
 import { PEERS_SUBJECT, peerSubject } from "../../plane/gateway-subjects.ts";
 import type { Plane } from "../../plane/plane.ts";
 import type { Roster } from "../roster.ts";
+import { LOADS_TOLD_MAX, type Loads, type SharedLoads } from "./account-loads.ts";
 import { type ItemsByTopicAndNode, messagePrefix, type PeerMessage, readMessage, writeMessage } from "./messages.ts";
 import { RecentMaximum } from "./recent-maximum.ts";
 import type { PeerTopic, ReportItem } from "./topic.ts";
@@ -43,6 +44,8 @@ export interface Peers {
   gateways(): number;
   /** The highest number of slots for the model that another gateway reported within the last minute. */
   slotsTold(model: string): number;
+  /** Starts to exchange accounts' requests with the other gateways. */
+  readonly shareLoads: (loads: SharedLoads) => void;
   /** Starts to exchange a topic with the other gateways. Returns a function that reports an observation. */
   exchange<Item>(topic: PeerTopic<Item>): ReportItem<Item>;
   close(): void;
@@ -70,6 +73,9 @@ class OpenPeers implements Peers {
   readonly #topics: OpenTopic[] = [];
   /** Nodes on which this gateway's number of jobs changed since its previous message. */
   readonly #worked = new Set<string>();
+  #loads: SharedLoads | undefined;
+  /** By model: accounts whose number of requests at this gateway changed since its previous message. */
+  readonly #loadsChanged = new Map<string, Set<string>>();
   /** Nodes that joined here, and of which the other gateways' records were not requested yet. */
   readonly #toAsk = new Set<string>();
   readonly #stop: (() => void)[];
@@ -112,6 +118,15 @@ class OpenPeers implements Peers {
     return this.#slots.get(model)?.at(this.#options.clock.monotonic()) ?? 0;
   }
 
+  readonly shareLoads = (loads: SharedLoads): void => {
+    this.#loads = loads;
+    loads.onChange((model, account) => {
+      if (this.#seenAt.size === 0) return;
+      this.#loadsChanged.set(model, (this.#loadsChanged.get(model) ?? new Set()).add(account));
+      this.#gather();
+    });
+  };
+
   exchange<Item>({ name, itemsMax, item: schema, hear, held }: PeerTopic<Item>): ReportItem<Item> {
     const waiting = new Map<string, Item[]>();
     this.#topics.push({
@@ -148,6 +163,7 @@ class OpenPeers implements Peers {
     // Sends the whole state regularly, so that a lost message has no lasting effect. The whole state includes the
     // changes in `#worked`, so they need no message of their own.
     this.#worked.clear();
+    this.#loadsChanged.clear();
     this.#send(PEERS_SUBJECT, this.#standing());
   }
 
@@ -157,7 +173,8 @@ class OpenPeers implements Peers {
   #gather(): void {
     this.#stopGathering ??= this.#options.clock.every(GATHER_MS, () => {
       this.#flush();
-      if (this.#toAsk.size + this.#worked.size > 0 || this.#topics.some(({ waiting }) => waiting.size > 0)) return;
+      if (this.#toAsk.size + this.#worked.size + this.#loadsChanged.size > 0) return;
+      if (this.#topics.some(({ waiting }) => waiting.size > 0)) return;
       this.#stopGathering?.();
       this.#stopGathering = undefined;
     });
@@ -170,10 +187,12 @@ class OpenPeers implements Peers {
     for (const id of ask) this.#toAsk.delete(id);
     const news = this.#gathered();
     const work = this.#gatheredWork();
-    if (ask.length === 0 && news === undefined && work === undefined) return;
+    const accounts = this.#gatheredLoads();
+    if (ask.length === 0 && news === undefined && work === undefined && accounts === undefined) return;
     this.#send(PEERS_SUBJECT, {
       ...(ask.length > 0 && { ask }),
       ...(work !== undefined && { work }),
+      ...(accounts !== undefined && { accounts }),
       ...(news !== undefined && { news }),
     });
   }
@@ -201,14 +220,35 @@ class OpenPeers implements Peers {
     return { whole: false, jobs };
   }
 
-  /** This gateway's whole state: the slots by model, and its jobs by node. */
-  #standing(): Pick<PeerMessage, "slots" | "work"> {
-    return { slots: this.#countSlots(), work: { whole: true, jobs: this.#options.roster.ownWork() } };
+  #gatheredLoads(): PeerMessage["accounts"] {
+    if (this.#loads === undefined || this.#loadsChanged.size === 0) return undefined;
+    const loads: Loads = {};
+    let count = 0;
+    for (const [model, accounts] of this.#loadsChanged) {
+      for (const account of accounts) {
+        if (count++ >= LOADS_TOLD_MAX) break;
+        loads[model] ??= {};
+        loads[model][account] = this.#loads.ownOf(model, account);
+      }
+    }
+    // Those beyond the limit follow with the whole state.
+    this.#loadsChanged.clear();
+    return { whole: false, loads };
+  }
+
+  /** This gateway's whole state: the slots by model, its jobs by node, and its requests by account. */
+  #standing(): Pick<PeerMessage, "slots" | "work" | "accounts"> {
+    return {
+      slots: this.#countSlots(),
+      work: { whole: true, jobs: this.#options.roster.ownWork() },
+      accounts: { whole: true, loads: this.#loads?.own() ?? {} },
+    };
   }
 
   #left(from: string): void {
     this.#seenAt.delete(from);
     this.#options.roster.told(from, {}, { whole: true });
+    this.#loads?.told(from, {}, { whole: true });
   }
 
   #receive(payload: Uint8Array): void {
@@ -218,7 +258,7 @@ class OpenPeers implements Peers {
       this.#log.warn("", {}, "unreadable message from another gateway");
       return;
     }
-    const { from, hello, bye, slots, work, ask } = message;
+    const { from, hello, bye, slots, work, accounts, ask } = message;
     const now = this.#options.clock.monotonic();
     if (bye) {
       this.#left(from);
@@ -227,6 +267,7 @@ class OpenPeers implements Peers {
     this.#seenAt.set(from, now);
     for (const [model, count] of Object.entries(slots ?? {})) this.#noteSlots(model, count, now);
     if (work !== undefined) this.#options.roster.told(from, work.jobs, work);
+    if (accounts !== undefined) this.#loads?.told(from, accounts.loads, accounts);
     this.#hear(message, now);
     if (hello) this.#send(peerSubject(from), this.#standing());
     if (ask !== undefined) this.#answer(from, ask);

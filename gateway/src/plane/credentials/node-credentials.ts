@@ -12,6 +12,7 @@ import { CREDENTIAL_TTL_MS_MAX, isNodeId, mintUserJwt } from "./user-jwt.ts";
 
 export const CREDENTIAL_TTL_MS = 60 * 60 * 1000;
 export const NODE_SUBSCRIPTIONS_MAX = 16;
+export const NODE_CONNECTIONS_MAX = 4;
 /** The largest message in bytes: the default limit of a NATS server. */
 export const PAYLOAD_BYTES_MAX = 1024 * 1024;
 

@@ -185,9 +185,13 @@ class EmbeddedHub implements Hub, HubForConnections {
     });
   }
 
-  async revoke(nodeId: string): Promise<void> {
+  async refuseNewConnections(nodeId: string): Promise<void> {
     invariant(isNodeId(nodeId), "a node ID must not be empty or contain dots, spaces, * or >");
     this.verifier.revocations.revoke(nodeId, this.clock.now());
+  }
+
+  async revoke(nodeId: string): Promise<void> {
+    await this.refuseNewConnections(nodeId);
     for (const connection of [...(this.#nodes.get(nodeId) ?? [])]) connection.cut("Authentication Revoked");
   }
 

@@ -1,5 +1,5 @@
 /** The hub's limits. Nodes are not trusted, so this file limits everything that they can make the hub store or do. */
-import { NODE_SUBSCRIPTIONS_MAX, PAYLOAD_BYTES_MAX } from "../credentials/node-credentials.ts";
+import { NODE_CONNECTIONS_MAX, NODE_SUBSCRIPTIONS_MAX, PAYLOAD_BYTES_MAX } from "../credentials/node-credentials.ts";
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -53,7 +53,7 @@ export const HUB_LIMITS: Readonly<HubLimits> = {
   connectionsPerAddressMax: 2_000,
   unauthenticatedMax: 256,
   unauthenticatedPerAddressMax: 64,
-  connectionsPerNodeMax: 4,
+  connectionsPerNodeMax: NODE_CONNECTIONS_MAX,
   subscriptionsMax: NODE_SUBSCRIPTIONS_MAX,
   outboundBytesMax: 32 * MIB,
   controlLineBytesMax: 4 * KIB,

@@ -16,7 +16,17 @@ import { isSubject } from "../subject-patterns.ts";
 import type { Hub } from "./hub.ts";
 import { HUB_LIMITS } from "./limits.ts";
 
-const KINDS = { publish: 0, subscribe: 1, unsubscribe: 2, message: 3, gone: 4, mint: 5, revoke: 6, cut: 7 };
+const KINDS = {
+  publish: 0,
+  subscribe: 1,
+  unsubscribe: 2,
+  message: 3,
+  gone: 4,
+  mint: 5,
+  revoke: 6,
+  cut: 7,
+  refuseNew: 8,
+};
 /** The channel's message kinds start after those of the limits. */
 const kind = (name: keyof typeof KINDS): number => LOWEST_FREE_MESSAGE_KIND + 16 + KINDS[name];
 
@@ -41,6 +51,7 @@ export function openHubToWorkers(hub: Hub): (channel: Channel) => void {
     });
     channel.answer(kind("mint"), async ({ text }) => JSON.stringify(await hub.mint(text)));
     channel.answer(kind("revoke"), ({ text }) => hub.revoke(text).then(() => ""));
+    channel.answer(kind("refuseNew"), ({ text }) => hub.refuseNewConnections(text).then(() => ""));
     channel.answer(kind("cut"), ({ text }) => hub.cut(text).then(() => ""));
     void channel.closed.then(() => {
       channels.delete(channel);
@@ -102,6 +113,9 @@ export function openPlaneInWorker(channel: Channel, { clock, log }: { clock: Clo
     async revoke(nodeId) {
       invariant(isNodeId(nodeId), "a node ID must not be empty or contain dots, spaces, * or >");
       await channel.ask(kind("revoke"), nodeId);
+    },
+    async refuseNewConnections(nodeId) {
+      await channel.ask(kind("refuseNew"), nodeId);
     },
     async cut(nodeId) {
       await channel.ask(kind("cut"), nodeId);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { ConnectedNodes } from "./connected-nodes.ts";
+import { ConnectedNodes, OpenConnections } from "./connected-nodes.ts";
 
 describe("the record of connected nodes", () => {
   test("reports a node as disconnected once, when its last connection ends", () => {
@@ -70,4 +70,22 @@ describe("the record of connected nodes", () => {
     assert.equal(nodes.disconnected("one", "a", 0), "there");
     assert.equal(nodes.disconnected("two", "b", 0), "there");
   });
+});
+
+test("the count of open connections allows four of a node, without those that ended or whose server died", () => {
+  const open = new OpenConnections();
+  const dead = new Set<string>();
+  const began = (connection: string): boolean => open.began("n", connection, (server) => !dead.has(server ?? ""));
+  const four = ["s1 1", "s1 2", "s2 1", "s2 2"];
+  assert.deepEqual(four.map(began), [false, false, false, false]);
+  open.ended("n", "s1 1");
+  assert.equal(began("s1 3"), false);
+  dead.add("s2");
+  assert.deepEqual(["s1 4", "s1 5"].map(began), [false, false]);
+  assert.equal(began("s1 6"), true);
+  assert.deepEqual(
+    four.map(began),
+    [false, false, false, false],
+    "the count begins anew once the node is disconnected",
+  );
 });

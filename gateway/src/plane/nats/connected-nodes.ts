@@ -3,6 +3,8 @@
  * two connections for a moment, and is gone when both have ended. A server that dies reports no ends. Its nodes are
  * noticed when they connect to another server. Pure; times are monotonic milliseconds.
  */
+import { NODE_CONNECTIONS_MAX } from "../credentials/node-credentials.ts";
+import { serverOf } from "./connection-events.ts";
 
 /** The most connections of an agent. */
 const CONNECTIONS_MAX = 2;
@@ -90,6 +92,39 @@ export class ConnectedNodes {
   }
 
   /** Drops all nodes, because the plane is unreachable. */
+  clear(): void {
+    this.#nodes.clear();
+  }
+}
+
+/** Every open connection of each node, to bound their number. */
+export class OpenConnections {
+  readonly #nodes = new Map<string, Set<string>>();
+
+  /**
+   * Returns whether the node has too many connections. Then it is to be disconnected, and its count begins anew.
+   * `answers`: whether a server answers; one that died reports no ends of its connections.
+   */
+  began(nodeId: string, connection: string, answers: (server: string | undefined) => boolean): boolean {
+    const known = [...(this.#nodes.get(nodeId) ?? [])].filter((each) => answers(serverOf(each)));
+    const open = new Set([...known, connection]);
+    this.#nodes.set(nodeId, open);
+    if (open.size <= NODE_CONNECTIONS_MAX) return false;
+    this.forget(nodeId);
+    return true;
+  }
+
+  forget(nodeId: string): void {
+    this.#nodes.delete(nodeId);
+  }
+
+  ended(nodeId: string, connection: string): void {
+    const open = this.#nodes.get(nodeId);
+    open?.delete(connection);
+    if (open?.size === 0) this.#nodes.delete(nodeId);
+  }
+
+  /** Drops all connections, because the plane is unreachable. */
   clear(): void {
     this.#nodes.clear();
   }

@@ -32,7 +32,7 @@ import {
   revokedUntilS,
 } from "./account-jwt.ts";
 import { connectNats } from "./connect.ts";
-import { ConnectedNodes } from "./connected-nodes.ts";
+import { ConnectedNodes, OpenConnections } from "./connected-nodes.ts";
 import { readEvent, readServerIdOfPing, serverOf } from "./connection-events.ts";
 import { gatewayLogin } from "./gateway-login.ts";
 import { PlaneUnreachableError, ReconnectingConnection } from "./reconnecting-connection.ts";
@@ -120,6 +120,9 @@ class NatsPlane implements Plane {
   readonly #backoff: ReconnectBackoff;
   readonly #peerLog: RateLimitedLog;
   readonly #goneListeners: ((nodeId: string, by: "node" | "plane") => void)[] = [];
+  /** Nodes whose next connection revokes their credentials. */
+  readonly #refusingNew = new Set<string>();
+  readonly #openConnections = new OpenConnections();
   /** Nodes that lost a connection but may still have another one, with the side that ended the lost one. */
   readonly #doubtful = new Map<string, "node" | "plane">();
   readonly #awayListeners: (() => void)[] = [];
@@ -285,8 +288,13 @@ class NatsPlane implements Plane {
     });
   }
 
+  async refuseNewConnections(nodeId: string): Promise<void> {
+    this.#refusingNew.add(nodeId);
+  }
+
   /** Revokes the node's keys under all signers. */
   async revoke(nodeId: string): Promise<void> {
+    this.#refusingNew.delete(nodeId);
     await Promise.all(this.#signers.map((signer) => this.#revoker.revoke(nodeKey(signer, nodeId).publicKey)));
   }
 
@@ -359,6 +367,7 @@ class NatsPlane implements Plane {
 
   #away(): void {
     this.#connectedNodes.clear();
+    this.#openConnections.clear();
     this.#servers.clear();
     this.#doubtful.clear();
     for (const run of this.#awayListeners) run();
@@ -375,12 +384,29 @@ class NatsPlane implements Plane {
     if (event === undefined) return;
     const { kind, nodeId, connection, by } = event;
     const now = this.#options.clock.monotonic();
-    if (kind === "connect") this.#connectedNodes.connected(nodeId, connection, now);
-    else this.#ended(nodeId, by, this.#connectedNodes.disconnected(nodeId, connection, now));
+    if (kind === "disconnect") {
+      this.#openConnections.ended(nodeId, connection);
+      this.#ended(nodeId, by, this.#connectedNodes.disconnected(nodeId, connection, now));
+      return;
+    }
+    this.#connectedNodes.connected(nodeId, connection, now);
+    const isTooMany = this.#openConnections.began(nodeId, connection, (server) => this.#servers.answers(server));
+    if (this.#refusingNew.has(nodeId)) this.#disconnect(nodeId, this.revoke(nodeId), "a retired node connected");
+    else if (isTooMany) this.#disconnect(nodeId, this.cut(nodeId), "too many connections of a node");
+  }
+
+  #disconnect(nodeId: string, revoked: Promise<void>, reason: string): void {
+    this.#peerLog.warn(nodeId, { nodeId }, `plane: ${reason}; disconnecting it`);
+    revoked.catch((error) =>
+      this.#options.log.error({ err: error, node: nodeId }, "node credentials not revoked yet; retrying"),
+    );
   }
 
   #ended(nodeId: string, by: "node" | "plane", left: "gone" | "there" | "unsure"): void {
-    if (left === "gone") this.#gone(nodeId, by);
+    if (left === "gone") {
+      this.#openConnections.forget(nodeId);
+      this.#gone(nodeId, by);
+    }
     if (left !== "unsure") return;
     this.#doubtful.set(nodeId, by);
     // Collects nodes for a moment, to ask them all with one message.

@@ -5,6 +5,7 @@ import { publicId, type Uuid } from "../../base/ids.ts";
 import { formatExactMicrodollars, pico } from "../../base/money.ts";
 import { hostShareOf } from "../../base/testing.ts";
 import { openFleet } from "../../fleet/fleet.ts";
+import { openWithheldSharesReserve } from "../../ledger/withheld-shares-reserve.ts";
 import { insertServedRequest } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { assertRefused, signInTestPerson } from "../testing/sign-in-test-person.ts";
@@ -85,10 +86,15 @@ describe("status 200", () => {
     assert.equal(file.headers["content-type"], "text/csv; charset=utf-8");
     assert.equal(file.headers["content-disposition"], 'attachment; filename="earnings.csv"');
     const [head, first, second, end] = file.text.split("\r\n") as [string, string, string, string];
-    assert.equal(head, "request_id,finished_at,node,model,outcome,prompt_tokens,completion_tokens,earned_micro,own");
+    assert.equal(
+      head,
+      "request_id,finished_at,node,model,outcome,prompt_tokens,completion_tokens,earned_micro,own,withheld_micro,withheld_reason,taken_back_micro,released_micro,released_at",
+    );
     assert.match(
       first,
-      new RegExp(`^${publicId("req", late)},[0-9T:.-]+Z,${node},tiny-3b,ok,3,5,${share(3_333_333n)},false$`),
+      new RegExp(
+        `^${publicId("req", late)},[0-9T:.-]+Z,${node},tiny-3b,ok,3,5,${share(3_333_333n)},false,0.000000,,0.000000,0.000000,$`,
+      ),
     );
     assert.ok(second.startsWith(publicId("req", early)), second);
     assert.equal(end, "");
@@ -96,6 +102,39 @@ describe("status 200", () => {
       (await host.browser.send("GET", `${API}/earnings.csv?${query}`)).text.split("\r\n").slice(1, -1);
     assert.deepEqual(await lines(`node=${node}&to=2026-11-13`), [second]);
     assert.deepEqual(await lines(`node=${other.node}`), []);
+  });
+
+  test("lists withheld, taken back and released shares in the CSV file, so that it adds up to the host's balance", async () => {
+    const builder = await platform.person([{ kind: "builder" }]);
+    const accountId = builder.accountIds[0] as Uuid;
+    const { host, at, node } = await hostWithNode("quarry");
+    const lost = {
+      accountId,
+      charge: 10_000_000n,
+      host: at,
+      outcome: "upstream_failed",
+      withheld: "node_failed",
+    } as const;
+    const [kept, released] = [await insertServedRequest(platform, lost), await insertServedRequest(platform, lost)];
+    const paid = await insertServedRequest(platform, { accountId, charge: 20_000_000n, host: at });
+    const { pool } = platform;
+    const reserve = openWithheldSharesReserve({ pool });
+    assert.equal((await reserve.withhold(at.nodeId, new Date(0), "spot_check")).shares, 1);
+    assert.equal((await reserve.release({ requestIds: [released] }, { by: "o", note: "ours" })).shares, 1);
+    const { text } = await host.browser.send("GET", `${API}/earnings.csv?node=${node}`);
+    const rows = text.split("\r\n").slice(1, -1);
+    assert.deepEqual(
+      rows.map((row) => row.replace(/[0-9-]+T[0-9:.]+Z/g, "TIME")),
+      [
+        `${publicId("req", paid)},TIME,${node},tiny-3b,ok,3,5,${share(20_000_000n)},false,${share(20_000_000n)},spot_check,${share(20_000_000n)},0.000000,`,
+        `${publicId("req", released)},TIME,${node},tiny-3b,upstream_failed,,,0.000000,,${share(10_000_000n)},node_failed,0.000000,${share(10_000_000n)},TIME`,
+        `${publicId("req", kept)},TIME,${node},tiny-3b,upstream_failed,,,0.000000,,${share(10_000_000n)},node_failed,0.000000,0.000000,`,
+      ],
+    );
+    const { balance } = (await host.browser.send("GET", `${API}/earnings`)).body as { balance: Record<string, string> };
+    assert.equal(balance.pending_micro, share(10_000_000n));
+    const past = await host.browser.send("GET", `${API}/earnings.csv?to=2026-11-01`);
+    assert.equal(past.text.split("\r\n").length, 2, "only the header");
   });
 });
 

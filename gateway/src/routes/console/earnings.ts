@@ -3,13 +3,14 @@ import type { EarningSumsFields, earningRoutes } from "@tollgate/api/console/ear
 import type { z } from "zod";
 import type { Columns } from "../../base/csv.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
-import { formatExactMicrodollars } from "../../base/money.ts";
+import { formatExactMicrodollars, ZERO } from "../../base/money.ts";
 import { DAY_MS, toUnixSeconds } from "../../base/time.ts";
 import { ruleViolation } from "../../faults.ts";
 import type { EarningHourlySum, EarningLine } from "../../history/earnings.ts";
 import type { HistoryServices } from "../../history/services.ts";
 import { requestNotFound } from "../../http/lists/no-such-request.ts";
 import type { Handlers } from "../../http/routes.ts";
+import type { WithheldShare } from "../../ledger/withheld-shares-reserve.ts";
 import {
   type EarningsDependencies,
   nodeIdOfFilter,
@@ -26,7 +27,7 @@ type SumsFields = z.output<typeof EarningSumsFields>;
 export function earningHandlers(
   parts: EarningsDependencies & Pick<HistoryServices, "history" | "receipts">,
 ): Handlers<typeof earningRoutes> {
-  const { earnings, history, receipts, now } = parts;
+  const { earnings, history, receipts, reserve, now } = parts;
   return {
     listEarnings: ({ account, query }) => readEarningsPage(parts, account.id, query),
 
@@ -37,7 +38,14 @@ export function earningHandlers(
       return csvFile({
         name: "earnings.csv",
         columns: CSV_COLUMNS,
-        read: (last, limit) => earnings.lines(account.id, { ...span, before: last?.id, limit }),
+        async read(last, limit) {
+          const page = { ...span, before: last?.id, limit };
+          const [paid, withheld] = await Promise.all([
+            earnings.lines(account.id, page),
+            reserve.list({ hostId: account.id, ...page }),
+          ]);
+          return joinByRequest(paid, withheld).slice(0, limit);
+        },
       });
     },
 
@@ -78,14 +86,43 @@ function sumObject({ bucket, part, amount, own, ...counts }: EarningHourlySum, {
   };
 }
 
-const CSV_COLUMNS: Columns<EarningLine> = {
+/** A request whose share was paid, withheld, or paid and taken back later. */
+interface EarningRow {
+  id: Uuid;
+  paid: EarningLine | undefined;
+  withheld: WithheldShare | undefined;
+}
+
+/** One row for each request, newest first. */
+function joinByRequest(paid: EarningLine[], withheld: WithheldShare[]): EarningRow[] {
+  const rows = new Map<Uuid, EarningRow>(
+    paid.map((line) => [line.id, { id: line.id, paid: line, withheld: undefined }]),
+  );
+  for (const share of withheld)
+    rows.set(share.requestId, { id: share.requestId, paid: rows.get(share.requestId)?.paid, withheld: share });
+  return [...rows.values()].sort((a, b) => (a.id < b.id ? 1 : -1));
+}
+
+const amountIf = (isDue: boolean | undefined, { withheld }: EarningRow): string =>
+  formatExactMicrodollars(isDue === true && withheld !== undefined ? withheld.amount : ZERO);
+
+/** What the host got for a request is what it earned, less the part taken back, plus the part released. */
+const CSV_COLUMNS: Columns<EarningRow> = {
   request_id: ({ id }) => publicId("req", id),
-  finished_at: ({ finishedAt }) => finishedAt.toISOString(),
-  node: ({ nodeId }) => nodeId && publicId("node", nodeId),
-  model: ({ model }) => model,
-  outcome: ({ outcome }) => outcome,
-  prompt_tokens: ({ promptTokens }) => promptTokens,
-  completion_tokens: ({ completionTokens }) => completionTokens,
-  earned_micro: ({ earned }) => formatExactMicrodollars(earned),
-  own: ({ own }) => String(own),
+  finished_at: ({ paid, withheld }) => (paid?.finishedAt ?? withheld?.at)?.toISOString(),
+  node: ({ paid, withheld }) => {
+    const nodeId = paid?.nodeId ?? withheld?.nodeId;
+    return nodeId && publicId("node", nodeId);
+  },
+  model: ({ paid, withheld }) => paid?.model ?? withheld?.model,
+  outcome: ({ paid, withheld }) => paid?.outcome ?? withheld?.outcome,
+  prompt_tokens: ({ paid }) => paid?.promptTokens,
+  completion_tokens: ({ paid }) => paid?.completionTokens,
+  earned_micro: ({ paid }) => formatExactMicrodollars(paid?.earned ?? ZERO),
+  own: ({ paid }) => paid?.own,
+  withheld_micro: (row) => amountIf(true, row),
+  withheld_reason: ({ withheld }) => withheld?.reason,
+  taken_back_micro: (row) => amountIf(row.withheld?.takenBack, row),
+  released_micro: (row) => amountIf(row.withheld?.releasedAt != null, row),
+  released_at: ({ withheld }) => withheld?.releasedAt?.toISOString(),
 };

@@ -78,7 +78,7 @@ function methodObject(method: PayoutMethod | undefined) {
 }
 
 function payoutObject(payout: HostPayout): z.input<typeof HostPayoutAnswer> {
-  const { batchId, amount, heldBack, setOff, withheld, createdAt, paidAt, paidTo } = payout;
+  const { batchId, amount, heldBack, setOff, withheld, newlyWithheld, own, createdAt, paidAt, paidTo } = payout;
   return {
     object: "payout",
     payout: publicId("pay", batchId),
@@ -87,6 +87,8 @@ function payoutObject(payout: HostPayout): z.input<typeof HostPayoutAnswer> {
     held_back_micro: formatExactMicrodollars(heldBack),
     set_off_micro: formatExactMicrodollars(setOff),
     withheld_micro: formatExactMicrodollars(withheld),
+    newly_withheld_micro: formatExactMicrodollars(newlyWithheld),
+    own_micro: formatExactMicrodollars(own),
     created_at: toUnixSeconds(createdAt),
     paid_at: paidAt && toUnixSeconds(paidAt),
     paid_to: paidTo,

@@ -4,6 +4,7 @@ import type { MedianSpeed } from "../../dispatch/speeds.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import type { NodeSample } from "../../history/node-presence.ts";
 import type { NodeCredentials } from "../../plane/plane.ts";
+import type { LengthEvidence } from "../../trust/answer-lengths.ts";
 import type { CheckReader } from "../../trust/spot-checks/check-reader.ts";
 import type { RecentJobs } from "../../trust/trust.ts";
 
@@ -54,4 +55,6 @@ export interface ConnectedNodes {
   keepsFormat: (model: string) => boolean;
   speedOfNode: (nodeId: string, model: string) => MedianSpeed;
   reliabilityOf: (nodeId: string) => RecentJobs;
+  /** The models whose answers have unusual lengths on the node. */
+  lengthEvidenceOf: (nodeId: string) => LengthEvidence[];
 }

@@ -90,5 +90,7 @@ function scriptedNodes(connected: ReadonlySet<string>): ConnectedNodes {
       jobsWindow: 20,
       failuresMax: 5,
     }),
+    lengthEvidenceOf: (id) =>
+      connected.has(id) ? [{ model: "tiny-3b", compared: 40, accounts: 5, ranks: [31, 4, 3, 2] }] : [],
   };
 }

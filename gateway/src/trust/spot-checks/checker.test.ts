@@ -63,8 +63,12 @@ describe("spot checks", () => {
     const { rows } = await db.pool.query("select to_jsonb(c)::text as c from spot_check c");
     assert.equal(rows.length, 1);
     assert.doesNotMatch(rows[0].c, /plain words|say something/);
-    assert.deepEqual(await countNodeChecks(db.pool, node.nodeRecord.nodeId), { answers: { [MODEL]: 40 }, checked: 1 });
-    assert.deepEqual(await countNodeChecks(db.pool, rig.newId()), { answers: {}, checked: 0 });
+    assert.deepEqual(await countNodeChecks(db.pool, node.nodeRecord.nodeId), {
+      answers: { [MODEL]: 40 },
+      checked: { [MODEL]: 0 },
+      suspected: false,
+    });
+    assert.deepEqual(await countNodeChecks(db.pool, rig.newId()), { answers: {}, checked: {}, suspected: false });
     assert.deepEqual(
       rig.paid.map(([, amount]) => amount),
       [((5n + 18n) * 10n * 7n) / 10n],
@@ -112,6 +116,51 @@ describe("spot checks", () => {
     rig.asked = [];
     for (let i = 0; i < 20; i++) await rig.check(victim, HONEST_ANSWER);
     assert.equal(rig.asked.filter((id) => id === liar.id).length, 0);
+  });
+
+  test("do not use a verifier that erred often, even after a restart of the gateway", async () => {
+    await rig.calibrate();
+    const [victim, liar] = rig.nodes as [RosterNode, RosterNode];
+    rig.lies.set(liar.id, () => -9);
+    for (let i = 0; i < 60; i++) await rig.check(victim, HONEST_ANSWER);
+    rig.lies.clear();
+    await rig.open();
+    rig.asked = [];
+    for (let i = 0; i < 20; i++) await rig.check(victim, HONEST_ANSWER);
+    assert.ok(!rig.asked.includes(liar.id));
+    const { rows } = await db.pool.query("select max(cardinality(errors)) as most from spot_check_verifier");
+    assert.ok(rows[0].most <= 20);
+  });
+
+  const DOUBTS: [string, (node: RosterNode) => unknown][] = [
+    ["spot checks have strong evidence against it", (node) => Object.assign(node.nodeRecord, { suspected: true })],
+    ["its answers have unusual lengths", ({ id }) => rig.odd.add(id)],
+    ["it failed many jobs", ({ id }) => rig.unreliable.add(id)],
+    ["it declined many offers", (node) => Object.assign(node, { inGoodStanding: false })],
+    ["it is on probation", (node) => Object.assign(node.nodeRecord, { answersOwed: 3 })],
+  ];
+  for (const [doubt, cast] of DOUBTS)
+    test(`choose a node as verifier only until ${doubt}, unless it is a reference node`, async () => {
+      const [node, verifier] = rig.nodes as [RosterNode, RosterNode];
+      rig.nodes = [node, verifier];
+      await rig.check(node, HONEST_ANSWER);
+      assert.deepEqual(new Set(rig.asked), new Set([verifier.id]));
+      rig.asked = [];
+      cast(verifier);
+      await rig.check(node, HONEST_ANSWER);
+      assert.deepEqual(rig.asked, []);
+      await rig.open([verifier.nodeRecord.hostAccountId]);
+      await rig.check(node, HONEST_ANSWER);
+      assert.deepEqual(new Set(rig.asked), new Set([verifier.id]));
+    });
+
+  test("report strong evidence against a node in its record", async () => {
+    await rig.calibrate();
+    const [cheat] = rig.nodes as [RosterNode];
+    const isSuspected = async () => (await countNodeChecks(db.pool, cheat.nodeRecord.nodeId)).suspected;
+    assert.equal(await isSuspected(), false);
+    for (let i = 0; i < 12 && rig.barred.length === 0; i++) await rig.check(cheat, JUNK_ANSWER);
+    assert.equal(await isSuspected(), true);
   });
 
   test("use traps (shuffled answers) to find a verifier that approves every answer", async () => {
@@ -233,14 +282,38 @@ describe("spot checks", () => {
     }
     const { rows } = await db.pool.query("select evidence from spot_check_test");
     assert.deepEqual(rows, [{ evidence: expected.evidence }]);
-    assert.deepEqual(await countNodeChecks(db.pool, node.nodeRecord.nodeId), { answers: { [MODEL]: 60 }, checked: 12 });
+    assert.deepEqual(await countNodeChecks(db.pool, node.nodeRecord.nodeId), {
+      answers: { [MODEL]: 60 },
+      checked: { [MODEL]: 12 },
+      suspected: true,
+    });
     assert.deepEqual((await db.pool.query("select count(*)::int as n from spot_check")).rows, [{ n: 12 }]);
+  });
+
+  test("count a node's judged answers by model, without traps and without answers that no verifier could judge", async () => {
+    const [node] = rig.nodes as [RosterNode];
+    const { nodeId } = node.nodeRecord;
+    const judged = async (): Promise<number> => (await countNodeChecks(db.pool, nodeId)).checked[MODEL] ?? 0;
+    await rig.check(node, HONEST_ANSWER);
+    assert.deepEqual(await rig.verdicts(node), { unjudged: 1 }, "the sample is too small");
+    assert.equal(await judged(), 0);
+    await rig.calibrate();
+    for (let i = 0; i < 40; i++) await rig.check(node, HONEST_ANSWER);
+    const { unjudged = 0, trap_seen = 0, trap_missed = 0, ...others } = await rig.verdicts(node);
+    assert.ok(unjudged > 0 && trap_seen + trap_missed > 0, JSON.stringify({ unjudged, trap_seen, trap_missed }));
+    assert.equal(
+      await judged(),
+      Object.values(others).reduce((sum, count) => sum + count, 0),
+    );
+    assert.ok((await judged()) >= 30);
   });
 
   test("delete old checks and keep their results", async () => {
     const [node] = rig.nodes as [RosterNode];
-    await rig.check(node, HONEST_ANSWER);
-    await rig.check(node, HONEST_ANSWER);
+    for (let i = 0; i < 2; i++) {
+      rig.checks.draws(node.id, MODEL);
+      await rig.check(node, HONEST_ANSWER);
+    }
     const { nodeId } = node.nodeRecord;
     await db.pool.query(
       "update spot_check set at = at - interval '1 day' where id = (select min(id::text)::uuid from spot_check)",
@@ -248,7 +321,7 @@ describe("spot checks", () => {
     const { rows } = await db.pool.query<{ newest: Date }>("select max(at) as newest from spot_check");
     assert.equal(await pruneChecks(db.pool, rows[0]?.newest as Date), 1);
     assert.equal((await reader().list(nodeId, { limit: 10 })).length, 1);
-    assert.equal((await countNodeChecks(db.pool, nodeId)).checked, 2);
+    assert.equal((await countNodeChecks(db.pool, nodeId)).answers[MODEL], 2);
   });
 
   test("are counted by node and model; traps (shuffled answers) and calibration samples do not count", async () => {

@@ -9,7 +9,7 @@ import type { Log } from "../../base/log.ts";
 import { cost, pico } from "../../base/money.ts";
 import type { Random } from "../../base/random.ts";
 import type { Roster } from "../../dispatch/roster.ts";
-import type { RosterNode } from "../../dispatch/roster-node.ts";
+import { isOnProbation, type RosterNode } from "../../dispatch/roster-node.ts";
 import type { AnswerChecks, AnswerToSpotCheck, Gateway } from "../../inference/gateway.ts";
 import { runUnpaidJob } from "../../inference/unpaid-job.ts";
 import type { QuarantineVerdict } from "../reliability.ts";
@@ -45,7 +45,7 @@ import {
   type VerifierOpinion,
   type VerifierOpinions,
 } from "./verdict.ts";
-import { isInGoodStanding, Verifiers } from "./verifiers.ts";
+import { Verifiers } from "./verifiers.ts";
 
 /** The most concurrent checks. Further ones are dropped. */
 const RUNNING_MAX = 16;
@@ -63,7 +63,15 @@ export interface SpotCheckPayments {
   withhold(nodeId: Uuid, since: Date): Promise<void>;
 }
 
-interface SpotCheckOptions {
+/** What other statistics say about nodes. */
+export interface NodeStatistics {
+  /** Whether one, such as answer lengths, makes the node suspicious. Its answers are then drawn more often. */
+  isOdd: (nodeId: string) => boolean;
+  /** Whether the node failed many of its latest jobs. */
+  isUnreliable: (nodeId: string) => boolean;
+}
+
+interface SpotCheckOptions extends NodeStatistics {
   gateway: Pick<Gateway, "dispatcher" | "meter" | "catalogue">;
   roster: Pick<Roster, "find" | "nodes">;
   store: CheckStore;
@@ -76,11 +84,6 @@ interface SpotCheckOptions {
   quarantine: (nodeId: string, verdict: QuarantineVerdict) => Promise<void>;
   /** Whether nodes are quarantined. When false, a failed test is only logged. */
   automatic: boolean;
-  /**
-   * Whether another statistic, such as answer lengths, makes the node suspicious. Its answers are then drawn more
-   * often.
-   */
-  isOdd: (nodeId: string) => boolean;
   newId: () => Uuid;
   clock: Clock;
   random: Random;
@@ -117,7 +120,7 @@ export async function openSpotChecks(options: SpotCheckOptions): Promise<SpotChe
   const calibration = new Calibration();
   const since = new Date(options.clock.now() - CALIBRATION_MS);
   for (const reading of await options.store.calibration(since)) calibration.offer(reading.nodeId, reading, reading);
-  return new Checker(options, calibration);
+  return new Checker(options, calibration, await options.store.verifierErrors());
 }
 
 class Checker implements SpotChecks {
@@ -130,10 +133,15 @@ class Checker implements SpotChecks {
   readonly #stopping = new AbortController();
   readonly counts = { drawn: 0, run: 0, dropped: 0, bad: 0, tokens: 0, pico: 0n };
 
-  constructor(options: SpotCheckOptions, calibration: Calibration) {
+  constructor(options: SpotCheckOptions, calibration: Calibration, verifierErrors: Map<string, boolean[]>) {
     this.#options = options;
     this.#calibration = calibration;
-    this.#verifiers = new Verifiers({ ...options, roll: () => this.#roll() });
+    this.#verifiers = new Verifiers({
+      ...options,
+      errors: verifierErrors,
+      isInGoodStanding: (node) => this.#isInGoodStanding(node),
+      roll: () => this.#roll(),
+    });
   }
 
   draws(nodeId: string, model: string): boolean {
@@ -208,7 +216,7 @@ class Checker implements SpotChecks {
     const decided = decideCheckVerdict(opinions);
     // The check counts in the verifier's record only if a third node gave an opinion too, so that a verifier cannot
     // improve its record by its own opinion.
-    if (opinions.third != null) this.#verifiers.mark(verifier, decided.verifierErred);
+    if (opinions.third != null) await this.#verifiers.mark(verifier, decided.verifierErred);
     const calibrates = !(await this.#learns(run, said)) && this.#calibrates(run, said, decided);
     const badnessOfFirst = opinions.first.factors && largestFactor(opinions.first.factors);
     const state = await this.#record(run, said, { ...decided, badness: badnessOfFirst, calibrates });
@@ -262,7 +270,18 @@ class Checker implements SpotChecks {
    * alone.
    */
   #calibrates({ node }: Run, { score }: VerifierResult, { verdict }: CheckVerdict): boolean {
-    return score !== undefined && isInGoodStanding(node) && verdict !== "disputed" && verdict !== "unconfirmed";
+    return score !== undefined && this.#isInGoodStanding(node) && verdict !== "disputed" && verdict !== "unconfirmed";
+  }
+
+  /** Whether nothing speaks against the node: neither probation, spot checks and answer lengths, nor failures and refusals. */
+  #isInGoodStanding({ id, inGoodStanding, nodeRecord }: RosterNode): boolean {
+    const isPressed =
+      this.#watched
+        .get(id)
+        ?.values()
+        .some(({ pressed }) => pressed) ?? false;
+    const isSuspect = isPressed || nodeRecord.suspected === true || this.#options.isOdd(id);
+    return inGoodStanding && !isOnProbation(nodeRecord) && !isSuspect && !this.#options.isUnreliable(id);
   }
 
   #answersOf(nodeId: string, model: string): number {
@@ -322,7 +341,7 @@ class Checker implements SpotChecks {
     if (said === undefined) return this.#drop();
     const { factors } = this.#opinion(run, verifier, said);
     const fellFor = factors !== undefined && largestFactor(factors) < THIRD_NODE_EVIDENCE_MIN;
-    if (factors !== undefined) this.#verifiers.mark(verifier, fellFor);
+    if (factors !== undefined) await this.#verifiers.mark(verifier, fellFor);
     await this.#record(run, said, {
       verdict: fellFor ? "trap_missed" : "trap_seen",
       badness: factors && largestFactor(factors),

@@ -114,8 +114,9 @@ export const isSuspected = (state: SequentialTestState): boolean =>
   state.watch > 0 || (state.confirmed > 0 && evidenceStrength(state) >= QUIET);
 
 /** The strength of evidence that at most one in a hundred honest nodes reaches per day. */
-const PRESSED = 100;
-export const isStronglySuspected = (state: SequentialTestState): boolean => evidenceStrength(state) >= PRESSED;
+export const STRONG_EVIDENCE_MIN = 100;
+export const isStronglySuspected = (state: SequentialTestState): boolean =>
+  evidenceStrength(state) >= STRONG_EVIDENCE_MIN;
 
 /** The least number of confirmed bad scores for a quarantine. */
 export const CONFIRMED_BAD_SCORES_MIN = 3;

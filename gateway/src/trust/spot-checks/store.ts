@@ -15,10 +15,12 @@ import {
   isStronglySuspected,
   isSuspected,
   type SequentialTestState,
+  STRONG_EVIDENCE_MIN,
 } from "./sequential-test.ts";
+import { VERIFIER_RESULTS_KEPT } from "./verdict.ts";
 
 /** The number of the migration that gives the tables their current form. */
-export const SPOT_CHECKS_MIGRATION = 55;
+export const SPOT_CHECKS_MIGRATION = 60;
 
 interface CheckRecord {
   id: Uuid;
@@ -77,6 +79,13 @@ export interface CheckStore {
   owe(payments: readonly VerifierPayment[]): Promise<void>;
   /** Stores a score that only extends the sample, under the first verifier's identity. */
   recordSample(sample: SampleRecord): Promise<void>;
+  /**
+   * Whether each of a host's latest opinions as a verifier was wrong, oldest first, by host account. All gateways
+   * together.
+   */
+  verifierErrors(): Promise<Map<string, boolean[]>>;
+  /** Adds an opinion of the host's. Returns its latest ones. */
+  addVerifierError(hostId: Uuid, erred: boolean): Promise<boolean[]>;
   /** The bad scores of a node since this time, as evidence for its quarantine. */
   badScores(nodeId: Uuid, model: string, since: Date): Promise<{ at: Date; score: number | null; method: string }[]>;
 }
@@ -103,14 +112,22 @@ const Test = row({
   confirmed: z.number(),
   watch: z.number(),
 });
-const NodeChecks = row({ answers: z.record(z.string(), z.number()), checked: column.count });
+const NodeChecks = row({
+  answers: z.record(z.string(), z.number()),
+  checked: z.record(z.string(), z.number()),
+  suspected: z.boolean(),
+});
 
-/** The number of a node's recorded answers, and how many of them were checked, by model. */
+/**
+ * The number of a node's recorded answers, and how many of them a verifier judged, by model. Traps and checks without a
+ * judgement prove nothing about the node. `suspected`: whether there is strong evidence against the node.
+ */
 export const countNodeChecks = (pool: pg.Pool, nodeId: Uuid): Promise<z.infer<typeof NodeChecks>> =>
   queryOne(
     pool,
     NodeChecks,
-    `select coalesce(jsonb_object_agg(model, answers), '{}') as answers, coalesce(sum(checked), 0)::float8 as checked
+    `select coalesce(jsonb_object_agg(model, answers), '{}') as answers, coalesce(jsonb_object_agg(model, checked), '{}') as checked,
+            coalesce(bool_or((select avg(e) from unnest(evidence) e) >= ${STRONG_EVIDENCE_MIN}), false) as suspected
        from spot_check_test where node_id = $1`,
     [nodeId],
   );
@@ -200,6 +217,12 @@ export function openCheckStore(pool: pg.Pool): CheckStore {
       ];
       await queryRow(pool, Written, SAMPLE, values);
     },
+    async verifierErrors() {
+      const rows = await queryRows(pool, VerifierErrors, `select host_id as "hostId", errors from spot_check_verifier`);
+      return new Map(rows.map(({ hostId, errors }) => [hostId, errors]));
+    },
+    addVerifierError: async (hostId, erred) =>
+      (await queryOne(pool, VerifierErrors, ADD_ERROR, [hostId, erred])).errors,
     badScores: (nodeId, model, since) =>
       queryRows(
         pool,
@@ -254,6 +277,12 @@ const stateValues = ({ evidence, badSince, confirmed, watch }: SequentialTestSta
   watch,
 ];
 
+const VerifierErrors = row({ hostId: column.uuid, errors: z.array(z.boolean()) });
+const ADD_ERROR = `insert into spot_check_verifier as v (host_id, errors) values ($1, array[$2::boolean])
+  on conflict (host_id) do update
+    set errors = (v.errors || excluded.errors)[greatest(1, cardinality(v.errors) + 2 - ${VERIFIER_RESULTS_KEPT}):]
+  returning host_id as "hostId", errors`;
+
 const EARNED = `on conflict (host_id) do update set amount_pico = spot_check_due.amount_pico + excluded.amount_pico`;
 const OWE = `insert into spot_check_due (host_id, transfer_id, amount_pico)
   select * from unnest($1::text::uuid[], $2::text::uuid[], $3::text::bigint[]) ${EARNED}`;
@@ -268,7 +297,8 @@ const INSERT = `, earned as (
   select $1::uuid, $2::uuid, $3::uuid, $4::uuid, $5::text, $6::text, $7::text, $8::float8, $9::float8, $10::float8, $11::int,
          $12::float8, $13::text, $14::boolean, $15::bigint, $16::numeric, $17::timestamptz from changed
   returning true as "isWritten"`;
-const COUNTED = "answers = spot_check_test.answers + excluded.answers, checked = spot_check_test.checked + 1";
+const COUNTED =
+  "answers = spot_check_test.answers + excluded.answers, checked = spot_check_test.checked + excluded.checked";
 const Written = row({ isWritten: z.literal(true) });
 
 /** Prepared once per connection, because planning these statements costs the database more than running them. */
@@ -276,7 +306,7 @@ const TRAP = {
   name: "spot_check_trap",
   text: `with changed as (
     insert into spot_check_test (node_id, model, evidence, confirmed, watch, answers, checked)
-    values ($3, $5, array_fill(0::float8, array[${INITIAL_TEST_STATE.evidence.length}]), 0, 0, $18, 1)
+    values ($3, $5, array_fill(0::float8, array[${INITIAL_TEST_STATE.evidence.length}]), 0, 0, $18, 0)
     on conflict (node_id, model) do update set ${COUNTED}
     returning 1)${INSERT}`,
 };
@@ -289,7 +319,7 @@ const CHECK = {
   name: "spot_check",
   text: `with changed as (
     insert into spot_check_test (node_id, model, at, evidence, bad_since, confirmed, watch, answers, checked)
-    values ($3, $5, $17, $22, $23, $24, $25, $18, 1)
+    values ($3, $5, $17, $22, $23, $24, $25, $18, case $13 when 'unjudged' then 0 else 1 end)
     on conflict (node_id, model) do update
       set at = excluded.at, evidence = excluded.evidence, bad_since = excluded.bad_since, confirmed = excluded.confirmed,
           watch = excluded.watch, ${COUNTED}

@@ -87,6 +87,7 @@ export class CheckerRig {
   asked: string[] = [];
   jobs: { nodeId: string; inputs: readonly string[]; outputTokensMax: number }[] = [];
   readonly odd = new Set<string>();
+  readonly unreliable = new Set<string>();
   /** By node ID: returns the likelihood that the node reports for an answer. Undefined: the honest one. */
   lies = new Map<string, (answer: string) => number | undefined>();
   /** By node ID: returns the answer that the node gives when a check asks it to answer the prompt itself. */
@@ -98,8 +99,9 @@ export class CheckerRig {
 
   /** Sets up four nodes of four hosts with scoring engines, and deletes all records. */
   async reset(): Promise<void> {
-    await this.#db.pool.query("truncate spot_check, spot_check_test");
+    await this.#db.pool.query("truncate spot_check, spot_check_test, spot_check_verifier");
     this.odd.clear();
+    this.unreliable.clear();
     this.recordFailure = undefined;
     this.clock = manualClock();
     [this.barred, this.withheld, this.paid, this.asked, this.jobs] = [[], [], [], [], []];
@@ -162,6 +164,7 @@ export class CheckerRig {
       quarantine: async (nodeId, verdict) => void this.barred.push([nodeId, verdict]),
       automatic: true,
       isOdd: (nodeId) => this.odd.has(nodeId),
+      isUnreliable: (nodeId) => this.unreliable.has(nodeId),
       newId: this.newId,
       clock: this.clock,
       random: { fill: () => {}, below: (bound) => Math.floor(u() * bound) },

@@ -1,8 +1,9 @@
-/** Chooses the nodes that verify answers, and keeps each host's recent errors in verifying. */
+/** Chooses the nodes that verify answers, among nodes in good standing of hosts that made few errors in verifying. */
 import type { Random } from "../../base/random.ts";
 import type { Roster } from "../../dispatch/roster.ts";
 import type { RosterNode } from "../../dispatch/roster-node.ts";
-import { VERIFIER_ERRORS_MAX, VERIFIER_RESULTS_KEPT } from "./verdict.ts";
+import type { CheckStore } from "./store.ts";
+import { VERIFIER_ERRORS_MAX } from "./verdict.ts";
 
 /**
  * If at least this many hosts offer a better scoring method, all checks use it. With fewer hosts, only a part of the
@@ -14,6 +15,11 @@ interface VerifiersOptions {
   roster: Pick<Roster, "nodes">;
   /** Host accounts whose nodes are the operator's own. */
   references: ReadonlySet<string>;
+  /** Whether nothing speaks against the node. */
+  isInGoodStanding: (node: RosterNode) => boolean;
+  /** By host account: whether each of its latest opinions was wrong, where that could be verified. */
+  errors: Map<string, boolean[]>;
+  store: Pick<CheckStore, "addVerifierError">;
   random: Random;
   /** Uniform in [0, 1). */
   roll: () => number;
@@ -21,15 +27,13 @@ interface VerifiersOptions {
 
 export class Verifiers {
   readonly #options: VerifiersOptions;
-  /** By host account: whether each of its latest opinions was wrong, where that could be verified. */
-  readonly #marks = new Map<string, boolean[]>();
 
   constructor(options: VerifiersOptions) {
     this.#options = options;
   }
 
   /**
-   * Picks a free node in good standing that has no owner in common with these nodes. Draws a host, and then one of its
+   * Picks a free node in good standing, or one of the operator's own, that has no owner in common with these nodes. Draws a host, and then one of its
    * nodes, among the hosts with the best scoring method. If these hosts are few, some draws include other hosts.
    * Otherwise one host could verify nearly everything, and approve all answers of a friend's node.
    */
@@ -43,8 +47,7 @@ export class Verifiers {
           !node.draining &&
           node.outstanding < node.slots &&
           !others.some((other) => haveOneOwner(node, other)) &&
-          isInGoodStanding(node) &&
-          this.#isHeeded(node.nodeRecord.hostAccountId),
+          (references.has(node.nodeRecord.hostAccountId) || this.#isHeeded(node)),
       );
     const own = able.filter(({ nodeRecord }) => references.has(nodeRecord.hostAccountId));
     const asked = referencesFirst && own.length > 0 ? own : able;
@@ -61,14 +64,15 @@ export class Verifiers {
     return list.length === 0 ? undefined : list[this.#options.random.below(list.length)];
   }
 
-  mark({ nodeRecord }: RosterNode, erred: boolean): void {
-    const marks = this.#marks.get(nodeRecord.hostAccountId) ?? [];
-    this.#marks.set(nodeRecord.hostAccountId, [...marks, erred].slice(-VERIFIER_RESULTS_KEPT));
+  async mark({ nodeRecord: { hostAccountId } }: RosterNode, erred: boolean): Promise<void> {
+    const { store, errors } = this.#options;
+    errors.set(hostAccountId, await store.addVerifierError(hostAccountId, erred));
   }
 
-  #isHeeded(hostAccountId: string): boolean {
-    const errors = this.#marks.get(hostAccountId)?.filter(Boolean).length ?? 0;
-    return errors < VERIFIER_ERRORS_MAX || this.#options.references.has(hostAccountId);
+  #isHeeded(node: RosterNode): boolean {
+    const { errors, isInGoodStanding } = this.#options;
+    const erred = errors.get(node.nodeRecord.hostAccountId)?.filter(Boolean).length ?? 0;
+    return erred < VERIFIER_ERRORS_MAX && isInGoodStanding(node);
   }
 }
 
@@ -88,5 +92,3 @@ function hostsOf(nodes: readonly RosterNode[]): RosterNode[][] {
 /** Whether two nodes have a common owner. A host account may have several owners, and an owner several accounts. */
 const haveOneOwner = ({ nodeRecord: one }: RosterNode, { nodeRecord: other }: RosterNode): boolean =>
   one.hostAccountId === other.hostAccountId || (one.owners?.some((owner) => other.owners?.includes(owner)) ?? false);
-
-export const isInGoodStanding = ({ nodeRecord }: RosterNode): boolean => (nodeRecord.answersOwed ?? 0) === 0;

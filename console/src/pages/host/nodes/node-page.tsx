@@ -1,11 +1,12 @@
 /** The page of one node: state, load, models and machine. */
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import type { NodeDetail } from "../../../api/types.ts";
-import { nodeQuery } from "../../../data/host.ts";
+import { nodeQuery, nodeSpotChecksQuery } from "../../../data/host.ts";
 import { MachineFacts } from "../../../nodes/machine-facts.tsx";
 import { meaningOfState, NodeState } from "../../../nodes/node-state.tsx";
 import { QuarantineNotice } from "../../../nodes/quarantine-notice.tsx";
+import { SpotCheckTable } from "../../../nodes/spot-check-table.tsx";
 import { TrustNotice } from "../../../nodes/trust-notice.tsx";
 import { Card, PageHeader, Stat, Stats } from "../../../ui/card.tsx";
 import { IdLine } from "../../../ui/drawer.tsx";
@@ -14,7 +15,6 @@ import { Money } from "../../../ui/money.tsx";
 import { PageSections } from "../../../ui/page-sections.tsx";
 import { CountText } from "../../../ui/time.tsx";
 import { BackToNodes } from "../back-to-nodes.tsx";
-import { NodeChecks } from "./node-checks.tsx";
 import { NodeInsight } from "./node-insight.tsx";
 import { NodeJobs } from "./node-jobs.tsx";
 import { NodeLast24Hours } from "./node-last-24-hours.tsx";
@@ -36,6 +36,7 @@ export function NodePage() {
 
 function Details({ node }: { node: NodeDetail }) {
   const { id, name, state, quarantine, stats } = node;
+  const checks = useInfiniteQuery(nodeSpotChecksQuery(id));
   return (
     <>
       <PageHeader
@@ -87,7 +88,9 @@ function Details({ node }: { node: NodeDetail }) {
           </div>
         </Card>
         <NodeJobs node={node} />
-        <NodeChecks id={id} />
+        <Card title="Spot checks" flush>
+          <SpotCheckTable query={checks} />
+        </Card>
       </PageSections>
     </>
   );

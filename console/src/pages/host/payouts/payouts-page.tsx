@@ -94,6 +94,7 @@ const COLUMNS: Column<HostPayout>[] = [
   },
   moneyColumn({ title: "Held back", from: "lg", of: ({ held_back_micro }) => held_back_micro }),
   moneyColumn({ title: "Set-off", from: "lg", of: ({ set_off_micro }) => set_off_micro }),
-  moneyColumn({ title: "Withheld", from: "xl", of: ({ withheld_micro }) => withheld_micro }),
+  moneyColumn({ title: "Newly withheld", from: "xl", of: ({ newly_withheld_micro }) => newly_withheld_micro }),
+  moneyColumn({ title: "All withheld", from: "xl", of: ({ withheld_micro }) => withheld_micro }),
   moneyColumn({ title: "Amount", of: ({ amount_micro }) => amount_micro }),
 ];

@@ -35,6 +35,9 @@ export function AccountPayouts({ id }: { id: string }) {
           <Stat label="Withheld" note="Not released">
             <Money of={balance.withheld_micro} as="balance" />
           </Stat>
+          <Stat label="Own requests" note="Of all earnings, paid by its own owners">
+            <Money of={balance.own_micro} as="balance" />
+          </Stat>
         </Stats>
       )}
       <Card title="Payouts" flush>
@@ -72,6 +75,7 @@ const COLUMNS: Column<AccountPayout>[] = [
   },
   moneyColumn({ title: "Held back", from: "md", of: ({ held_back_micro }) => held_back_micro }),
   moneyColumn({ title: "Set-off", from: "lg", of: ({ set_off_micro }) => set_off_micro }),
+  moneyColumn({ title: "Own requests", from: "lg", of: ({ own_micro }) => own_micro }),
   {
     title: "State",
     align: "right",

@@ -1,9 +1,10 @@
 /** The details of one node for operators: load, reasons why it gets no requests, and actions. */
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { PlatformNodeDetail } from "../../../api/types.ts";
 import {
+  platformNodeChecksQuery,
   platformNodeQuery,
   useAllowNodeToServe,
   useQuarantineNode,
@@ -12,6 +13,7 @@ import {
 import { MachineFacts } from "../../../nodes/machine-facts.tsx";
 import { meaningOfState, NodeState } from "../../../nodes/node-state.tsx";
 import { QuarantineNotice } from "../../../nodes/quarantine-notice.tsx";
+import { SpotCheckTable } from "../../../nodes/spot-check-table.tsx";
 import { TrustNotice } from "../../../nodes/trust-notice.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { ConfirmDialog } from "../../../ui/dialog.tsx";
@@ -41,6 +43,7 @@ export function NodeDrawer({ id, onClose, onHost }: Props) {
 
 function Details({ node, onHost }: { node: PlatformNodeDetail } & Pick<Props, "onHost">) {
   const { id, name, account, account_name, state, quarantine, stats } = node;
+  const checks = useInfiniteQuery(platformNodeChecksQuery(id));
   return (
     <div className="flex flex-col gap-6">
       <div>
@@ -126,6 +129,15 @@ function Details({ node, onHost }: { node: PlatformNodeDetail } & Pick<Props, "o
       </DrawerSection>
       <DrawerSection title="Machine">
         <MachineFacts node={node} />
+      </DrawerSection>
+      <DrawerSection title="Spot checks">
+        {node.unusual_lengths.map(({ model, compared, ranks: [shortest, , , longest] }) => (
+          <p key={model} className="mb-2 text-warn">
+            Answers of {model} have unusual lengths: of {compared} compared with three other nodes, {shortest} were the
+            shortest and {longest} the longest.
+          </p>
+        ))}
+        <SpotCheckTable query={checks} />
       </DrawerSection>
     </div>
   );

@@ -35,8 +35,8 @@ export function PayoutDrawer({ id, onClose }: { id: string | undefined; onClose:
   );
 }
 
-/** A part of the host's balance that the payout does not include. Hidden if it is zero. */
-function Unpaid({ amount, what }: { amount: string; what: string }) {
+/** An amount beside the paid one. Hidden if it is zero. */
+function Beside({ amount, what }: { amount: string; what: string }) {
   if (parseMicro(amount) === 0n) return null;
   return (
     <p className="text-xs whitespace-nowrap text-ink-soft">
@@ -118,7 +118,7 @@ function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] 
       </div>
       <DrawerSection title="Hosts">
         <ul aria-label="Hosts of the payout" className="flex flex-col rounded-md border border-line">
-          {lines.map(({ payout: line, name, owners, method, amount_micro, ...unpaid }) => (
+          {lines.map(({ payout: line, name, owners, method, amount_micro, ...beside }) => (
             <li
               key={line}
               className="flex items-baseline justify-between gap-4 border-b border-line px-3 py-2.5 last:border-b-0"
@@ -130,9 +130,11 @@ function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] 
               </div>
               <div className="text-right">
                 <Money of={amount_micro} exact />
-                <Unpaid amount={unpaid.held_back_micro} what="held back" />
-                <Unpaid amount={unpaid.set_off_micro} what="deducted (set-off)" />
-                <Unpaid amount={unpaid.withheld_micro} what="withheld" />
+                <Beside amount={beside.held_back_micro} what="held back" />
+                <Beside amount={beside.set_off_micro} what="deducted (set-off)" />
+                <Beside amount={beside.withheld_micro} what="withheld" />
+                <Beside amount={beside.newly_withheld_micro} what="of it new" />
+                <Beside amount={beside.own_micro} what="from own requests" />
               </div>
             </li>
           ))}

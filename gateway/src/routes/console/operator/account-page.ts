@@ -67,7 +67,8 @@ export function accountPageHandlers(parts: PageParts): Handlers<typeof accountPa
         show: payoutObject,
       });
       if (kind !== "host") return { ...found, balance: null };
-      const { pending, heldBack, paidOut, setOff, withheld } = await hostMoney(id);
+      const [money, own] = await Promise.all([hostMoney(id), parts.earnings.own(id)]);
+      const { pending, heldBack, paidOut, setOff, withheld } = money;
       return {
         ...found,
         balance: {
@@ -76,6 +77,7 @@ export function accountPageHandlers(parts: PageParts): Handlers<typeof accountPa
           paid_out_micro: formatExactMicrodollars(paidOut),
           set_off_micro: formatExactMicrodollars(setOff),
           withheld_micro: formatExactMicrodollars(withheld),
+          own_micro: formatExactMicrodollars(own),
         },
       };
     },
@@ -155,6 +157,8 @@ const payoutObject = ({
   heldBack,
   setOff,
   withheld,
+  newlyWithheld,
+  own,
 }: HostPayout) => ({
   object: "account_payout" as const,
   payout: publicId("pay", batchId),
@@ -164,6 +168,8 @@ const payoutObject = ({
   held_back_micro: formatExactMicrodollars(heldBack),
   set_off_micro: formatExactMicrodollars(setOff),
   withheld_micro: formatExactMicrodollars(withheld),
+  newly_withheld_micro: formatExactMicrodollars(newlyWithheld),
+  own_micro: formatExactMicrodollars(own),
   created_at: toUnixSeconds(createdAt),
   paid_at: paidAt === null ? null : toUnixSeconds(paidAt),
   paid_to: paidTo,

@@ -325,10 +325,42 @@ describe("the calculation of a payout batch", () => {
     );
     const file = await person.browser.send("GET", "/console/api/earnings.csv");
     const [head, ...rows] = file.text.trim().split("\r\n");
-    assert.ok(head?.endsWith(",earned_micro,own"), head);
+    const column = head?.split(",").indexOf("own") ?? -1;
     assert.deepEqual(
-      rows.map((row) => row.split(",").at(-1)),
+      rows.map((row) => row.split(",")[column]),
       ["false", "false", "true"],
+    );
+
+    // Operators see the same: in all earnings, and of those that each payout made payable.
+    const shown = async () =>
+      (await operator.browser.send("GET", `/console/api/operator/accounts/${publicId("acc", host)}/payouts`)).body as {
+        data: Record<string, string>[];
+        balance: Record<string, string>;
+      };
+    assert.equal((await shown()).balance.own_micro, usd(7));
+    await pass((HOLD_DAYS + 1) * DAY_MS);
+    await spend(builder, host, 3);
+    const first = await create();
+    assert.deepEqual(sumsOf(first), { hosts: 1, paid: usd(21), heldBack: usd(21), setOff: NOTHING });
+    assert.equal((await linesOf(first.body.id))[0]?.own_micro, usd(7));
+    const csv = (await operator.browser.send("GET", `${PAYOUTS}/${first.body.id}/csv`)).text.split("\r\n");
+    assert.equal(csv[1]?.split(",")[csv[0]?.split(",").indexOf("own_micro") ?? -1], usd(7));
+    await pass((HOLD_DAYS + 1) * DAY_MS);
+    const second = await create();
+    assert.equal((await linesOf(second.body.id))[0]?.own_micro, usd(21));
+    const { data, balance: allTime } = await shown();
+    assert.deepEqual(
+      data.map(({ amount_micro, own_micro }) => [amount_micro, own_micro]),
+      [
+        [usd(21), usd(21)],
+        [usd(21), usd(7)],
+      ],
+    );
+    assert.equal(allTime.own_micro, usd(28));
+    const own = await person.browser.send("GET", "/console/api/payouts");
+    assert.deepEqual(
+      (own.body.data as Record<string, string>[]).map(({ own_micro }) => own_micro),
+      [usd(21), usd(7)],
     );
   });
 });

@@ -8,18 +8,18 @@ import { listPage } from "../../../http/lists/pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { ListedNodeWithHostName, NodeWithHostName } from "../../../operators/nodes.ts";
 import type { OperatorServices } from "../../../operators/services.ts";
+import { type ChecksDependencies, checksPage } from "../../nodes/checks.ts";
 import { notAllowedMessage, showChangedNode, toNodeListItem } from "../../nodes/own-nodes.ts";
 import type { NodeServices } from "../../nodes/services.ts";
 import { type NodeStatsDependencies, nodeStats } from "../../nodes/stats.ts";
-import type { SiteServices } from "../../services.ts";
 
 export function operatorNodeHandlers(
   parts: Pick<OperatorServices, "audit" | "directory"> &
     Pick<NodeServices, "fleet" | "nodeChanged"> &
-    Pick<SiteServices, "cursors"> &
+    ChecksDependencies &
     NodeStatsDependencies,
 ): Handlers<typeof operatorNodeRoutes> {
-  const { audit, directory, fleet, cursors, nodeChanged } = parts;
+  const { audit, directory, fleet, nodes, cursors, nodeChanged } = parts;
   const find = async (text: string, refuse: (code: "node_not_found") => Fault): Promise<NodeWithHostName> => {
     const id = parseId("node", text);
     const node = id === undefined ? undefined : await directory.nodes.find(id);
@@ -57,7 +57,12 @@ export function operatorNodeHandlers(
 
     async getPlatformNode({ params, refuse }) {
       const node = await find(params.id, refuse);
-      return { ...show(node), stats: await nodeStats(parts, node) };
+      const lengths = nodes.lengthEvidenceOf(publicId("node", node.id));
+      return { ...show(node), stats: await nodeStats(parts, node), unusual_lengths: lengths };
+    },
+
+    async listPlatformNodeChecks({ params, query, refuse }) {
+      return checksPage(parts, (await find(params.id, refuse)).id, query);
     },
 
     async quarantineNode({ who, params, body, refuse }) {

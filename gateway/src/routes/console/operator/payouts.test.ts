@@ -78,6 +78,8 @@ describe("status 201 and 200", () => {
       held_back_micro: "0.000000",
       set_off_micro: "0.000000",
       withheld_micro: "0.000000",
+      newly_withheld_micro: "0.000000",
+      own_micro: "0.000000",
     };
     assert.deepEqual(lines, [{ payout: lines[0]?.payout, ...line, method: null }]);
     const file = await operator.browser.send("GET", `${PAYOUTS}/${id}/csv`);
@@ -85,8 +87,8 @@ describe("status 201 and 200", () => {
     assert.equal(
       file.text,
       [
-        "payout,account,name,owners,amount_micro,held_back_micro,set_off_micro,withheld_micro,method,holder,number,bank_code,method_changed_at",
-        `${lines[0]?.payout},${line.account},"'=Rich, Ltd",${line.owners},${line.amount_micro},0.000000,0.000000,0.000000,,,,,`,
+        "payout,account,name,owners,amount_micro,held_back_micro,set_off_micro,withheld_micro,newly_withheld_micro,own_micro,method,holder,number,bank_code,method_changed_at",
+        `${lines[0]?.payout},${line.account},"'=Rich, Ltd",${line.owners},${line.amount_micro},0.000000,0.000000,0.000000,0.000000,0.000000,,,,,`,
         "",
       ].join("\r\n"),
     );

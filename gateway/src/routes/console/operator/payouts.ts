@@ -136,6 +136,8 @@ const AMOUNT_COLUMNS = {
   held_back_micro: ({ heldBack }) => formatExactMicrodollars(heldBack),
   set_off_micro: ({ setOff }) => formatExactMicrodollars(setOff),
   withheld_micro: ({ withheld }) => formatExactMicrodollars(withheld),
+  newly_withheld_micro: ({ newlyWithheld }) => formatExactMicrodollars(newlyWithheld),
+  own_micro: ({ own }) => formatExactMicrodollars(own),
 } satisfies Columns<PayoutLine>;
 
 /** The columns of the exported file: a column's name, and its cell's value for a line. */

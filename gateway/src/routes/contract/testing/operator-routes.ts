@@ -190,6 +190,14 @@ export async function callOperatorSpotCheckRoutes(
   const ofModel = (models as Record<string, string>[]).find(({ model }) => model === "tiny-3b");
   assert.ok(Number(ofModel?.cost_micro) >= 4.5, "with the trap");
   assert.ok(Number(ofModel?.charged_micro) >= 0.001, "beside what was charged");
+  const single = (await ask(browser, 200, "listPlatformNodeChecks", { id: node, query: "limit=1" })).body;
+  assert.partialDeepStrictEqual(single.data, [{ verdict: "ok", score: -0.4 }]);
+  const rest = { id: node, query: `cursor=${single.next_cursor}` };
+  const { data: others } = (await ask(browser, 200, "listPlatformNodeChecks", rest)).body;
+  assert.partialDeepStrictEqual(others, [{ verdict: "bad", score: -6.2 }]);
+  assert.equal((others as object[]).length, 1, "tests of verifiers are no checks of the node");
+  for (const query of ["limit=0", "cursor=none"])
+    await ask(browser, 400, "listPlatformNodeChecks", { id: node, query });
   await ask(browser, 200, "listPlatformChecks");
   await ask(browser, 400, "listPlatformChecks", { query: "node=none" });
 }

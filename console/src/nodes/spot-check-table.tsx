@@ -1,33 +1,26 @@
 /** Spot checks of a node: its answers that other hosts' nodes verified, each with score and verdict. */
+import type { SpotCheck } from "../api/types.ts";
+import { fixedDecimalsText } from "../locale.ts";
+import { Badge, type Tone } from "../ui/badge.tsx";
+import { ListChecks } from "../ui/icons.tsx";
+import { EmptyState } from "../ui/loading-states.tsx";
+import { PagedTable, type PagedTableProps } from "../ui/paged-table.tsx";
+import type { Column } from "../ui/table.tsx";
+import { Time } from "../ui/time.tsx";
 
-import { useInfiniteQuery } from "@tanstack/react-query";
-import type { SpotCheck } from "../../../api/types.ts";
-import { nodeSpotChecksQuery } from "../../../data/host.ts";
-import { fixedDecimalsText } from "../../../locale.ts";
-import { Badge, type Tone } from "../../../ui/badge.tsx";
-import { Card } from "../../../ui/card.tsx";
-import { ListChecks } from "../../../ui/icons.tsx";
-import { EmptyState } from "../../../ui/loading-states.tsx";
-import { PagedTable } from "../../../ui/paged-table.tsx";
-import type { Column } from "../../../ui/table.tsx";
-import { Time } from "../../../ui/time.tsx";
-
-export function NodeChecks({ id }: { id: string }) {
-  const checks = useInfiniteQuery(nodeSpotChecksQuery(id));
+export function SpotCheckTable({ query }: Pick<PagedTableProps<SpotCheck>, "query">) {
   return (
-    <Card title="Spot checks" flush>
-      <PagedTable
-        query={checks}
-        label="Spot checks"
-        columns={COLUMNS}
-        keyOf={({ request_id, checked_at }) => `${request_id} ${checked_at}`}
-        empty={
-          <EmptyState icon={<ListChecks aria-hidden />} title="No spot checks yet">
-            A sample of the node's answers is checked by nodes of other hosts.
-          </EmptyState>
-        }
-      />
-    </Card>
+    <PagedTable
+      query={query}
+      label="Spot checks"
+      columns={COLUMNS}
+      keyOf={({ request_id, checked_at }) => `${request_id} ${checked_at}`}
+      empty={
+        <EmptyState icon={<ListChecks aria-hidden />} title="No spot checks yet">
+          A sample of the node's answers is checked by nodes of other hosts.
+        </EmptyState>
+      }
+    />
   );
 }
 

@@ -1,0 +1,89 @@
+/**
+ * How many requests of each account are in service and wait, by model. Gateways tell each other, so that an account's
+ * equal share holds over all gateways. `apply` gets every change, of this gateway and of others.
+ */
+import { z } from "zod";
+
+/** By model, then by account: the requests in service and those that wait. */
+export const Loads = z.record(z.string(), z.record(z.string(), z.tuple([z.int().min(0), z.int().min(0)])));
+export type Loads = z.infer<typeof Loads>;
+type Load = Loads[string][string];
+
+const NONE: Load = [0, 0];
+/** The most accounts in one message, which keeps it well below the plane's size limit. */
+export const LOADS_TOLD_MAX = 2_000;
+
+type Apply = (model: string, account: string, change: { inService: number; waiting: number }) => void;
+
+export class AccountLoads {
+  readonly #apply: Apply;
+  readonly #own: LoadTable = new Map();
+  readonly #elsewhere = new Map<string, LoadTable>();
+  readonly #changed = new Set<(model: string, account: string) => void>();
+
+  constructor(apply: Apply) {
+    this.#apply = apply;
+  }
+
+  /** Counts a change of this gateway's requests. */
+  count(model: string, account: string, change: { inService: number; waiting: number }): void {
+    const [inService, waiting] = find(this.#own, model, account);
+    set(this.#own, { model, account }, [inService + change.inService, waiting + change.waiting]);
+    this.#apply(model, account, change);
+    for (const run of this.#changed) run(model, account);
+  }
+
+  onChange(run: (model: string, account: string) => void): void {
+    this.#changed.add(run);
+  }
+
+  /** This gateway's requests of the account. */
+  ownOf(model: string, account: string): Load {
+    return find(this.#own, model, account);
+  }
+
+  /** All of this gateway's requests. If there are too many accounts, leaves some out. */
+  own(): Loads {
+    const loads: Loads = {};
+    let left = LOADS_TOLD_MAX;
+    for (const [model, accounts] of this.#own) {
+      loads[model] = Object.fromEntries([...accounts].slice(0, left));
+      left -= Math.min(left, accounts.size);
+    }
+    return loads;
+  }
+
+  /** Handles another gateway's report. `whole`: it has no requests of other accounts. */
+  told(from: string, loads: Loads, { whole }: { whole: boolean }): void {
+    const table = this.#elsewhere.get(from) ?? new Map();
+    if (whole)
+      for (const [model, accounts] of table)
+        for (const account of [...accounts.keys()])
+          if (loads[model]?.[account] === undefined) this.#update(table, { model, account }, NONE);
+    for (const [model, accounts] of Object.entries(loads))
+      for (const [account, load] of Object.entries(accounts)) this.#update(table, { model, account }, load);
+    if (table.size > 0) this.#elsewhere.set(from, table);
+    else this.#elsewhere.delete(from);
+  }
+
+  #update(table: LoadTable, { model, account }: { model: string; account: string }, load: Load): void {
+    const before = find(table, model, account);
+    const change = { inService: load[0] - before[0], waiting: load[1] - before[1] };
+    if (change.inService === 0 && change.waiting === 0) return;
+    set(table, { model, account }, load);
+    this.#apply(model, account, change);
+  }
+}
+
+/** This gateway's requests by account for the other gateways, and theirs. */
+export type SharedLoads = Pick<AccountLoads, "own" | "ownOf" | "told" | "onChange">;
+
+type LoadTable = Map<string, Map<string, Load>>;
+
+const find = (table: LoadTable, model: string, account: string): Load => table.get(model)?.get(account) ?? NONE;
+
+function set(table: LoadTable, { model, account }: { model: string; account: string }, load: Load): void {
+  const accounts = table.get(model) ?? new Map<string, Load>();
+  if (load[0] > 0 || load[1] > 0) table.set(model, accounts.set(account, load));
+  else if (accounts.delete(account) && accounts.size === 0) table.delete(model);
+}
