@@ -76,7 +76,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await page.getByText("Copy it now").waitFor();
     const secret = SECRET.exec(await page.getByRole("dialog", { name: "Your new key" }).innerText())?.[0];
     assert.ok(secret !== undefined, "the secret is shown");
-    await page.getByRole("button", { name: "Done" }).click();
+    await page.getByRole("button", { name: /^I saved the/ }).click();
     return secret;
   };
   /** Returns the page's complaints without the browser's own log lines about a refusal with this status. */
@@ -547,7 +547,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: "Create a key" }).click();
     await page.getByRole("dialog").getByLabel("Name").fill("<b>émile</b> 🦊");
     await page.keyboard.press("Enter");
-    await page.getByRole("button", { name: "Done" }).click();
+    await page.getByRole("button", { name: /^I saved the/ }).click();
     const copied: Record<string, string> = {};
     for (const language of ["curl", "Python", "TypeScript"]) {
       await page.getByRole("tab", { name: language }).click();
@@ -563,6 +563,32 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     else if (spawnSync("python3", ["--version"]).status === 0) runProgram("python3", ["-m", "ast"], Python);
     await page.getByRole("link", { name: "API keys" }).click();
     await page.getByText("<b>émile</b> 🦊", { exact: true }).waitFor();
+    assert.deepEqual(browser.complaints(), []);
+  });
+
+  test("a new key's dialog warns before it closes by Escape, a click outside or navigation, until the key was copied", async () => {
+    await page.goto("/console/overview");
+    await page.getByRole("link", { name: "API keys" }).click();
+    await page.getByRole("button", { name: "Create key" }).click();
+    await page.getByRole("dialog").getByLabel("Name").fill("warned");
+    await page.keyboard.press("Enter");
+    await page.getByText("Copy it now").waitFor();
+    const warning = page.getByRole("dialog", { name: "Leave without copying the key?" });
+    const leavings = [
+      () => page.keyboard.press("Escape"),
+      () => page.mouse.click(5, 5),
+      () => page.evaluate("history.back()"),
+    ];
+    for (const leave of leavings) {
+      await leave();
+      await warning.waitFor();
+      await warning.getByRole("button", { name: "Cancel" }).click();
+      await page.getByText("Copy it now").waitFor();
+    }
+    assert.equal(new URL(page.url()).pathname, "/console/keys");
+    await copyWithButton(page, page.getByRole("button", { name: "Copy", exact: true }));
+    await page.keyboard.press("Escape");
+    await page.getByText("Copy it now").waitFor({ state: "hidden" });
     assert.deepEqual(browser.complaints(), []);
   });
 
