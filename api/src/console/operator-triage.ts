@@ -51,7 +51,7 @@ const Triage = z.strictObject({
         }),
       ),
       settlements_given_up: Count.describe(
-        "Settlements that the database refused permanently, since the gateway that answers was started.",
+        "Settlements of all gateways that the database refused permanently, and that are not in the ledger yet.",
       ),
     })
     .describe("What waits for a decision: at most 20 of each, quarantines and disputes of the longest standing first."),

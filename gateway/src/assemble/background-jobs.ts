@@ -10,6 +10,7 @@ import { openRetention } from "../history/retention.ts";
 import { type RetentionRunner, startRetention } from "../history/retention-runner.ts";
 import type { HistoryServices } from "../history/services.ts";
 import type { InferenceServices } from "../inference/services.ts";
+import { openGivenUpSettlements } from "../ledger/given-up-settlements.ts";
 import { DERIVED_ENTRIES_MIGRATION } from "../ledger/sql-views.ts";
 import { openWithheldSharesReserve } from "../ledger/withheld-shares-reserve.ts";
 import type { NotificationServices } from "../notifications/services.ts";
@@ -104,7 +105,10 @@ export async function startBackgroundJobs(
   return { months: retaining.months, verdict: verdict.current };
 }
 
-/** Deletes node records, single spot checks and notifications after 90 days, and refused calls after 7 days. */
+/**
+ * Deletes node records, single spot checks and notifications after 90 days, refused calls after 7 days, and given-up
+ * settlements that have been entered.
+ */
 function keepRecordsPruned(
   { clock, log, onClose }: Context,
   { pool, schema }: DatabaseAccess,
@@ -114,17 +118,22 @@ function keepRecordsPruned(
     notifications,
   }: Pick<NodeServices, "fleet"> & Pick<HistoryServices, "refusedCalls"> & Needs["notifying"],
 ): void {
+  const givenUp = openGivenUpSettlements(pool);
   const prune = async (): Promise<void> => {
     const before = new Date(clock.now() - RECORDS_KEPT_MS);
     await fleet.record.prune(before);
     if (schema.number >= SPOT_CHECKS_MIGRATION) await pruneChecks(pool, before);
     await refusedCalls.prune();
+    await givenUp.prune();
     if (notifications.isThere()) await notifications.deliveries.prune();
   };
   onClose(
     clock.every(RECORDS_SWEEP_EVERY_MS, () => {
       prune().catch((error) =>
-        log.error({ err: error }, "could not delete old node records, spot checks, refused calls or notifications"),
+        log.error(
+          { err: error },
+          "could not delete old node records, spot checks, refused calls, given-up settlements or notifications",
+        ),
       );
     }),
   );

@@ -16,6 +16,7 @@ import { isConnectionLoss, isLockWait } from "../db/errors.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import type { SchemaMonitor } from "../db/schema-monitor.ts";
 import { openCreditCache } from "./credit.ts";
+import { openGivenUpSettlements } from "./given-up-settlements.ts";
 import { type HoldOrder, type HoldOutcome, placeHolds } from "./hold.ts";
 import { openHoldReleases } from "./hold-releases.ts";
 import type { Journal } from "./journal.ts";
@@ -213,6 +214,7 @@ export function openLedger(options: LedgerOptions): Ledger {
         return order !== undefined && (await restore(order));
       }),
     restoreHold: restore,
+    recordGivenUp: openGivenUpSettlements(pool).record,
     ended(settlement, isCommitted) {
       const hold = orders.get(settlement.id);
       if (hold === undefined) return;

@@ -2,6 +2,7 @@
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import { type BalanceChanges, openBalanceChangeReader } from "./balance-changes.ts";
+import { type GivenUpSettlements, openGivenUpSettlements } from "./given-up-settlements.ts";
 import { type HostMoney, openHostMoneyReader } from "./host-money.ts";
 import type { Ledger } from "./ledger.ts";
 import { openAccountStatement, type Statement } from "./statement.ts";
@@ -16,6 +17,7 @@ export interface LedgerServices {
   hostMoney: (hostAccountId: Uuid) => Promise<HostMoney>;
   /** The withheld shares, and the payments for spot checks. */
   reserve: WithheldSharesReserve;
+  givenUp: GivenUpSettlements;
 }
 
 interface LedgerServicesOptions {
@@ -35,4 +37,5 @@ export const openLedgerServices = ({
   moves: openBalanceChangeReader({ pool }),
   hostMoney: openHostMoneyReader({ pool, holdDays }),
   reserve: openWithheldSharesReserve({ pool }),
+  givenUp: openGivenUpSettlements(pool),
 });

@@ -36,6 +36,8 @@ export interface SettlingTriesOptions {
    */
   restoreHold?: ((hold: HoldOrder) => Promise<boolean>) | undefined;
   spool: Spool | undefined;
+  /** Tells operators of a settlement that can never be entered. The spool has the settlement itself. */
+  recordGivenUp?: (settlement: Settlement, reason: string) => Promise<void>;
   log: Log;
   sparing: RateLimitedLog;
 }
@@ -108,16 +110,20 @@ export class SettlingTries {
 
   /** Records a settlement that can never be entered. Returns false if that fails, so that it stays in the spool. */
   async giveUp(settlement: Settlement, error: unknown): Promise<boolean> {
-    const { log, spool } = this.#options;
+    const { log, spool, recordGivenUp } = this.#options;
+    const reason = error instanceof Error ? error.message : String(error);
     const request = publicId("req", settlement.id);
     this.tallies.givenUp += 1;
     log.error(
       { request, err: error },
       "gave up a settlement that the ledger cannot accept; the request's hold expires with its lease",
     );
+    await recordGivenUp?.(settlement, reason).catch((failure) => {
+      log.error({ request, err: failure }, "could not record a given-up settlement in the database");
+    });
     if (spool === undefined) return false;
     try {
-      await spool.giveUp(settlement, error instanceof Error ? error.message : String(error));
+      await spool.giveUp(settlement, reason);
       return true;
     } catch (failure) {
       log.error({ request, err: failure }, "could not record a given-up settlement in given-up.jsonl");
