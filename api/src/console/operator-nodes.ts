@@ -6,7 +6,7 @@ import { PageFields } from "../list-query-fields.ts";
 import { ListedNode, Node, NodeStats } from "../nodes/answers.ts";
 import { sampleListedNode, sampleNode, sampleNodeStats } from "../nodes/samples.ts";
 import { declareRoutes } from "../route.ts";
-import { Id, IdField, makeListSchema, SAMPLE_TIME, sampleId, sampleList } from "../values.ts";
+import { AsOfField, Id, IdField, makeListSchema, SAMPLE_TIME, sampleId, sampleList } from "../values.ts";
 import { ReasonFields, SearchText } from "./operator-fields.ts";
 
 export const NodesQuery = z.object({
@@ -23,7 +23,7 @@ const owner = {
 const PlatformNode = z.strictObject({ ...Node.shape, ...owner });
 const ListedPlatformNode = z.strictObject({ ...ListedNode.shape, ...owner });
 const PlatformNodeList = makeListSchema(ListedPlatformNode);
-const PlatformNodeDetail = z.strictObject({ ...PlatformNode.shape, stats: NodeStats });
+const PlatformNodeDetail = z.strictObject({ ...PlatformNode.shape, stats: NodeStats, ...AsOfField });
 
 export const operatorNodesAnswerSchemas = { PlatformNode, ListedPlatformNode, PlatformNodeList, PlatformNodeDetail };
 
@@ -55,7 +55,7 @@ export const operatorNodeRoutes = declareRoutes({
     answer: {
       description: "The node.",
       json: PlatformNodeDetail,
-      example: { ...samplePlatformNode, stats: sampleNodeStats },
+      example: { ...samplePlatformNode, stats: sampleNodeStats, as_of: SAMPLE_TIME },
     },
     faults: refusalsOfCodes("node_not_found"),
   },

@@ -134,6 +134,7 @@ const RequestTotals = z
 const RequestHistogram = z
   .strictObject({
     object: z.literal("request_histogram"),
+    ...AsOfField,
     from: Time,
     to: Time,
     bucket_s: z.int().min(60).describe("Length of a bucket in seconds, chosen so that there are at most 121."),
@@ -303,6 +304,7 @@ export const requestRoutes = declareRoutes({
         to: SAMPLE_TIME + 3600,
         bucket_s: 60,
         data: [{ at: SAMPLE_TIME, outcome: "ok", requests: 12 }],
+        as_of: SAMPLE_TIME,
       },
     },
     faults: refusalsOfCodes("unknown_model", "unknown_outcome"),
