@@ -118,6 +118,9 @@ const RequestList = makeListSchema(Request, {
   searched_to: Time.optional().describe(
     "Present if the page ended before it was full, because as many records were searched as one page may: the time of the last one. `next_cursor` continues there.",
   ),
+  searched_to_charge_micro: Money.optional().describe(
+    "Present instead of `searched_to` if such a list is sorted by cost: the cost of the last record that was searched.",
+  ),
 });
 
 const RequestTotals = z
@@ -231,7 +234,7 @@ export const requestRoutes = declareRoutes({
   listRequests: {
     at: "GET /console/api/requests",
     summary: "List requests",
-    description: `Filters are combined with AND. Sorting by cost, tokens or duration puts the highest first. By cost there is an index: it works for any number of requests. By tokens or duration, or by cost with filters other than model, key, outcome and cost, it requires a time range of at most 31 days with at most 200,000 requests. ${SEARCHED}: a page searches at most 100,000, and \`searched_to\` is where it stopped. The platform may delete old records: \`kept_from\` is the date of the oldest ones kept.`,
+    description: `Filters are combined with AND. Sorting by cost, tokens or duration puts the highest first. Sorting by cost works for any number of requests: with filters other than model, key, outcome and cost, a page may end early (\`searched_to_charge_micro\`) where a range has more than 31 days or 200,0 requests. Sorting by tokens or duration requires a time range of at most 31 days with at most 200,0 requests. ${SEARCHED}: a page searches at most 100,0, and \`searched_to\` is where it stopped. The platform may delete old records: \`kept_from\` is the date of the oldest ones kept.`,
     guard: "builder",
     query: RequestsQuery,
     words: {
@@ -265,7 +268,7 @@ export const requestRoutes = declareRoutes({
   getRequestTotals: {
     at: "GET /console/api/requests/totals",
     summary: "Sum requests",
-    description: `Covers all requests that match the filters, not only one page. For requests whose records were deleted, whole hours are counted, or whole days for a label; a label combined with another filter counts none of them. A label combined with another filter requires a time range with at most 200,000 requests of that label. ${SEARCHED}: they require a time range with at most 200,000 requests, and count none whose records were deleted.`,
+    description: `Covers all requests that match the filters, not only one page. For requests whose records were deleted, whole hours are counted, or whole days for a label; a label combined with another filter counts none of them. A label combined with another filter requires a time range with at most 200,000 requests of that label. $SEARCHED: they require a time range with at most 200,000 requests, and count none whose records were deleted.`,
     guard: "builder",
     query: RequestsFilter,
     words: FILTER_WORDS,

@@ -72,17 +72,27 @@ export function requestHandlers(
         );
         return reached === undefined ? found : { ...found, searched_to: Math.floor(creationTimeMsOf(reached) / 1000) };
       }
-      const within = await sortable(account.id, sort, filter);
-      return withKept(
+      const how = await sortable(account.id, sort, filter);
+      let reached: { size: bigint; id: Uuid } | undefined;
+      const found = await withKept(
         listPage({
           cursors,
           list: `${list} ${sort}`,
           query,
-          read: (last, limit) => history.largest(account.id, { ...within, by: sort, after: sizeAndId(last), limit }),
+          async read(last, limit) {
+            const asked = { ...filter, after: sizeAndId(last), limit };
+            if (how === "whole") return await history.largest(account.id, { ...asked, by: sort });
+            const searched = await history.searchByCost(account.id, asked);
+            reached = searched.reached;
+            return searched.records;
+          },
           position: (record) => `${SIZES[sort](record)} ${record.id}`,
           show: requestObject,
+          reached: () => reached && `${reached.size} ${reached.id}`,
         }),
       );
+      if (reached === undefined) return found;
+      return { ...found, searched_to_charge_micro: formatExactMicrodollars(pico(reached.size)) };
     },
 
     async getRequestTotals({ account, query, refuse }) {
