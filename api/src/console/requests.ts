@@ -1,6 +1,6 @@
 /** A builder's request history. */
 import { z } from "zod";
-import { ENDPOINTS, FINISH_REASONS, UNFUNDED_REASONS } from "../enumerations.ts";
+import { ATTEMPT_ENDS, ENDPOINTS, FINISH_REASONS, UNFUNDED_REASONS } from "../enumerations.ts";
 import { NO_SUCH_REQUEST, refusalsOfCodes } from "../faults.ts";
 import { PageFields, SpanFields } from "../list-query-fields.ts";
 import { Receipt } from "../nodes/answers.ts";
@@ -111,6 +111,25 @@ export const Request = z
   })
   .describe("A request and its cost. Prompts and outputs are never stored.");
 
+const MS_SINCE_DISPATCH = z.int().min(0);
+export const RequestAttempt = z.strictObject({
+  outcome: z
+    .enum(ATTEMPT_ENDS)
+    .describe(
+      "`declined`: the node did not take the request, or not in time. `empty`: it finished without a token. `failed`: it reported a failure. `broken`: it broke the protocol. `quiet`: it stopped responding. `expired`: it took too long. `lost`: its connection dropped. `cut`: the platform lost its connection to the node. `cancelled`: by the client.",
+    ),
+  offered_ms: MS_SINCE_DISPATCH.describe("When the node was asked, in milliseconds since the request was dispatched."),
+  accepted_ms: MS_SINCE_DISPATCH.nullable().describe("When the node accepted; null if it did not."),
+  first_token_ms: MS_SINCE_DISPATCH.nullable().describe("When its first output arrived; null if there was none."),
+  ended_ms: MS_SINCE_DISPATCH.describe("When the attempt ended."),
+});
+export const ATTEMPT_LIST_WORDS =
+  "Every attempt in its order, also on nodes that did not accept, for 90 days. Empty if there was one at most; its times are the request's own. Appears a second after the request ended.";
+const RequestDetail = z.strictObject({
+  ...Request.shape,
+  attempt_list: z.array(RequestAttempt).describe(ATTEMPT_LIST_WORDS),
+});
+
 const RequestList = makeListSchema(Request, {
   kept_from: Time.nullable().describe(
     "Records of older requests have been deleted; their sums remain. null: all records are kept.",
@@ -163,6 +182,8 @@ const UnfundedList = makeListSchema(Unfunded, { from: Time, to: Time });
 
 export const requestAnswerSchemas = {
   Request,
+  RequestAttempt,
+  RequestDetail,
   RequestList,
   RequestTotals,
   RequestHistogram,
@@ -229,6 +250,11 @@ const SPAN_WORDS = {
   from: "Start of the range: `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds. Default: the first day of the month of `to`.",
   to: "End of the range, in the same formats as `from`. Default: now.",
 };
+
+export const sampleAttempts = [
+  { outcome: "quiet", offered_ms: 2, accepted_ms: 9, first_token_ms: null, ended_ms: 2009 },
+  { outcome: "finished", offered_ms: 2011, accepted_ms: 2020, first_token_ms: 2190, ended_ms: 2650 },
+];
 
 export const requestRoutes = declareRoutes({
   listRequests: {
@@ -335,7 +361,11 @@ export const requestRoutes = declareRoutes({
     summary: "Get a request",
     guard: "builder",
     path: REQUEST_PATH,
-    answer: { description: "The request.", json: Request, example: sampleRequest },
+    answer: {
+      description: "The request.",
+      json: RequestDetail,
+      example: { ...sampleRequest, attempt_list: sampleAttempts },
+    },
     faults: [NO_SUCH_REQUEST],
   },
   getReceipt: {

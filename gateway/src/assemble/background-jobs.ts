@@ -54,7 +54,7 @@ export interface BackgroundJobSettings {
 
 interface Needs {
   ports: Pick<ExternalInterfaces, "store" | "plane">;
-  parts: Pick<HistoryServices, "history" | "availability" | "presence" | "refusedCalls"> &
+  parts: Pick<HistoryServices, "history" | "availability" | "presence" | "refusedCalls" | "requestAttempts"> &
     Pick<OperatorServices, "books" | "incidents"> &
     Pick<PaymentServices, "alerts" | "payments"> &
     Pick<InferenceServices, "catalogue"> &
@@ -106,7 +106,7 @@ export async function startBackgroundJobs(
 }
 
 /**
- * Deletes node records, single spot checks and notifications after 90 days, refused calls after 7 days, and given-up
+ * Deletes node records, single spot checks, attempts and notifications after 90 days, refused calls after 7 days, and given-up
  * settlements that have been entered.
  */
 function keepRecordsPruned(
@@ -115,8 +115,9 @@ function keepRecordsPruned(
   {
     fleet,
     refusedCalls,
+    requestAttempts,
     notifications,
-  }: Pick<NodeServices, "fleet"> & Pick<HistoryServices, "refusedCalls"> & Needs["notifying"],
+  }: Pick<NodeServices, "fleet"> & Pick<HistoryServices, "refusedCalls" | "requestAttempts"> & Needs["notifying"],
 ): void {
   const givenUp = openGivenUpSettlements(pool);
   const prune = async (): Promise<void> => {
@@ -124,6 +125,7 @@ function keepRecordsPruned(
     await fleet.record.prune(before);
     if (schema.number >= SPOT_CHECKS_MIGRATION) await pruneChecks(pool, before);
     await refusedCalls.prune();
+    await requestAttempts.prune(before);
     await givenUp.prune();
     if (notifications.isThere()) await notifications.deliveries.prune();
   };
@@ -132,7 +134,7 @@ function keepRecordsPruned(
       prune().catch((error) =>
         log.error(
           { err: error },
-          "could not delete old node records, spot checks, refused calls, given-up settlements or notifications",
+          "could not delete old node records, spot checks, attempts, refused calls, given-up settlements or notifications",
         ),
       );
     }),

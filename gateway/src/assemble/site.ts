@@ -79,7 +79,7 @@ export async function openSite(
   const { payoutHoldDays, status, publicUrl, version } = settings;
   const { pool, broadcast } = store;
   const { fleet, money, apiKeys } = serving;
-  const { ledger, unfunded, refusedCalls } = money;
+  const { ledger, unfunded, refusedCalls, requestAttempts } = money;
   const now = (): number => clock.now();
   const keys = openKeyServices(keyOptions(context, settings.pepper, store), apiKeys);
   onClose(() => keys.hostTokens.close());
@@ -108,6 +108,7 @@ export async function openSite(
       now,
       unfunded,
       refusedCalls,
+      requestAttempts,
       schema: store.schema,
       receiptSeed: settings.receiptSeed,
       sampleEveryMs: status.sampleEveryMs,

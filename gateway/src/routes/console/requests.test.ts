@@ -113,12 +113,46 @@ describe("status 200", () => {
       client: "openai-js",
       label: null,
       count: 1,
+      attempt_list: [],
     });
     const listed = await get({}, person);
-    assert.deepEqual((listed.body.data as object[])[0], answer.body);
+    assert.deepEqual({ ...(listed.body.data as object[])[0], attempt_list: [] }, answer.body);
     for (const secret of [publicId("node", nodeId), nodeId, publicId("acc", host.accountIds[0] as Uuid)]) {
       assert.ok(!answer.text.includes(secret) && !listed.text.includes(secret));
     }
+  });
+
+  test("returns every attempt of a request that was tried again, with the nodes only for operators", async () => {
+    const [person, host, operator] = [
+      await signInTestPerson(platform, [{ kind: "builder" }]),
+      await signInTestPerson(platform, [{ kind: "host" }]),
+      await signInTestPerson(platform, [], { operator: true }),
+    ];
+    const id = await insertServedRequest(platform, { accountId: person.accountIds[0] as Uuid, charge: 1n });
+    const nodeIds: Uuid[] = [];
+    for (const name of ["silent", "garage"]) {
+      const registered = { name, hardware: {}, agent: "" };
+      nodeIds.push((await platform.parts.fleet.register(host.accountIds[0] as Uuid, registered)).id);
+    }
+    const [silent, garage] = nodeIds as [Uuid, Uuid];
+    platform.parts.requestAttempts.note(id, [
+      { nodeId: silent, end: "quiet", offeredMs: 1, acceptedMs: 4, firstOutputMs: null, endedMs: 2004 },
+      { nodeId: garage, end: "finished", offeredMs: 2005, acceptedMs: 2009, firstOutputMs: 2100, endedMs: 2600 },
+    ]);
+    await platform.parts.requestAttempts.flush();
+    const attempts = [
+      { outcome: "quiet", offered_ms: 1, accepted_ms: 4, first_token_ms: null, ended_ms: 2004 },
+      { outcome: "finished", offered_ms: 2005, accepted_ms: 2009, first_token_ms: 2100, ended_ms: 2600 },
+    ];
+    const read = async ({ browser }: Person, path: string) =>
+      (await browser.send("GET", `/console/api/${path}/${publicId("req", id)}`)).body.attempt_list;
+    assert.deepEqual(await read(person, "requests"), attempts);
+    assert.deepEqual(await read(operator, "operator/requests"), [
+      { ...attempts[0], node: { id: publicId("node", silent), name: "silent" } },
+      { ...attempts[1], node: { id: publicId("node", garage), name: "garage" } },
+    ]);
+    await platform.parts.requestAttempts.prune(new Date(Date.now() + HOUR_MS));
+    assert.deepEqual(await read(person, "requests"), []);
   });
 
   test("returns a request that was refused with 429, with its error code and without model and charge", async () => {
