@@ -10,7 +10,7 @@ import { openRetention } from "../history/retention.ts";
 import { type RetentionRunner, startRetention } from "../history/retention-runner.ts";
 import type { HistoryServices } from "../history/services.ts";
 import type { InferenceServices } from "../inference/services.ts";
-import { openGivenUpSettlements } from "../ledger/given-up-settlements.ts";
+import { GIVEN_UP_MIGRATION, openGivenUpSettlements } from "../ledger/given-up-settlements.ts";
 import { DERIVED_ENTRIES_MIGRATION } from "../ledger/sql-views.ts";
 import { openWithheldSharesReserve } from "../ledger/withheld-shares-reserve.ts";
 import type { NotificationServices } from "../notifications/services.ts";
@@ -119,7 +119,7 @@ function keepRecordsPruned(
     notifications,
   }: Pick<NodeServices, "fleet"> & Pick<HistoryServices, "refusedCalls" | "requestAttempts"> & Needs["notifying"],
 ): void {
-  const givenUp = openGivenUpSettlements(pool);
+  const givenUp = openGivenUpSettlements(pool, () => schema.number >= GIVEN_UP_MIGRATION);
   const prune = async (): Promise<void> => {
     const before = new Date(clock.now() - RECORDS_KEPT_MS);
     await fleet.record.prune(before);

@@ -102,7 +102,7 @@ export async function openSite(
     status,
     identities: accounts.identities,
     ...keys,
-    ...openLedgerServices({ pool, ledger, payoutHoldDays }),
+    ...openLedgerServices({ pool, schema: store.schema, ledger, payoutHoldDays }),
     ...(await openHistoryServices({
       pool,
       now,

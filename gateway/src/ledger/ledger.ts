@@ -16,7 +16,7 @@ import { isConnectionLoss, isLockWait } from "../db/errors.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import type { SchemaMonitor } from "../db/schema-monitor.ts";
 import { openCreditCache } from "./credit.ts";
-import { openGivenUpSettlements } from "./given-up-settlements.ts";
+import { GIVEN_UP_MIGRATION, openGivenUpSettlements } from "./given-up-settlements.ts";
 import { type HoldOrder, type HoldOutcome, placeHolds } from "./hold.ts";
 import { openHoldReleases } from "./hold-releases.ts";
 import type { Journal } from "./journal.ts";
@@ -145,6 +145,10 @@ export function openLedger(options: LedgerOptions): Ledger {
   void schema?.reached(RESERVE_MIGRATION).then(() => {
     hasReserve = true;
   });
+  let hasGivenUp = schema === undefined;
+  void schema?.reached(GIVEN_UP_MIGRATION).then(() => {
+    hasGivenUp = true;
+  });
   const common = { clock, sizeMax: BATCH_SIZE_MAX, isConnectionLoss };
   const lease = `${holdLeaseMs} milliseconds`;
   const credit = openCreditCache({
@@ -214,7 +218,7 @@ export function openLedger(options: LedgerOptions): Ledger {
         return order !== undefined && (await restore(order));
       }),
     restoreHold: restore,
-    recordGivenUp: openGivenUpSettlements(pool).record,
+    recordGivenUp: openGivenUpSettlements(pool, () => hasGivenUp).record,
     ended(settlement, isCommitted) {
       const hold = orders.get(settlement.id);
       if (hold === undefined) return;
