@@ -101,7 +101,7 @@ function UnsavedTextWarning({ noun, open, onStay, onLeave }: WarningProps) {
         navigation?.proceed();
       }}
     >
-      You have not copied the {noun}. It is shown only now, and nobody can show it again.
+      You have not copied the {noun}. It is shown only now and cannot be shown again.
     </ConfirmDialog>
   );
 }

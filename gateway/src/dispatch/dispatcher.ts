@@ -74,7 +74,7 @@ export interface DispatchResult {
 }
 
 /** All times in whole milliseconds since the start of dispatch. */
-export interface AttemptTimes {
+interface AttemptTimes {
   nodeId: Uuid;
   end: AttemptEnd;
   offeredMs: number;

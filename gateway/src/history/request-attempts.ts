@@ -18,7 +18,7 @@ const WRITE_EVERY_MS = 1_000;
 const WAITING_MAX = 10_000;
 
 /** All times in milliseconds since the start of dispatch. Null: not reached. */
-export interface RequestAttempt {
+interface RequestAttempt {
   nodeId: Uuid;
   /** How the attempt ended, by the table in `dispatch/attempt.ts`. */
   end: AttemptEnd;
