@@ -78,6 +78,21 @@ export type PayoutMethodKind = (typeof PAYOUT_METHODS)[number];
 export const ENDPOINTS = ["chat", "completion", "embedding", "models"] as const;
 export type EndpointName = (typeof ENDPOINTS)[number];
 
+/** How an attempt (one try of a request on one node) ended. */
+export const ATTEMPT_ENDS = [
+  "finished",
+  "empty",
+  "failed",
+  "broken",
+  "quiet",
+  "expired",
+  "lost",
+  "cut",
+  "declined",
+  "cancelled",
+] as const;
+export type AttemptEnd = (typeof ATTEMPT_ENDS)[number];
+
 export const FINISH_REASONS = ["stop", "length"] as const;
 export type FinishReason = (typeof FINISH_REASONS)[number];
 

@@ -76,7 +76,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await page.getByText("Copy it now").waitFor();
     const secret = SECRET.exec(await page.getByRole("dialog", { name: "Your new key" }).innerText())?.[0];
     assert.ok(secret !== undefined, "the secret is shown");
-    await page.getByRole("button", { name: "Done" }).click();
+    await page.getByRole("button", { name: /^I saved the/ }).click();
     return secret;
   };
   /** Returns the page's complaints without the browser's own log lines about a refusal with this status. */
@@ -175,6 +175,71 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     const lines = (await readFile(await download.path(), "utf8")).trim().split("\r\n");
     assert.match(lines[0] ?? "", /^id,created_at/);
     assert.equal(lines.length, 2);
+    assert.deepEqual(browser.complaints(), []);
+  });
+
+  test("the request list narrows by dragging over the histogram, keeps the view under a name, and follows new requests unless paused", async () => {
+    const ada = await new ConsoleClient(platform).signIn(ADA);
+    const { secret } = await ada.send<{ secret: string }>("POST", "keys", { name: "explorer" });
+    await chat(secret, "Hello");
+    await page.goto("/console/requests");
+    const rows = page.getByRole("table", { name: "Requests" }).getByRole("row");
+    const untilListed = (requests: number): Promise<void> =>
+      waitUntilEqual("the requests below the header", async () => (await rows.count()) - 1, requests);
+    await untilListed(2);
+    const live = page.getByRole("button", { name: "Live" });
+    assert.equal(await live.getAttribute("aria-pressed"), "true");
+    await chat(secret, "Hello");
+    await untilListed(3);
+    await live.click();
+    assert.equal(await live.getAttribute("aria-pressed"), "false");
+    await chat(secret, "Hello");
+    const { data } = await ada.send<{ data: unknown[] }>("GET", "requests");
+    assert.equal(data.length, 4);
+    assert.equal(await rows.count(), 4, "a paused list keeps its rows");
+    await live.click();
+    await untilListed(4);
+
+    const histogram = page.getByRole("region", { name: "Requests over time" }).getByRole("img");
+    const box = (await histogram.boundingBox()) ?? assert.fail("the histogram is not shown");
+    await page.mouse.move(box.x + box.width * 0.5, box.y + box.height / 2);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width - 1, box.y + box.height / 2, { steps: 4 });
+    await page.mouse.up();
+    await page.waitForURL(({ searchParams }) => searchParams.has("from"));
+    const narrowed = new URL(page.url()).search;
+
+    await page.getByRole("button", { name: "Views" }).click();
+    await page.getByRole("menuitem", { name: "Save this view…" }).click();
+    await page.getByRole("dialog").getByLabel("Name").fill("the last half");
+    await page.getByRole("button", { name: "Save view" }).click();
+    await page.goto("/console/requests");
+    await untilListed(4);
+    await page.getByRole("button", { name: "Views" }).click();
+    await page.getByRole("menuitem", { name: "the last half" }).click();
+    await untilSearch(narrowed);
+    assert.deepEqual(browser.complaints(), []);
+  });
+
+  test("notifications: a channel is chosen, a webhook gets a secret and a test, and the log lists the delivery", async () => {
+    await page.goto("/console/notifications");
+    const choice = page.getByRole("checkbox", { name: "Low credit to Webhook" });
+    await choice.waitFor();
+    assert.equal(await choice.isDisabled(), true);
+    await page.getByLabel("Webhook URL", { exact: true }).fill("https://hooks.example.com/tollgate");
+    await page.getByRole("button", { name: "Save", exact: true }).first().click();
+    const dialog = page.getByRole("dialog", { name: "Your new webhook secret" });
+    assert.match(await dialog.getByTestId("secret").innerText(), /^whsec_/);
+    await dialog.getByRole("button", { name: "I saved the webhook secret" }).click();
+    await page.getByText("Nothing was sent yet").waitFor();
+    await choice.check();
+    await page.reload();
+    await waitUntilEqual("the choice is kept", () => choice.isChecked(), true);
+    await page.getByRole("button", { name: "Send test" }).click();
+    const delivery = page.getByRole("table", { name: "Deliveries" }).getByRole("row").nth(1);
+    await delivery.getByText("Test", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Remove" }).click();
+    await waitUntilEqual("the channel is off without its address", () => choice.isDisabled(), true);
     assert.deepEqual(browser.complaints(), []);
   });
 
@@ -547,7 +612,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: "Create a key" }).click();
     await page.getByRole("dialog").getByLabel("Name").fill("<b>émile</b> 🦊");
     await page.keyboard.press("Enter");
-    await page.getByRole("button", { name: "Done" }).click();
+    await page.getByRole("button", { name: /^I saved the/ }).click();
     const copied: Record<string, string> = {};
     for (const language of ["curl", "Python", "TypeScript"]) {
       await page.getByRole("tab", { name: language }).click();
@@ -563,6 +628,32 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     else if (spawnSync("python3", ["--version"]).status === 0) runProgram("python3", ["-m", "ast"], Python);
     await page.getByRole("link", { name: "API keys" }).click();
     await page.getByText("<b>émile</b> 🦊", { exact: true }).waitFor();
+    assert.deepEqual(browser.complaints(), []);
+  });
+
+  test("a new key's dialog warns before it closes by Escape, a click outside or navigation, until the key was copied", async () => {
+    await page.goto("/console/overview");
+    await page.getByRole("link", { name: "API keys" }).click();
+    await page.getByRole("button", { name: "Create key" }).click();
+    await page.getByRole("dialog").getByLabel("Name").fill("warned");
+    await page.keyboard.press("Enter");
+    await page.getByText("Copy it now").waitFor();
+    const warning = page.getByRole("dialog", { name: "Leave without copying the key?" });
+    const leavings = [
+      () => page.keyboard.press("Escape"),
+      () => page.mouse.click(5, 5),
+      () => page.evaluate("history.back()"),
+    ];
+    for (const leave of leavings) {
+      await leave();
+      await warning.waitFor();
+      await warning.getByRole("button", { name: "Cancel" }).click();
+      await page.getByText("Copy it now").waitFor();
+    }
+    assert.equal(new URL(page.url()).pathname, "/console/keys");
+    await copyWithButton(page, page.getByRole("button", { name: "Copy", exact: true }));
+    await page.keyboard.press("Escape");
+    await page.getByText("Copy it now").waitFor({ state: "hidden" });
     assert.deepEqual(browser.complaints(), []);
   });
 

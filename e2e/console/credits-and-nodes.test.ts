@@ -247,7 +247,7 @@ describe("console pages for credits and nodes", NEEDS_CHROMIUM, () => {
     await page.getByRole("dialog").getByLabel("Name").fill("barn");
     await page.getByRole("dialog").getByRole("button", { name: "Create token" }).click();
     const token = await page.getByTestId("secret").innerText();
-    await page.getByRole("button", { name: "Done" }).click();
+    await page.getByRole("button", { name: /^I saved the/ }).click();
     const logIn = async (): Promise<number | null> =>
       (await runHostCommand(platform, `tollgate-host login --gateway ${platform.ready.gateway_url}`, token)).code;
     assert.equal(await logIn(), 0);

@@ -111,7 +111,7 @@ describe("the console when something fails", NEEDS_CHROMIUM, () => {
     await browser.context.setOffline(false);
     await page.keyboard.press("Enter");
     await page.getByText("Copy it now").waitFor();
-    await page.getByRole("button", { name: "Done" }).click();
+    await page.getByRole("button", { name: /^I saved the/ }).click();
   });
 
   test("an invalid URL is explained, and its filters can be cleared", async () => {

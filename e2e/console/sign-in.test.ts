@@ -133,6 +133,9 @@ describe("sign-in to the console", NEEDS_CHROMIUM, () => {
     await dialog.getByRole("button", { name: "Turn on" }).click();
     await dialog.getByText("Each code works once").waitFor();
     const backup = (await dialog.locator("pre").innerText()).split("\n")[0] as string;
+    await page.keyboard.press("Escape");
+    const warning = page.getByRole("dialog", { name: "Leave without copying the backup codes?" });
+    await warning.getByRole("button", { name: "Cancel" }).click();
     await dialog.getByRole("button", { name: "I saved the codes" }).click();
     await page.getByText("Two-factor authentication is on").first().waitFor();
 
@@ -301,7 +304,7 @@ describe("sign-in to the console", NEEDS_CHROMIUM, () => {
       await theirs.getByRole("dialog").getByLabel("Name").fill("theirs");
       await theirs.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
       await theirs.getByTestId("secret").waitFor();
-      await theirs.getByRole("button", { name: "Done" }).click();
+      await theirs.getByRole("button", { name: /^I saved the/ }).click();
       await theirs.goto("/console/team");
       await theirs.getByRole("button", { name: "Leave" }).waitFor();
       await checkVisuals(guest, "what a member sees of the team");

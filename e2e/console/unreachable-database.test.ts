@@ -27,6 +27,12 @@ const BUILDER_PAGES = {
   "/console/credits": "Credits",
   "/console/performance": "Performance",
 };
+/** The same person has a host account. */
+const HOST_PAGES = {
+  "/console/host": "Nodes",
+  "/console/host/earnings": "Earnings",
+  "/console/host/payouts": "Payouts",
+};
 const OPERATOR_PAGES = { "/console/operator": "Platform", "/console/operator/payouts": "Payouts" };
 
 describe("pages that are open while the database is unreachable", NEEDS_CHROMIUM, () => {
@@ -48,7 +54,8 @@ describe("pages that are open while the database is unreachable", NEEDS_CHROMIUM
     const at = { baseUrl: platform.ready.gateway_url };
     browser = await openBrowser(at);
     await openSession(browser.page, platform.ready.builder);
-    for (const [path, heading] of Object.entries(BUILDER_PAGES)) await open(browser, path, heading);
+    for (const [path, heading] of Object.entries({ ...BUILDER_PAGES, ...HOST_PAGES }))
+      await open(browser, path, heading);
     operator = await openSecondUser(browser, at);
     await openSession(operator.page, platform.ready.operator);
     for (const [path, heading] of Object.entries(OPERATOR_PAGES)) await open(operator, path, heading);
@@ -81,14 +88,18 @@ describe("pages that are open while the database is unreachable", NEEDS_CHROMIUM
       for (const one of pages.values()) await banner(one).waitFor({ state: "detached" });
       await leave();
       for (const one of pages.values()) await banner(one).waitFor();
-      await page("/console/overview")
-        .getByText(/^As of \d\d:\d\d:\d\d$/)
-        .first()
-        .waitFor();
-      await page("/console/credits")
-        .getByText(/^As of \d\d:\d\d:\d\d$/)
-        .first()
-        .waitFor();
+      for (const path of [
+        "/console/overview",
+        "/console/requests",
+        "/console/credits",
+        "/console/host",
+        "/console/host/earnings",
+      ]) {
+        await page(path)
+          .getByText(/^As of \d\d:\d\d:\d\d$/)
+          .first()
+          .waitFor();
+      }
       const looked = { ...browser, page: page("/console/overview"), complaints: () => [] };
       await checkVisuals(looked, `the overview while the database ${name}`);
       const verdict = page("/console/operator").getByRole("status", { name: "Verdict" });

@@ -89,6 +89,7 @@ export const consoleApi: Api = {
     ...payouts.hostPayoutRequestSchemas,
     ...notifications.notificationRequestSchemas,
     ...operatorIncidents.operatorIncidentsRequestSchemas,
+    ...operatorSetup.operatorSetupRequestSchemas,
     ...operatorAccounts.operatorAccountsRequestSchemas,
     ...operatorPayouts.operatorPayoutsRequestSchemas,
     ...operatorWithheld.operatorWithheldRequestSchemas,

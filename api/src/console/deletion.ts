@@ -3,7 +3,7 @@ import { z } from "zod";
 import { refusal } from "../faults.ts";
 import { describeRequiredRole } from "../roles.ts";
 import { declareRoutes } from "../route.ts";
-import { AccountKind, Count, Id, Money, sampleId } from "../values.ts";
+import { AccountKind, AsOfField, Count, Id, Money, SAMPLE_TIME, sampleId } from "../values.ts";
 import { SIGN_IN_REFUSALS } from "./sign-in.ts";
 import { SecondFactorCodeFields } from "./sign-in-fields.ts";
 
@@ -18,6 +18,7 @@ export const CODE_RULE = "must be a code of your authenticator app or a backup c
 
 const DeletionPlan = z.strictObject({
   object: z.literal("account_deletion"),
+  ...AsOfField,
   account: Id("acc"),
   kind: AccountKind,
   given_up_micro: Money.describe(
@@ -86,6 +87,7 @@ export const deletionRoutes = declareRoutes({
         nodes: 0,
         people: 3,
         blockers: [],
+        as_of: SAMPLE_TIME,
       },
     },
     faults: OWN,

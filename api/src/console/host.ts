@@ -143,7 +143,7 @@ const fleet = declareRoutes({
     answer: {
       description: "The node.",
       json: nodes.NodeDetail,
-      example: { ...samples.sampleNode, stats: samples.sampleNodeStats },
+      example: { ...samples.sampleNode, stats: samples.sampleNodeStats, as_of: SAMPLE_TIME },
     },
     faults: refusalsOfCodes("node_not_found"),
   },

@@ -5,7 +5,18 @@ import { refusal, refusalsOfCodes } from "../faults.ts";
 import { PageQuery } from "../list-query-fields.ts";
 import { isPlainText, PLAIN_TEXT_RULE } from "../plain-text.ts";
 import { declareRoutes } from "../route.ts";
-import { Count, Id, Money, MoneyField, makeListSchema, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import {
+  AsOfField,
+  Count,
+  Id,
+  Money,
+  MoneyField,
+  makeListSchema,
+  SAMPLE_TIME,
+  sampleId,
+  sampleList,
+  Time,
+} from "../values.ts";
 
 export const SecretNameFields = z.object({
   name: z
@@ -108,13 +119,14 @@ export const ApiKey = z.strictObject({
 });
 
 export const ApiKeyList = makeListSchema(ApiKey);
+const ApiKeyDetail = z.strictObject({ ...ApiKey.shape, ...AsOfField });
 
 const NewApiKey = z.strictObject({
   ...ApiKey.shape,
   secret: z.string().describe("The key, `tsk_live_<reference>_<secret>`. Shown only once."),
 });
 
-export const keyAnswerSchemas = { ApiKey, ApiKeyList, NewApiKey };
+export const keyAnswerSchemas = { ApiKey, ApiKeyDetail, ApiKeyList, NewApiKey };
 
 const KEY_WORDS = {
   name: "Display name. Surrounding white space is removed.",
@@ -201,7 +213,7 @@ export const keyRoutes = declareRoutes({
     summary: "Get an API key",
     guard: "builder",
     path: KEY_PATH,
-    answer: { description: "The key.", json: ApiKey, example: sampleKey },
+    answer: { description: "The key.", json: ApiKeyDetail, example: { ...sampleKey, as_of: SAMPLE_TIME } },
     faults: [NO_KEY],
   },
   changeKey: {

@@ -50,6 +50,7 @@ const LiveModel = z.strictObject({
 const LiveModelList = makeListSchema(LiveModel);
 
 const Model = LiveModel.extend({
+  ...AsOfField,
   listed: z.string().describe("The day on which the model was listed, such as `2026-09-01`."),
   build: z.string().nullable().describe("The build that nodes run; null for a model that is not available yet."),
   licence: z.string().nullable().describe("The licence of the weights; null if the catalogue has none."),
@@ -91,6 +92,7 @@ const ModelPerformance = z.strictObject({
 
 const Quote = z.strictObject({
   object: z.literal("quote"),
+  ...AsOfField,
   model: z.string(),
   prompt_tokens: Count,
   output_tokens_max: Count,
@@ -156,6 +158,7 @@ export const modelRoutes = declareRoutes({
         tokenizer: "llama3",
         vector_width: null,
         waiting: 0,
+        as_of: SAMPLE_TIME,
       },
     },
     faults: refusalsOfCodes("model_not_found"),
@@ -207,6 +210,7 @@ export const modelRoutes = declareRoutes({
         prompt_tokens: 11,
         output_tokens_max: 256,
         hold_micro: "18.250000",
+        as_of: SAMPLE_TIME,
       },
     },
     faults: refusalsOfCodes("model_not_found", "no_capacity"),

@@ -4,7 +4,17 @@ import { ACCOUNT_KINDS } from "../enumerations.ts";
 import { refusal, refusalsOfCodes } from "../faults.ts";
 import { PageFields } from "../list-query-fields.ts";
 import { declareRoutes } from "../route.ts";
-import { AccountKind, Id, Money, makeListSchema, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import {
+  AccountKind,
+  AsOfField,
+  Id,
+  Money,
+  makeListSchema,
+  SAMPLE_TIME,
+  sampleId,
+  sampleList,
+  Time,
+} from "../values.ts";
 import { Role } from "./accounts.ts";
 import { Reason, ReasonFields, SearchText } from "./operator-fields.ts";
 import * as keys from "./operator-keys.ts";
@@ -41,9 +51,11 @@ export const PlatformAccount = z
   .describe("An account with operator details.");
 
 const PlatformAccountList = makeListSchema(PlatformAccount);
+const PlatformAccountDetail = z.strictObject({ ...PlatformAccount.shape, ...AsOfField });
 
 export const operatorAccountsAnswerSchemas = {
   PlatformAccount,
+  PlatformAccountDetail,
   PlatformAccountList,
   ...keys.operatorKeysAnswerSchemas,
 };
@@ -94,7 +106,11 @@ export const operatorAccountRoutes = declareRoutes({
     summary: "Get an account",
     guard: "operator",
     path: ACCOUNT_PATH_PARAMETER,
-    answer: { description: "The account.", json: PlatformAccount, example: sampleAccount },
+    answer: {
+      description: "The account.",
+      json: PlatformAccountDetail,
+      example: { ...sampleAccount, as_of: SAMPLE_TIME },
+    },
     faults: [ACCOUNT_NOT_FOUND],
   },
   grantCredit: {

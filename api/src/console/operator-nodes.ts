@@ -6,7 +6,7 @@ import { PageFields, PageQuery } from "../list-query-fields.ts";
 import { ListedNode, Node, NodeStats, SpotCheckList } from "../nodes/answers.ts";
 import { sampleListedNode, sampleNode, sampleNodeStats, sampleSpotCheck } from "../nodes/samples.ts";
 import { declareRoutes } from "../route.ts";
-import { Count, Id, IdField, makeListSchema, SAMPLE_TIME, sampleId, sampleList } from "../values.ts";
+import { AsOfField, Count, Id, IdField, makeListSchema, SAMPLE_TIME, sampleId, sampleList } from "../values.ts";
 import { ReasonFields, SearchText } from "./operator-fields.ts";
 
 export const NodesQuery = z.object({
@@ -40,6 +40,7 @@ const PlatformNodeDetail = z.strictObject({
     .describe(
       "Models whose answers differ in length from those of other hosts, as seen by the gateway that answers since it started. Spot checks are then more frequent.",
     ),
+  ...AsOfField,
 });
 
 export const operatorNodesAnswerSchemas = { PlatformNode, ListedPlatformNode, PlatformNodeList, PlatformNodeDetail };
@@ -76,6 +77,7 @@ export const operatorNodeRoutes = declareRoutes({
         ...samplePlatformNode,
         stats: sampleNodeStats,
         unusual_lengths: [{ model: "small-8b", compared: 120, accounts: 6, ranks: [61, 22, 19, 18] }],
+        as_of: SAMPLE_TIME,
       },
     },
     faults: refusalsOfCodes("node_not_found"),

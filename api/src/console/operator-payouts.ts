@@ -5,7 +5,18 @@ import { refusal, refusalsOfCodes } from "../faults.ts";
 import { PageQuery } from "../list-query-fields.ts";
 import { isPlainText, PLAIN_TEXT_RULE } from "../plain-text.ts";
 import { declareRoutes } from "../route.ts";
-import { Count, Id, Money, makeListSchema, NextCursor, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import {
+  AsOfField,
+  Count,
+  Id,
+  Money,
+  makeListSchema,
+  NextCursor,
+  SAMPLE_TIME,
+  sampleId,
+  sampleList,
+  Time,
+} from "../values.ts";
 
 export const NewPayoutBatch = z.strictObject({
   note: z
@@ -64,7 +75,12 @@ const PayoutLine = z.strictObject({
 });
 
 const PayoutList = makeListSchema(Payout);
-const PayoutDetail = z.strictObject({ ...Payout.shape, lines: z.array(PayoutLine), next_cursor: NextCursor });
+const PayoutDetail = z.strictObject({
+  ...Payout.shape,
+  lines: z.array(PayoutLine),
+  next_cursor: NextCursor,
+  ...AsOfField,
+});
 
 export const operatorPayoutsAnswerSchemas = { Payout, PayoutLine, PayoutList, PayoutDetail };
 
@@ -155,7 +171,12 @@ export const payoutRoutes = declareRoutes({
     answer: {
       description: "The batch and its lines.",
       json: PayoutDetail,
-      example: { ...samplePayout, lines: [{ ...sampleLine, method: sampleMethod }], next_cursor: null },
+      example: {
+        ...samplePayout,
+        lines: [{ ...sampleLine, method: sampleMethod }],
+        next_cursor: null,
+        as_of: SAMPLE_TIME,
+      },
     },
     faults: [NO_PAYOUT, ...refusalsOfCodes("invalid_cursor")],
   },

@@ -6,15 +6,18 @@ import { Receipt } from "../nodes/answers.ts";
 import { sampleReceipt } from "../nodes/samples.ts";
 import { declareRoutes } from "../route.ts";
 import { Id, Money, SAMPLE_TIME, sampleId } from "../values.ts";
-import { Request, sampleRequest } from "./requests.ts";
+import { ATTEMPT_LIST_WORDS, Request, RequestAttempt, sampleAttempts, sampleRequest } from "./requests.ts";
 
 export const LEDGER_LINES = ["charge", "share", "withheld", "fee"] as const;
 
 const Named = (prefix: string) => z.strictObject({ id: Id(prefix), name: z.string() });
 
+const PlatformRequestAttempt = z.strictObject({ ...RequestAttempt.shape, node: Named("node") });
+
 const PlatformRequest = z
   .strictObject({
     ...Request.shape,
+    attempt_list: z.array(PlatformRequestAttempt).describe(ATTEMPT_LIST_WORDS),
     account: Named("acc").describe("The builder."),
     node: Named("node").nullable().describe("The node of the last attempt; null if no node accepted the request."),
     host: Named("acc").nullable().describe("The node's host."),
@@ -34,9 +37,9 @@ const PlatformRequest = z
     withheld: z.enum(WITHHELD_REASONS).nullable().describe("Why the host's share was withheld; null if it was not."),
     receipt: Receipt,
   })
-  .describe("A request of any builder. Prompts and outputs are never stored; of the attempts, only their number is.");
+  .describe("A request of any builder. Prompts and outputs are never stored.");
 
-export const operatorRequestsAnswerSchemas = { PlatformRequest };
+export const operatorRequestsAnswerSchemas = { PlatformRequest, PlatformRequestAttempt };
 
 export const platformRequestRoutes = declareRoutes({
   getPlatformRequest: {
@@ -50,6 +53,7 @@ export const platformRequestRoutes = declareRoutes({
       json: PlatformRequest,
       example: {
         ...sampleRequest,
+        attempt_list: sampleAttempts.map((one) => ({ ...one, node: { id: sampleId("node"), name: "garage" } })),
         account: { id: sampleId("acc"), name: "Acme" },
         node: { id: sampleId("node"), name: "garage" },
         host: { id: sampleId("acc"), name: "Barn" },

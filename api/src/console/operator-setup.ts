@@ -7,6 +7,13 @@ import { declareRoutes } from "../route.ts";
 import { SAMPLE_TIME, Time } from "../values.ts";
 
 export const SETUP_STEPS = ["tls", "email", "payments", "second_operator"] as const;
+/** Steps that the gateway cannot check itself. */
+export const TICKED_SETUP_STEPS = ["backups", "alerts"] as const;
+
+const TICKED_RULE = `must be a list of: ${TICKED_SETUP_STEPS.join(", ")}`;
+const TickedFields = z.object({
+  ticked: z.array(z.enum(TICKED_SETUP_STEPS, TICKED_RULE), TICKED_RULE).max(TICKED_SETUP_STEPS.length, TICKED_RULE),
+});
 
 const Setup = z.strictObject({
   object: z.literal("setup"),
@@ -21,9 +28,24 @@ const Setup = z.strictObject({
       done: z.boolean(),
     }),
   ),
+  ticked: z
+    .array(z.enum(TICKED_SETUP_STEPS))
+    .describe(
+      "The steps that the gateway cannot check and that you ticked off. `backups`: the database is backed up. `alerts`: somebody gets the alerts.",
+    ),
 });
 
 export const operatorSetupAnswerSchemas = { Setup };
+export const operatorSetupRequestSchemas = {
+  SetupTicks: { fields: TickedFields, words: { ticked: "All steps that are ticked off from now on." } },
+};
+
+const sampleSetup = {
+  object: "setup",
+  as_of: SAMPLE_TIME,
+  steps: [{ step: "tls", done: true }],
+  ticked: ["backups"],
+};
 
 export const setupRoutes = declareRoutes({
   getSetup: {
@@ -33,7 +55,15 @@ export const setupRoutes = declareRoutes({
     answer: {
       description: "What is set up and what is not.",
       json: Setup,
-      example: { object: "setup", as_of: SAMPLE_TIME, steps: [{ step: "tls", done: true }] },
+      example: sampleSetup,
     },
+  },
+  tickSetup: {
+    at: "PUT /console/api/operator/setup",
+    summary: "Tick off steps of the set-up",
+    description: "For you only: other operators have ticks of their own.",
+    guard: "operator",
+    body: { fields: TickedFields, example: { ticked: ["backups"] } },
+    answer: { description: "What is set up and what is not.", json: Setup, example: sampleSetup },
   },
 });

@@ -6,13 +6,13 @@ import { declareRoutes } from "../route.ts";
 import { Count, Id, Money, SAMPLE_TIME, sampleId, Time } from "../values.ts";
 import { HEALTH_DEPENDENCIES } from "./health.ts";
 
-export const PLATFORM_TROUBLE_CAUSES = ["unreachable", "no_capacity", "errors"] as const;
+export const PLATFORM_TROUBLE_CAUSES = ["unreachable", "no_models", "no_capacity", "errors"] as const;
 
 const Cause = z.strictObject({
   code: z
     .enum(PLATFORM_TROUBLE_CAUSES)
     .describe(
-      "`unreachable`: the gateway cannot reach `part`. `no_capacity`: no connected node serves `models`. `errors`: a fifth or more of the requests for `models` fail.",
+      "`unreachable`: the gateway cannot reach `part`. `no_models`: the catalogue has no active model. `no_capacity`: no connected node serves `models`. `errors`: a fifth or more of the requests for `models` fail.",
     ),
   since: Time.nullable().describe("null: not known."),
   part: z.enum(HEALTH_DEPENDENCIES).nullable(),
@@ -51,7 +51,7 @@ const Triage = z.strictObject({
         }),
       ),
       settlements_given_up: Count.describe(
-        "Settlements that the database refused permanently, since the gateway that answers was started.",
+        "Settlements of all gateways that the database refused permanently, and that are not in the ledger yet.",
       ),
     })
     .describe("What waits for a decision: at most 20 of each, quarantines and disputes of the longest standing first."),

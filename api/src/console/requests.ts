@@ -1,6 +1,6 @@
 /** A builder's request history. */
 import { z } from "zod";
-import { ENDPOINTS, FINISH_REASONS, UNFUNDED_REASONS } from "../enumerations.ts";
+import { ATTEMPT_ENDS, ENDPOINTS, FINISH_REASONS, UNFUNDED_REASONS } from "../enumerations.ts";
 import { NO_SUCH_REQUEST, refusalsOfCodes } from "../faults.ts";
 import { PageFields, SpanFields } from "../list-query-fields.ts";
 import { Receipt } from "../nodes/answers.ts";
@@ -111,12 +111,34 @@ export const Request = z
   })
   .describe("A request and its cost. Prompts and outputs are never stored.");
 
+const MS_SINCE_DISPATCH = z.int().min(0);
+export const RequestAttempt = z.strictObject({
+  outcome: z
+    .enum(ATTEMPT_ENDS)
+    .describe(
+      "`declined`: the node did not take the request, or not in time. `empty`: it finished without a token. `failed`: it reported a failure. `broken`: it broke the protocol. `quiet`: it stopped responding. `expired`: it took too long. `lost`: its connection dropped. `cut`: the platform lost its connection to the node. `cancelled`: by the client.",
+    ),
+  offered_ms: MS_SINCE_DISPATCH.describe("When the node was asked, in milliseconds since the request was dispatched."),
+  accepted_ms: MS_SINCE_DISPATCH.nullable().describe("When the node accepted; null if it did not."),
+  first_token_ms: MS_SINCE_DISPATCH.nullable().describe("When its first output arrived; null if there was none."),
+  ended_ms: MS_SINCE_DISPATCH.describe("When the attempt ended."),
+});
+export const ATTEMPT_LIST_WORDS =
+  "Every attempt in its order, also on nodes that did not accept, for 90 days. Empty if there was one at most; its times are the request's own. Appears a second after the request ended.";
+const RequestDetail = z.strictObject({
+  ...Request.shape,
+  attempt_list: z.array(RequestAttempt).describe(ATTEMPT_LIST_WORDS),
+});
+
 const RequestList = makeListSchema(Request, {
   kept_from: Time.nullable().describe(
     "Records of older requests have been deleted; their sums remain. null: all records are kept.",
   ),
   searched_to: Time.optional().describe(
     "Present if the page ended before it was full, because as many records were searched as one page may: the time of the last one. `next_cursor` continues there.",
+  ),
+  searched_to_charge_micro: Money.optional().describe(
+    "Present instead of `searched_to` if such a list is sorted by cost: the cost of the last record that was searched.",
   ),
 });
 
@@ -134,6 +156,7 @@ const RequestTotals = z
 const RequestHistogram = z
   .strictObject({
     object: z.literal("request_histogram"),
+    ...AsOfField,
     from: Time,
     to: Time,
     bucket_s: z.int().min(60).describe("Length of a bucket in seconds, chosen so that there are at most 121."),
@@ -159,6 +182,8 @@ const UnfundedList = makeListSchema(Unfunded, { from: Time, to: Time });
 
 export const requestAnswerSchemas = {
   Request,
+  RequestAttempt,
+  RequestDetail,
   RequestList,
   RequestTotals,
   RequestHistogram,
@@ -226,11 +251,16 @@ const SPAN_WORDS = {
   to: "End of the range, in the same formats as `from`. Default: now.",
 };
 
+export const sampleAttempts = [
+  { outcome: "quiet", offered_ms: 2, accepted_ms: 9, first_token_ms: null, ended_ms: 2009 },
+  { outcome: "finished", offered_ms: 2011, accepted_ms: 2020, first_token_ms: 2190, ended_ms: 2650 },
+];
+
 export const requestRoutes = declareRoutes({
   listRequests: {
     at: "GET /console/api/requests",
     summary: "List requests",
-    description: `Filters are combined with AND. Sorting by cost, tokens or duration puts the highest first. By cost there is an index: it works for any number of requests. By tokens or duration, or by cost with filters other than model, key, outcome and cost, it requires a time range of at most 31 days with at most 200,000 requests. ${SEARCHED}: a page searches at most 100,000, and \`searched_to\` is where it stopped. The platform may delete old records: \`kept_from\` is the date of the oldest ones kept.`,
+    description: `Filters are combined with AND. Sorting by cost, tokens or duration puts the highest first. Sorting by cost works for any number of requests: with filters other than model, key, outcome and cost, a page may end early (\`searched_to_charge_micro\`) where a range has more than 31 days or 200,0 requests. Sorting by tokens or duration requires a time range of at most 31 days with at most 200,0 requests. ${SEARCHED}: a page searches at most 100,0, and \`searched_to\` is where it stopped. The platform may delete old records: \`kept_from\` is the date of the oldest ones kept.`,
     guard: "builder",
     query: RequestsQuery,
     words: {
@@ -264,7 +294,7 @@ export const requestRoutes = declareRoutes({
   getRequestTotals: {
     at: "GET /console/api/requests/totals",
     summary: "Sum requests",
-    description: `Covers all requests that match the filters, not only one page. For requests whose records were deleted, whole hours are counted, or whole days for a label; a label combined with another filter counts none of them. A label combined with another filter requires a time range with at most 200,000 requests of that label. ${SEARCHED}: they require a time range with at most 200,000 requests, and count none whose records were deleted.`,
+    description: `Covers all requests that match the filters, not only one page. For requests whose records were deleted, whole hours are counted, or whole days for a label; a label combined with another filter counts none of them. A label combined with another filter requires a time range with at most 200,000 requests of that label. $SEARCHED: they require a time range with at most 200,000 requests, and count none whose records were deleted.`,
     guard: "builder",
     query: RequestsFilter,
     words: FILTER_WORDS,
@@ -303,6 +333,7 @@ export const requestRoutes = declareRoutes({
         to: SAMPLE_TIME + 3600,
         bucket_s: 60,
         data: [{ at: SAMPLE_TIME, outcome: "ok", requests: 12 }],
+        as_of: SAMPLE_TIME,
       },
     },
     faults: refusalsOfCodes("unknown_model", "unknown_outcome"),
@@ -330,7 +361,11 @@ export const requestRoutes = declareRoutes({
     summary: "Get a request",
     guard: "builder",
     path: REQUEST_PATH,
-    answer: { description: "The request.", json: Request, example: sampleRequest },
+    answer: {
+      description: "The request.",
+      json: RequestDetail,
+      example: { ...sampleRequest, attempt_list: sampleAttempts },
+    },
     faults: [NO_SUCH_REQUEST],
   },
   getReceipt: {

@@ -9,7 +9,7 @@ import {
   SPOT_CHECK_METHODS,
   WITHHELD_REASONS,
 } from "../enumerations.ts";
-import { Count, Id, Money, makeListSchema, RequestOutcome, Time } from "../values.ts";
+import { AsOfField, Count, Id, Money, makeListSchema, RequestOutcome, Time } from "../values.ts";
 
 const Facts = z.record(z.string(), z.unknown());
 
@@ -114,7 +114,7 @@ export const NodeStats = z.strictObject({
   withheld: NodeWithheldReason.nullable(),
 });
 
-export const NodeDetail = z.strictObject({ ...Node.shape, stats: NodeStats });
+export const NodeDetail = z.strictObject({ ...Node.shape, stats: NodeStats, ...AsOfField });
 
 export const NodeModel = z.strictObject({
   model: z.string(),

@@ -25,6 +25,7 @@ export type SignInStatus = Schema<"SignInStep">["status"];
 export type ApiKey = Schema<"ApiKey">;
 export type KeyChange = RouteRequest<"PATCH /console/api/keys/{id}">["body"];
 export type RequestRecord = Schema<"Request">;
+export type RequestDetail = Schema<"RequestDetail">;
 export type RequestHistogram = Schema<"RequestHistogram">;
 export type RequestList = Schema<"RequestList">;
 export type Balance = Schema<"Balance">;

@@ -43,7 +43,7 @@ const watch = (() => {
   };
 })();
 
-const readOf = (query: Query): QueryReadState => ({
+const readOf = (query: Query): QueryReadState & { everyMs: number } => ({
   dataUpdatedAt: query.state.dataUpdatedAt,
   failureCount: Math.max(query.state.fetchFailureCount, query.state.status === "error" ? 1 : 0),
   everyMs: Math.min(...query.observers.map((one) => intervalOf(one.options.refetchInterval, query))),
@@ -72,7 +72,16 @@ const isRefused = (): boolean =>
 export const useOldestShownTime = (): number | undefined => useSyncExternalStore(watch.subscribe, oldestShown);
 export const useRequestsRefused = (): boolean => useSyncExternalStore(watch.subscribe, isRefused);
 
-export type AgedQuery = Pick<UseQueryResult, "dataUpdatedAt" | "failureCount" | "isError" | "fetchStatus">;
+export type AgedQuery = Pick<UseQueryResult, "data" | "dataUpdatedAt" | "failureCount" | "isError" | "fetchStatus">;
+
+/** The refresh interval of the query that read this value. A result of `useQuery` does not name its query. */
+export function refreshIntervalOf(data: unknown): number {
+  const query = queryClient
+    .getQueryCache()
+    .getAll()
+    .find(({ state }) => state.data === data);
+  return query === undefined ? REFETCH_MS : readOf(query).everyMs;
+}
 
 /** The dependencies that the gateway cannot reach. Requested only during an outage. */
 const healthQuery = queryOptions({
@@ -88,10 +97,12 @@ export const useGatewayHealth = (enabled: boolean) => useQuery({ ...healthQuery,
 
 /** When a figure was read, if it is old because its refresh fails or gets no response. */
 export function useDataAge(query: AgedQuery): number | undefined {
-  const { dataUpdatedAt, failureCount, isError, fetchStatus } = query;
-  const read = { dataUpdatedAt, failureCount: Math.max(failureCount, isError ? 1 : 0), everyMs: REFETCH_MS };
+  const { data, dataUpdatedAt, failureCount, isError, fetchStatus } = query;
+  const read = { dataUpdatedAt, failureCount: Math.max(failureCount, isError ? 1 : 0) };
   const isAsked = read.failureCount > 0 || fetchStatus === "fetching";
   return useSyncExternalStore(watch.subscribe, () =>
-    isAsked && isQueryDataOutdated(read, watch.at()) ? dataUpdatedAt : undefined,
+    isAsked && isQueryDataOutdated({ ...read, everyMs: refreshIntervalOf(data) }, watch.at())
+      ? dataUpdatedAt
+      : undefined,
   );
 }

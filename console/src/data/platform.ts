@@ -1,7 +1,7 @@
 /** Operators' queries about the platform: figures, the ledger check, the audit log. */
 import { keepPreviousData, queryOptions, useMutation } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
-import type { AuditFilter } from "../api/types.ts";
+import type { AuditFilter, PlatformSetup } from "../api/types.ts";
 import type { TimeRange } from "../time-range.ts";
 import { paginatedQuery } from "./pagination.ts";
 import { queryClient } from "./query-client.ts";
@@ -51,6 +51,12 @@ export const setupQuery = queryOptions({
   refetchInterval: READ_AGAIN_MS,
   queryFn: () => call("GET /console/api/operator/setup"),
 });
+
+export const useTickSetup = () =>
+  useMutation({
+    mutationFn: (ticked: PlatformSetup["ticked"]) => call("PUT /console/api/operator/setup", { body: { ticked } }),
+    onSuccess: (setup) => queryClient.setQueryData(setupQuery.queryKey, setup),
+  });
 
 /** The audit log records every look-up, so this query is neither refreshed nor retried automatically. */
 export const platformRequestQuery = (id: string) =>

@@ -9,7 +9,7 @@ import { Secret } from "../ui/secret.tsx";
  * `noun`: for example "key".
  */
 export const newSecretTitle = (noun: string) =>
-  ({ title: `Your new ${noun}`, about: "Copy it now. You will not see it again.", sticky: true }) as const;
+  ({ title: `Your new ${noun}`, about: "Copy it now. You will not see it again." }) as const;
 
 interface Props {
   noun: string;
@@ -22,12 +22,12 @@ interface Props {
 export const NewSecret = ({ noun, secret, onDone, children }: Props) => (
   <>
     <div className="mb-4">
-      <Secret text={secret} label={`Copy the ${noun}`} focused />
+      <Secret text={secret} noun={noun} focused />
     </div>
     {children !== undefined && <p className="mb-4 text-ink-soft">{children}</p>}
     <DialogActions>
       <Button look="primary" onClick={onDone}>
-        Done
+        I saved the {noun}
       </Button>
     </DialogActions>
   </>

@@ -8,12 +8,12 @@ interface Snippet {
   text: string;
 }
 
-export function CodeBlock({ text, label }: { text: string; label: string }) {
+export function CodeBlock({ text, label, onCopied }: { text: string; label: string; onCopied?: () => void }) {
   return (
     <div className="relative rounded-md border border-line bg-sunken">
       <Pre text={text} label={label} />
       <div className="absolute top-1.5 right-1.5 rounded-md bg-sunken">
-        <CopyButton text={text} label={`Copy ${label}`} />
+        <CopyButton text={text} label={`Copy ${label}`} {...(onCopied !== undefined && { onCopied })} />
       </div>
     </div>
   );

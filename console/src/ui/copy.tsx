@@ -27,9 +27,10 @@ interface CopyProps {
   worded?: boolean;
   /** Focuses the button when it appears. */
   focused?: boolean;
+  onCopied?: () => void;
 }
 
-export function CopyButton({ text, label, worded = false, focused = false }: CopyProps) {
+export function CopyButton({ text, label, worded = false, focused = false, onCopied }: CopyProps) {
   const [done, setDone] = useState(false);
   useEffect(() => {
     if (!done) return;
@@ -38,7 +39,10 @@ export function CopyButton({ text, label, worded = false, focused = false }: Cop
   }, [done]);
   const copy = (): void => {
     copyText(text).then(
-      () => setDone(true),
+      () => {
+        setDone(true);
+        onCopied?.();
+      },
       () => toast("The browser blocked copying. Select the text and copy it manually.", "bad"),
     );
   };

@@ -1,7 +1,7 @@
 /** Dialogs. The focus moves into a dialog when it opens, stays in it, and returns when it closes. */
 
 import { Dialog as Radix } from "radix-ui";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { errorMessage } from "../api/fault.ts";
 import { Button, IconButton } from "./button.tsx";
 import { classes } from "./classes.ts";
@@ -9,13 +9,14 @@ import { FormProblem } from "./form.tsx";
 import { X } from "./icons.tsx";
 import { useReturnFocus } from "./return-focus.ts";
 import { SharedDecimalPlaces } from "./shared-decimal-places.tsx";
+import { UnsavedTextContext, useBlockedNavigation } from "./shown-once.tsx";
 
 interface DialogProps {
   open: boolean;
   onClose: () => void;
   title: string;
   about?: ReactNode;
-  /** Keeps the dialog open when the user clicks outside, for content that is shown only once. */
+  /** Keeps the dialog open when the user clicks outside. */
   sticky?: boolean;
   wide?: boolean;
   children: ReactNode;
@@ -23,8 +24,17 @@ interface DialogProps {
 
 export function Dialog({ open, onClose, title, about, sticky = false, wide = false, children }: DialogProps) {
   const focusBack = useReturnFocus({ intoField: true });
+  const [unsaved, setUnsaved] = useState<string>();
+  const [isLeaving, setLeaving] = useState(false);
   return (
-    <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
+    <Radix.Root
+      open={open}
+      onOpenChange={(next) => {
+        if (next) return;
+        if (unsaved === undefined) onClose();
+        else setLeaving(true);
+      }}
+    >
       <Radix.Portal>
         {/* Shown above drawers, because a drawer may open a dialog. */}
         <Radix.Overlay className="fixed inset-0 z-50 animate-fade-in bg-shade" />
@@ -48,10 +58,51 @@ export function Dialog({ open, onClose, title, about, sticky = false, wide = fal
               </IconButton>
             </Radix.Close>
           </div>
-          <SharedDecimalPlaces>{children}</SharedDecimalPlaces>
+          <UnsavedTextContext value={setUnsaved}>
+            <SharedDecimalPlaces>{children}</SharedDecimalPlaces>
+          </UnsavedTextContext>
+          {unsaved !== undefined && (
+            <UnsavedTextWarning
+              noun={unsaved}
+              open={isLeaving}
+              onStay={() => setLeaving(false)}
+              onLeave={() => {
+                setLeaving(false);
+                onClose();
+              }}
+            />
+          )}
         </Radix.Content>
       </Radix.Portal>
     </Radix.Root>
+  );
+}
+
+interface WarningProps {
+  noun: string;
+  open: boolean;
+  onStay: () => void;
+  onLeave: () => void;
+}
+
+function UnsavedTextWarning({ noun, open, onStay, onLeave }: WarningProps) {
+  const navigation = useBlockedNavigation();
+  return (
+    <ConfirmDialog
+      open={open || navigation !== undefined}
+      onClose={() => {
+        navigation?.reset();
+        onStay();
+      }}
+      title={`Leave without copying the ${noun}?`}
+      action={`Leave without the ${noun}`}
+      onConfirm={() => {
+        onLeave();
+        navigation?.proceed();
+      }}
+    >
+      You have not copied the {noun}. It is shown only now and cannot be shown again.
+    </ConfirmDialog>
   );
 }
 

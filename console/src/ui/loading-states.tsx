@@ -104,6 +104,12 @@ export function LoadedQuery<Data>({ query, loading = <Loading />, action, childr
   );
 }
 
+/** The time at which the query's figures were read, if they are outdated. For places without `LoadedQuery`. */
+export function DataAge({ query }: { query: AgedQuery }) {
+  const age = useDataAge(query);
+  return age === undefined ? null : <AsOf atMs={age} />;
+}
+
 /** The time at which an outdated figure was read. */
 const AsOf = ({ atMs }: { atMs: number }) => <span className="font-medium text-warn">As of {clockText(atMs)}</span>;
 

@@ -1,21 +1,23 @@
 /** Shows a secret with a copy button. It is shown only once, so the user must copy it now. */
 import { CopyButton } from "./copy.tsx";
+import { useShownOnce } from "./shown-once.tsx";
 
 interface Props {
   text: string;
-  /** The copy button's name, for example "Copy the key". */
-  label: string;
+  /** What it is, for example "key". */
+  noun: string;
   /** Focuses the copy button when it appears. */
   focused?: boolean;
 }
 
-export function Secret({ text, label, focused = false }: Props) {
+export function Secret({ text, noun, focused = false }: Props) {
+  const onCopied = useShownOnce(noun);
   return (
-    <div className="flex items-center gap-2 rounded-md border border-line bg-sunken p-2 pl-3">
+    <div onCopy={onCopied} className="flex items-center gap-2 rounded-md border border-line bg-sunken p-2 pl-3">
       <code data-testid="secret" className="min-w-0 flex-1 font-mono text-xs break-all">
         {text}
       </code>
-      <CopyButton text={text} label={label} worded focused={focused} />
+      <CopyButton text={text} label={`Copy the ${noun}`} worded focused={focused} onCopied={onCopied} />
     </div>
   );
 }

@@ -97,7 +97,7 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
     const key = SECRET.exec(await page.getByRole("dialog").innerText())?.[0];
     assert.ok(key !== undefined, "the secret is shown");
     assert.equal(await copyWithButton(page, page.getByRole("button", { name: "Copy" })), key);
-    await page.getByRole("button", { name: "Done" }).click();
+    await page.getByRole("button", { name: /^I saved the/ }).click();
     await page.getByRole("region", { name: "curl example" }).getByText(key).first().waitFor();
     assert.ok(clicks() > 0 && clicks() <= 8, `${clicks()} clicks from signing up to the first request`);
     t.diagnostic(`${clicks()} clicks from signing up to the first request`);
@@ -163,7 +163,7 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
       await page.keyboard.press("Tab");
       assert.equal(await page.evaluate("document.activeElement.closest('[role=dialog]') !== null"), true);
     }
-    await tabTo(page, "Done");
+    await tabTo(page, "I saved the key");
     await page.keyboard.press("Enter");
     await page.getByText("typed", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Create key" }).and(page.locator(":focus")).waitFor();

@@ -10,6 +10,7 @@ import { openRetention } from "../history/retention.ts";
 import { type RetentionRunner, startRetention } from "../history/retention-runner.ts";
 import type { HistoryServices } from "../history/services.ts";
 import type { InferenceServices } from "../inference/services.ts";
+import { GIVEN_UP_MIGRATION, openGivenUpSettlements } from "../ledger/given-up-settlements.ts";
 import { DERIVED_ENTRIES_MIGRATION } from "../ledger/sql-views.ts";
 import { openWithheldSharesReserve } from "../ledger/withheld-shares-reserve.ts";
 import type { NotificationServices } from "../notifications/services.ts";
@@ -53,7 +54,7 @@ export interface BackgroundJobSettings {
 
 interface Needs {
   ports: Pick<ExternalInterfaces, "store" | "plane">;
-  parts: Pick<HistoryServices, "history" | "availability" | "presence" | "refusedCalls"> &
+  parts: Pick<HistoryServices, "history" | "availability" | "presence" | "refusedCalls" | "requestAttempts"> &
     Pick<OperatorServices, "books" | "incidents"> &
     Pick<PaymentServices, "alerts" | "payments"> &
     Pick<InferenceServices, "catalogue"> &
@@ -104,27 +105,37 @@ export async function startBackgroundJobs(
   return { months: retaining.months, verdict: verdict.current };
 }
 
-/** Deletes node records, single spot checks and notifications after 90 days, and refused calls after 7 days. */
+/**
+ * Deletes node records, single spot checks, attempts and notifications after 90 days, refused calls after 7 days, and given-up
+ * settlements that have been entered.
+ */
 function keepRecordsPruned(
   { clock, log, onClose }: Context,
   { pool, schema }: DatabaseAccess,
   {
     fleet,
     refusedCalls,
+    requestAttempts,
     notifications,
-  }: Pick<NodeServices, "fleet"> & Pick<HistoryServices, "refusedCalls"> & Needs["notifying"],
+  }: Pick<NodeServices, "fleet"> & Pick<HistoryServices, "refusedCalls" | "requestAttempts"> & Needs["notifying"],
 ): void {
+  const givenUp = openGivenUpSettlements(pool, () => schema.number >= GIVEN_UP_MIGRATION);
   const prune = async (): Promise<void> => {
     const before = new Date(clock.now() - RECORDS_KEPT_MS);
     await fleet.record.prune(before);
     if (schema.number >= SPOT_CHECKS_MIGRATION) await pruneChecks(pool, before);
     await refusedCalls.prune();
+    await requestAttempts.prune(before);
+    await givenUp.prune();
     if (notifications.isThere()) await notifications.deliveries.prune();
   };
   onClose(
     clock.every(RECORDS_SWEEP_EVERY_MS, () => {
       prune().catch((error) =>
-        log.error({ err: error }, "could not delete old node records, spot checks, refused calls or notifications"),
+        log.error(
+          { err: error },
+          "could not delete old node records, spot checks, attempts, refused calls, given-up settlements or notifications",
+        ),
       );
     }),
   );

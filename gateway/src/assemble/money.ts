@@ -1,6 +1,7 @@
 /** Opens the ledger with its leases and its spool (settlements on disk), and the record of refused requests. */
 import { openRefusals, type Refusals } from "../history/refusals.ts";
 import { openRefusedCallCounts, REFUSED_CALLS_MIGRATION, type RefusedCalls } from "../history/refused-calls.ts";
+import { openRequestAttempts, type RequestAttempts } from "../history/request-attempts.ts";
 import { openRollups, type Rollups } from "../history/rollups.ts";
 import { openUnfundedRequestCounts, type UnfundedRequestCounts } from "../history/unfunded-request-counts.ts";
 import { type HoldLeases, openHoldLeases } from "../ledger/leases.ts";
@@ -30,6 +31,7 @@ export interface LedgerAndSpool {
   refusals: Refusals;
   unfunded: UnfundedRequestCounts;
   refusedCalls: RefusedCalls;
+  requestAttempts: RequestAttempts;
   /** Undefined if this gateway runs no background jobs. */
   rollups: Rollups | undefined;
   /**
@@ -84,9 +86,11 @@ export async function openLedgerAndSpool(
     isThere: () => schema.number >= REFUSED_CALLS_MIGRATION,
   });
   onClose(() => refusedCalls.close());
+  const requestAttempts = openRequestAttempts({ pool, clock, log, schema });
+  onClose(() => requestAttempts.close());
   const losses = journals && (await followDatabaseHistory(context, { store, journals, ledger }));
   const isSpoolEmpty = async (): Promise<boolean> => ledger.unsettled().length === 0 && (await replay.run());
-  return { ledger, leases, refusals, unfunded, refusedCalls, rollups, journals, losses, isSpoolEmpty };
+  return { ledger, leases, refusals, unfunded, refusedCalls, requestAttempts, rollups, journals, losses, isSpoolEmpty };
 }
 
 async function openOwnSpool({ gatewayId, clock, log }: Context, place: SpoolPlace): Promise<Spool> {

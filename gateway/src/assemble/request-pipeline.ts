@@ -86,6 +86,7 @@ export async function openRequestPipeline(
     refusals: money.refusals,
     unfunded: money.unfunded,
     refusedCalls: money.refusedCalls,
+    requestAttempts: money.requestAttempts,
     ledger: money.ledger,
     leases: money.leases,
     dispatcher: dispatch.dispatcher,

@@ -79,7 +79,7 @@ export async function openSite(
   const { payoutHoldDays, status, publicUrl, version } = settings;
   const { pool, broadcast } = store;
   const { fleet, money, apiKeys } = serving;
-  const { ledger, unfunded, refusedCalls } = money;
+  const { ledger, unfunded, refusedCalls, requestAttempts } = money;
   const now = (): number => clock.now();
   const keys = openKeyServices(keyOptions(context, settings.pepper, store), apiKeys);
   onClose(() => keys.hostTokens.close());
@@ -102,12 +102,13 @@ export async function openSite(
     status,
     identities: accounts.identities,
     ...keys,
-    ...openLedgerServices({ pool, ledger, payoutHoldDays }),
+    ...openLedgerServices({ pool, schema: store.schema, ledger, payoutHoldDays }),
     ...(await openHistoryServices({
       pool,
       now,
       unfunded,
       refusedCalls,
+      requestAttempts,
       schema: store.schema,
       receiptSeed: settings.receiptSeed,
       sampleEveryMs: status.sampleEveryMs,

@@ -8,6 +8,8 @@ import type { NodeState } from "@tollgate/api/enumerations.ts";
 export {
   ACCOUNT_KINDS,
   type AccountKind,
+  ATTEMPT_ENDS,
+  type AttemptEnd,
   BUILDER_ENTRY_KINDS,
   BUILDER_NOTIFICATIONS,
   CHECK_VERDICTS,

@@ -5,18 +5,9 @@
  * (the node's connection dropped), `cut` (the dispatch plane lost the job although the node was well), `broken` (the
  * node broke the protocol).
  */
+import type { AttemptEnd } from "../base/states.ts";
+
 export type AttemptState = "offered" | "accepted" | "producing" | AttemptEnd;
-export type AttemptEnd =
-  | "finished"
-  | "empty"
-  | "failed"
-  | "broken"
-  | "quiet"
-  | "expired"
-  | "lost"
-  | "cut"
-  | "declined"
-  | "cancelled";
 export type AttemptEvent =
   | "accept"
   | "busy"

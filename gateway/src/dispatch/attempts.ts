@@ -15,8 +15,8 @@ import {
   promptReadMsMax,
   SLOW_STREAM,
 } from "../base/node-trust-thresholds.ts";
+import type { AttemptEnd } from "../base/states.ts";
 import type { Plane } from "../plane/plane.ts";
-import type { AttemptEnd } from "./attempt.ts";
 import { AttemptBlame } from "./attempt-blame.ts";
 import { watchDeadline } from "./attempt-deadline.ts";
 import { AttemptFrames } from "./attempt-frames.ts";

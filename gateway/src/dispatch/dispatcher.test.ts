@@ -265,6 +265,15 @@ describe("dispatcher", () => {
     assert.equal(sink.text, "whole");
     assert.equal(result.server?.hostAccountId, `host-of-${other.id}`);
     assert.equal(result.attempts, 2);
+    const atOnce = { offeredMs: 0, acceptedMs: 0, firstOutputMs: 0 };
+    const later = { offeredMs: 2300, acceptedMs: 2300, firstOutputMs: 2300 };
+    assert.deepEqual(
+      result.tries?.map(({ nodeId: _, ...times }) => times),
+      [
+        { end: "quiet", ...atOnce, endedMs: 2300 },
+        { end: "finished", ...later, endedMs: 2300 },
+      ],
+    );
   });
 
   test("keeps a disconnected node out of the roster when its last state is processed late", async () => {

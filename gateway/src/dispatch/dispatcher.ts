@@ -7,10 +7,12 @@ import type { Endpoint } from "@tollgate/protocol/frames.ts";
 import type { KeywordUse } from "@tollgate/protocol/json-schema.ts";
 import type { CancelSignal } from "../base/cancel.ts";
 import type { Clock } from "../base/clock.ts";
+import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { PREFILL_MS_MAX, SILENT_NODES_PER_REQUEST_MAX } from "../base/node-trust-thresholds.ts";
+import type { AttemptEnd } from "../base/states.ts";
 import type { Plane } from "../plane/plane.ts";
-import { type AttemptEnd, decideRetry, judgeSecondOpinion } from "./attempt.ts";
+import { decideRetry, judgeSecondOpinion } from "./attempt.ts";
 import { Attempts } from "./attempts.ts";
 import type { DispatchRequest, DispatchSink } from "./dispatch-request.ts";
 import type { Peers } from "./exchange/peers.ts";
@@ -52,6 +54,8 @@ export interface DispatchResult {
   server: NodeRecord | null;
   /** How many nodes accepted the request. */
   attempts: number;
+  /** Every attempt, if there was more than one. */
+  tries?: AttemptTimes[];
   /**
    * The milliseconds from the start of dispatch to the acceptance (`queueMs`) and to the first output, for the attempt
    * that produced the result.
@@ -67,6 +71,16 @@ export interface DispatchResult {
    * True for a job of the platform itself (`runOn`). It earns the node no trust, because no user asked for the answer.
    */
   own?: boolean;
+}
+
+/** All times in whole milliseconds since the start of dispatch. */
+interface AttemptTimes {
+  nodeId: Uuid;
+  end: AttemptEnd;
+  offeredMs: number;
+  acceptedMs: number | null;
+  firstOutputMs: number | null;
+  endedMs: number;
 }
 
 interface Pace {
@@ -295,6 +309,7 @@ class Run {
   /** The account of the request; the platform's own jobs share one. */
   readonly #account: string;
   #accepted = 0;
+  readonly #tries: AttemptTimes[] = [];
   /** How long the request's nodes have read the prompt in total, in milliseconds. */
   #readMs = 0;
   /** The deadline by which a node must accept. */
@@ -402,7 +417,16 @@ class Run {
     return new Set(kin.map(({ id }) => id));
   }
 
-  #note({ acceptedAt, firstOutputAt, aliveAt, failure, node }: Attempt): void {
+  #note({ offeredAt, acceptedAt, firstOutputAt, aliveAt, failure, node, state }: Attempt): void {
+    const since = (at: number): number => Math.round(at - this.#startedAt);
+    this.#tries.push({
+      nodeId: node.nodeRecord.nodeId,
+      end: state as AttemptEnd,
+      offeredMs: since(offeredAt),
+      acceptedMs: acceptedAt && since(acceptedAt),
+      firstOutputMs: firstOutputAt && since(firstOutputAt),
+      endedMs: since(this.#o.clock.monotonic()),
+    });
     if (acceptedAt !== null) {
       this.#accepted += 1;
       this.#readMs += (firstOutputAt ?? aliveAt) - acceptedAt;
@@ -462,7 +486,8 @@ class Run {
    */
   #result(end: DispatchResult["end"], attempt: Attempt | undefined, unjudged?: Attempt): DispatchResult {
     if (unjudged?.state === "empty") this.#o.over(unjudged);
-    return resultOf(end, attempt, { startedAt: this.#startedAt, accepted: this.#accepted });
+    const result = resultOf(end, attempt, { startedAt: this.#startedAt, accepted: this.#accepted });
+    return this.#tries.length > 1 ? { ...result, tries: this.#tries } : result;
   }
 }
 

@@ -1,7 +1,8 @@
 /** An attempt in flight, and its changes of state by the table in attempt.ts. */
 import type { Endpoint } from "@tollgate/protocol/frames.ts";
 import { ShortLivedMap } from "../base/short-lived-collections.ts";
-import { type AttemptEnd, type AttemptEvent, type AttemptState, hasEnded, nextState } from "./attempt.ts";
+import type { AttemptEnd } from "../base/states.ts";
+import { type AttemptEvent, type AttemptState, hasEnded, nextState } from "./attempt.ts";
 import type { DispatchRequest, DispatchSink } from "./dispatch-request.ts";
 import type { SignsOfLife } from "./node-silence.ts";
 import type { RosterNode } from "./roster-node.ts";

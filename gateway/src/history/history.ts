@@ -79,14 +79,24 @@ interface SearchedPage {
 interface LargestPage {
   by: "cost" | "tokens" | "duration";
   from?: Date | undefined;
-  after?: { size: bigint; id: Uuid } | undefined;
+  after?: SizeAndId | undefined;
+  /** The last record that may be on the page. */
+  until?: SizeAndId | undefined;
   limit: number;
+}
+
+/** The position of a record in a list that is sorted by size. */
+interface SizeAndId {
+  size: bigint;
+  id: Uuid;
 }
 
 /** The migration that adds the index of requests by cost. */
 const BY_COST_SINCE = 46;
 /** The most records that a page without a rollup searches. */
 const SEARCHED_MAX = 100_000;
+/** The same for a page by cost. It is lower, because records of equal cost are far from each other on the disk. */
+const SEARCHED_BY_COST_MAX = 20_000;
 
 export interface History {
   /** Whether lists sorted by cost can use the index, whatever their size. */
@@ -106,6 +116,15 @@ export interface History {
    * one), so the caller must limit the span.
    */
   largest(accountId: Uuid, page: Filter & LargestPage): Promise<RequestRecord[]>;
+  /**
+   * Lists by highest cost with any filter: searches the next `recordsMax` records of the index. `reached` is the last
+   * record that was searched, if the page is not full.
+   */
+  searchByCost(
+    accountId: Uuid,
+    page: Filter & Omit<LargestPage, "by">,
+    recordsMax?: number,
+  ): Promise<{ records: RequestRecord[]; reached: SizeAndId | undefined }>;
   /** The total of the requests that match a filter. */
   total(accountId: Uuid, filter: Filter, nowMs: number): Promise<RequestTotal>;
   /** The number of matching requests by time bucket and outcome. */
@@ -221,17 +240,31 @@ const SIZES = {
  * contain every compared value (requests by cost, or requests with a label). So whole records are read only for the
  * page.
  */
-const largestText = (by: LargestPage["by"], filter: Filter, bind: BindParameter): string =>
+const largestText = (
+  by: LargestPage["by"],
+  { until, ...filter }: Filter & Pick<LargestPage, "until">,
+  bind: BindParameter,
+): string =>
   `select record.* from (
      select id, ${SIZES[by]} as size from request
-      where account_id = $1 and id >= coalesce(uuid_floor($4::timestamptz), '${MIN_UUID}') and ($5::timestamptz is null or id < uuid_floor($5))
-        and ${buildRollupConditions(filter, bind)} and ${buildRecordConditions(filter, bind)}
-        and (${SIZES[by]}, id) < (coalesce($6::bigint, ${SIZE_MAX}), $2::uuid)
+      where ${sizedConditions(by, filter, bind)} and ${buildRecordConditions(filter, bind)}
+        and ${until === undefined ? "true" : `(${SIZES[by]}, id) >= (${bind(until.size)}::bigint, ${bind(until.id)}::uuid)`}
       order by size desc, id desc limit $3
    ) page cross join lateral (select ${COLUMNS} from request where id = page.id offset 0) record
     order by page.size desc, page.id desc`;
 
+const sizedConditions = (by: LargestPage["by"], filter: Filter, bind: BindParameter): string =>
+  `account_id = $1 and id >= coalesce(uuid_floor($4::timestamptz), '${MIN_UUID}') and ($5::timestamptz is null or id < uuid_floor($5))
+        and ${buildRollupConditions(filter, bind)}
+        and (${SIZES[by]}, id) < (coalesce($6::bigint, ${SIZE_MAX}), $2::uuid)`;
+
+/** Selects the `$3`th record of the index by cost, which contains all compared columns. */
+const reachByCostText = (filter: Filter, bind: BindParameter): string =>
+  `select id, charge_pico as size from request where ${sizedConditions("cost", filter, bind)}
+    order by charge_pico desc, id desc offset $3::int - 1 limit 1`;
+
 const Reached = row({ id: column.uuid });
+const ReachedByCost = row({ id: column.uuid, size: column.pico });
 
 const spanOf = (accountId: Uuid, { before, limit, from, to, oldestFirst = false }: Filter & Page): unknown[] => [
   accountId,
@@ -239,6 +272,15 @@ const spanOf = (accountId: Uuid, { before, limit, from, to, oldestFirst = false 
   limit,
   from ?? null,
   to ?? null,
+];
+
+const sizedSpanOf = (accountId: Uuid, { after, limit, from, to }: Filter & Omit<LargestPage, "by">): unknown[] => [
+  accountId,
+  after?.id ?? MAX_UUID,
+  limit,
+  from ?? null,
+  to ?? null,
+  after?.size ?? null,
 ];
 
 /** `schema`: the number of the database's newest applied migration. Undefined: all migrations are applied. */
@@ -256,6 +298,10 @@ export function openHistory(options: { pool: pg.Pool; schema?: { readonly number
       return queryRows(pool, RequestRecord, filteredText(page, createParameterBinder(values)), values);
     };
     return await readInGrowingSpans(page.limit, read, page.oldestFirst === true ? OLDEST_FIRST_STEPS_DAYS : undefined);
+  };
+  const largest: History["largest"] = async (accountId, { by, ...page }) => {
+    const values = sizedSpanOf(accountId, page);
+    return await queryRows(pool, RequestRecord, largestText(by, page, createParameterBinder(values)), values);
   };
   return {
     keptFrom: async () => (await keptFrom()).requestsFrom,
@@ -281,16 +327,12 @@ export function openHistory(options: { pool: pg.Pool; schema?: { readonly number
       const records = await list(accountId, { ...page, until: reach.id });
       return { records, reached: records.length < page.limit ? reach.id : undefined };
     },
-    async largest(accountId, { by, after, limit, ...filter }) {
-      const values = [
-        accountId,
-        after?.id ?? MAX_UUID,
-        limit,
-        filter.from ?? null,
-        filter.to ?? null,
-        after?.size ?? null,
-      ];
-      return await queryRows(pool, RequestRecord, largestText(by, filter, createParameterBinder(values)), values);
+    largest,
+    async searchByCost(accountId, page, recordsMax = SEARCHED_BY_COST_MAX) {
+      const values = sizedSpanOf(accountId, { ...page, limit: recordsMax });
+      const reach = await queryRow(pool, ReachedByCost, reachByCostText(page, createParameterBinder(values)), values);
+      const records = await largest(accountId, { ...page, by: "cost", until: reach });
+      return { records, reached: records.length < page.limit ? reach : undefined };
     },
     counts: (accountId, filter, more) => countRequestsOverTime(pool, accountId, { filter, ...more }),
     total: (accountId, filter, nowMs) => sumRequests(pool, accountId, { filter, nowMs }),

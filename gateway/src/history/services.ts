@@ -10,6 +10,7 @@ import { type NodePresence, openNodePresence } from "./node-presence.ts";
 import { openPerformance, type Performance } from "./performance.ts";
 import { openReceipts, type Receipts } from "./receipts.ts";
 import type { RefusedCalls } from "./refused-calls.ts";
+import type { RequestAttempts } from "./request-attempts.ts";
 import type { UnfundedRequestCounts } from "./unfunded-request-counts.ts";
 import { openUsageHistory, type UsageHistory } from "./usage.ts";
 
@@ -29,6 +30,7 @@ export interface HistoryServices {
   unfunded: UnfundedRequestCounts;
   /** Counts of all 4xx responses in the last week. */
   refusedCalls: RefusedCalls;
+  requestAttempts: RequestAttempts;
   receipts: Receipts;
   availability: Availability;
 }
@@ -39,6 +41,7 @@ interface HistoryServicesOptions {
   now: () => number;
   unfunded: UnfundedRequestCounts;
   refusedCalls: RefusedCalls;
+  requestAttempts: RequestAttempts;
   /** The database's schema. `number`: the number of its newest applied migration. */
   schema: { readonly number: number };
   /** The seed that signs receipts: 32 bytes in base64url. */
@@ -48,7 +51,7 @@ interface HistoryServicesOptions {
 }
 
 export async function openHistoryServices(options: HistoryServicesOptions): Promise<HistoryServices> {
-  const { pool, now, unfunded, refusedCalls, receiptSeed, sampleEveryMs: everyMs } = options;
+  const { pool, now, unfunded, refusedCalls, requestAttempts, receiptSeed, sampleEveryMs: everyMs } = options;
   const rollups = { performance: openPerformance({ pool }), earnings: openEarningsHistory({ pool }) };
   const presence = openNodePresence({ pool, everyMs });
   return {
@@ -61,6 +64,7 @@ export async function openHistoryServices(options: HistoryServicesOptions): Prom
     market: createMarketReader({ pool, ...rollups, now }),
     unfunded,
     refusedCalls,
+    requestAttempts,
     receipts: await openReceipts({ pool, seed: Buffer.from(receiptSeed, "base64url") }),
     availability: openAvailability({ pool, everyMs }),
   };

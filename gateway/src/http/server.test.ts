@@ -57,6 +57,7 @@ async function open(t: TestContext): Promise<Door> {
     requestLogger: openRequestLogger({ log: createLog("silent"), clock, tracing: noTracing }),
     unfunded: { count: () => {} },
     refusedCalls: { note: () => {} },
+    requestAttempts: { note: () => {} },
     ledger: {
       hasCredit: () => credit.has,
       hold: () => assert.fail("nothing is held for a request that never came"),

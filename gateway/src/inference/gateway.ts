@@ -8,6 +8,7 @@ import type { EndpointName, LimitOutcome, RequestOutcome, WithheldReason } from 
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Refusals } from "../history/refusals.ts";
 import type { RefusedCalls } from "../history/refused-calls.ts";
+import type { RequestAttempts } from "../history/request-attempts.ts";
 import type { UnfundedRequestCounts } from "../history/unfunded-request-counts.ts";
 import type { Secrets } from "../keys/keys.ts";
 import type { HoldLeases } from "../ledger/leases.ts";
@@ -81,6 +82,7 @@ export interface Gateway {
   unfunded: Pick<UnfundedRequestCounts, "count">;
   /** Counts every 4xx for the key's owner. */
   refusedCalls: Pick<RefusedCalls, "note">;
+  requestAttempts: Pick<RequestAttempts, "note">;
   ledger: Ledger;
   leases: HoldLeases;
   dispatcher: Dispatcher;

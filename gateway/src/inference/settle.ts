@@ -53,6 +53,7 @@ export async function settle(gw: Gateway, closing: Closing): Promise<void> {
   const { share } = ending;
   const isWithheld = share !== "paid" && share !== "none" && host !== null;
   if (isWithheld && charge > 0n) gw.watch.withheld(share, 1);
+  if (result.tries !== undefined) gw.requestAttempts.note(hold.id, result.tries);
   await gw.ledger.secure({
     id: hold.id,
     accountId: key.accountId,

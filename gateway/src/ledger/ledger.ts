@@ -16,6 +16,7 @@ import { isConnectionLoss, isLockWait } from "../db/errors.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import type { SchemaMonitor } from "../db/schema-monitor.ts";
 import { openCreditCache } from "./credit.ts";
+import { GIVEN_UP_MIGRATION, openGivenUpSettlements } from "./given-up-settlements.ts";
 import { type HoldOrder, type HoldOutcome, placeHolds } from "./hold.ts";
 import { openHoldReleases } from "./hold-releases.ts";
 import type { Journal } from "./journal.ts";
@@ -162,6 +163,10 @@ export function openLedger(options: LedgerOptions): Ledger {
   void schema?.reached(SWEEP_MIGRATION).then(() => {
     hasSweep = true;
   });
+  let hasGivenUp = schema === undefined;
+  void schema?.reached(GIVEN_UP_MIGRATION).then(() => {
+    hasGivenUp = true;
+  });
   const common = { clock, sizeMax: BATCH_SIZE_MAX, isConnectionLoss };
   const lease = `${holdLeaseMs} milliseconds`;
   const credit = openCreditCache({
@@ -236,6 +241,7 @@ export function openLedger(options: LedgerOptions): Ledger {
         return order !== undefined && (await restore(order));
       }),
     restoreHold: restore,
+    recordGivenUp: openGivenUpSettlements(pool, () => hasGivenUp).record,
     onEntered:
       journals &&
       (({ hold: spooled, ...settlement }) => {

@@ -15,6 +15,7 @@ import { formatExactMicrodollars, pico } from "../base/money.ts";
 import { type ManualClock, manualClock, waitOneTurn } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
+import { openGivenUpSettlements } from "./given-up-settlements.ts";
 import type { HoldOrder } from "./hold.ts";
 import { openHoldLeases } from "./leases.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
@@ -357,6 +358,29 @@ describe("settling during database failures", () => {
     const told = lines.filter(({ msg }) => msg.startsWith("gave up a settlement"));
     assert.equal(told[0]?.request, notes[0].request);
     await ledger.void(bad.id);
+    await assertLedger();
+  });
+
+  test("counts a given-up settlement after a restart, and until it is entered", async (t) => {
+    const { ledger, directory, spool } = await open(t);
+    const before = await openGivenUpSettlements(db.pool).count();
+    const hold = await held(ledger);
+    const settlement = createTestSettlement(hold, host);
+    await ledger.secure({ ...settlement, charge: pico(hold.amount + 1n) });
+    await ledger.close();
+    await spool.close();
+    // Another gateway counts it, also while the request is recorded as lost because its lease expired.
+    const other = await open(t, { directory });
+    assert.equal(await openGivenUpSettlements(db.pool).count(), before + 1);
+    await other.ledger.expire();
+    await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = $1", [hold.id]);
+    assert.equal(await other.ledger.expire(), 1);
+    assert.equal(await openGivenUpSettlements(db.pool).count(), before + 1);
+    assert.equal(await other.ledger.trySettling(settlement), "late");
+    assert.equal(await openGivenUpSettlements(db.pool).count(), before);
+    await openGivenUpSettlements(db.pool).prune();
+    const { rowCount } = await db.pool.query("select from settlement_given_up where request_id = $1", [hold.id]);
+    assert.equal(rowCount, 0);
     await assertLedger();
   });
 

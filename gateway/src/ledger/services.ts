@@ -2,6 +2,7 @@
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import { type BalanceChanges, openBalanceChangeReader } from "./balance-changes.ts";
+import { GIVEN_UP_MIGRATION, type GivenUpSettlements, openGivenUpSettlements } from "./given-up-settlements.ts";
 import { type HostMoney, openHostMoneyReader } from "./host-money.ts";
 import type { Ledger } from "./ledger.ts";
 import { openAccountStatement, type Statement } from "./statement.ts";
@@ -16,10 +17,13 @@ export interface LedgerServices {
   hostMoney: (hostAccountId: Uuid) => Promise<HostMoney>;
   /** The withheld shares, and the payments for spot checks. */
   reserve: WithheldSharesReserve;
+  givenUp: GivenUpSettlements;
 }
 
 interface LedgerServicesOptions {
   pool: pg.Pool;
+  /** `number`: the number of the database's newest applied migration. */
+  schema: { readonly number: number };
   ledger: Ledger;
   /** The hold-back period in days, during which earnings are not paid out. */
   payoutHoldDays: number;
@@ -27,6 +31,7 @@ interface LedgerServicesOptions {
 
 export const openLedgerServices = ({
   pool,
+  schema,
   ledger,
   payoutHoldDays: holdDays,
 }: LedgerServicesOptions): LedgerServices => ({
@@ -35,4 +40,5 @@ export const openLedgerServices = ({
   moves: openBalanceChangeReader({ pool }),
   hostMoney: openHostMoneyReader({ pool, holdDays }),
   reserve: openWithheldSharesReserve({ pool }),
+  givenUp: openGivenUpSettlements(pool, () => schema.number >= GIVEN_UP_MIGRATION),
 });

@@ -50,6 +50,8 @@ export interface SettlingTriesOptions {
   /** Default: `GIVE_UP_AFTER_MS`. 0: a settlement whose values are refused is given up at once. */
   giveUpAfterMs?: number | undefined;
   spool: Spool | undefined;
+  /** Tells operators of a settlement that can never be entered. The spool has the settlement itself. */
+  recordGivenUp?: (settlement: Settlement, reason: string) => Promise<void>;
   log: Log;
   sparing: RateLimitedLog;
 }
@@ -141,21 +143,22 @@ export class SettlingTries {
 
   /** Records a settlement that can never be entered. Returns false if that fails, so that it stays in the spool. */
   async giveUp(settlement: Settlement, error: unknown): Promise<boolean> {
-    const { log, spool, holdOf } = this.#options;
+    const { log, spool, holdOf, recordGivenUp } = this.#options;
     const { id } = settlement;
     const request = publicId("req", id);
     const hold = settlement.hold ?? holdOf?.(id);
+    const reason = error instanceof Error ? error.message : String(error);
     this.tallies.givenUp += 1;
     log.error(
       { request, err: error },
       "gave up a settlement that the ledger cannot accept; the request's hold expires with its lease",
     );
+    await recordGivenUp?.(settlement, reason).catch((failure) => {
+      log.error({ request, err: failure }, "could not record a given-up settlement in the database");
+    });
     if (spool === undefined) return false;
     try {
-      await spool.giveUp(
-        { ...settlement, ...(hold && { hold }) },
-        error instanceof Error ? error.message : String(error),
-      );
+      await spool.giveUp({ ...settlement, ...(hold && { hold }) }, reason);
       this.#refusedSince.delete(id);
       return true;
     } catch (failure) {

@@ -26,6 +26,13 @@ test("a platform without a connected node is down", () => {
   });
 });
 
+test("a platform without an active model is down, because the catalogue offers none", () => {
+  assert.deepEqual(judgePlatform({ ...SEEN, capacity: [] }), {
+    state: "down",
+    causes: [{ code: "no_models", models: [], since: null }],
+  });
+});
+
 test("a platform is degraded while a model it served has no node, dated from the incident's start", () => {
   const capacity = [
     { model: "a", nodes: 2 },

@@ -6,6 +6,8 @@ import type { Incident } from "../history/availability.ts";
 /** `since`: when the cause began, in Unix milliseconds; null if unknown. */
 export type PlatformVerdictCause =
   | { code: "unreachable"; part: Outage["part"]; since: number }
+  /** The catalogue has no active model. */
+  | { code: "no_models"; models: string[]; since: null }
   /** `of`: the number of offered models. */
   | { code: "no_capacity"; models: string[]; of: number; since: number | null }
   | { code: "errors"; models: string[]; since: number | null };
@@ -29,7 +31,7 @@ export interface PlatformVerdict {
 export function judgePlatform({ outages, capacity, served, incidents }: Seen): PlatformVerdict {
   const needed = outages.filter(({ isNeeded }) => isNeeded);
   const empty = capacity.filter(({ nodes }) => nodes === 0).map(({ model }) => model);
-  const isEmpty = capacity.length > 0 && empty.length === capacity.length;
+  const isEmpty = empty.length === capacity.length;
   // If no model can be served, models that were never served count as missing too.
   const missing = isEmpty ? empty : empty.filter((model) => served.has(model));
   const failing = incidents
@@ -44,6 +46,7 @@ export function judgePlatform({ outages, capacity, served, incidents }: Seen): P
   const offered = isEmpty ? capacity.length : capacity.filter((one) => one.nodes > 0 || served.has(one.model)).length;
   const causes: PlatformVerdictCause[] = [
     ...needed.map(({ part, since: at }) => ({ code: "unreachable" as const, part, since: at })),
+    ...(capacity.length === 0 ? [{ code: "no_models" as const, models: [], since: null }] : []),
     ...(missing.length === 0
       ? []
       : [{ code: "no_capacity" as const, models: missing, of: offered, since: since("unavailable", missing) }]),

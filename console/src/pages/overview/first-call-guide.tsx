@@ -78,7 +78,7 @@ function HowTo() {
           </p>
           {secret !== undefined && (
             <div className="mb-3">
-              <Secret text={secret} label="Copy the key" />
+              <Secret text={secret} noun="key" />
             </div>
           )}
           <RoleNote kind="builder" need="work" />

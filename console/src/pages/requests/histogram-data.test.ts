@@ -13,6 +13,7 @@ import {
 
 const HISTOGRAM: RequestHistogram = {
   object: "request_histogram",
+  as_of: 0,
   from: 1_000_020,
   to: 1_000_300,
   bucket_s: 60,

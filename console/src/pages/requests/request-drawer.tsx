@@ -12,6 +12,7 @@ import { Money } from "../../ui/money.tsx";
 import { SaveButton } from "../../ui/save-button.tsx";
 import { ShellCommand } from "../../ui/shell-command.tsx";
 import { CountText, Time } from "../../ui/time.tsx";
+import { AttemptList, type ShownAttempt } from "./attempt-list.tsx";
 import { RequestTimeline } from "./request-timeline.tsx";
 
 const ENDPOINTS: Record<RequestRecord["endpoint"], string> = {
@@ -35,7 +36,13 @@ export function RequestContent({ id }: { id: string | undefined }) {
 }
 
 /** `children`: further details. */
-export function RequestDetails({ request, children }: { request: RequestRecord; children: ReactNode }) {
+export function RequestDetails({
+  request,
+  children,
+}: {
+  request: RequestRecord & { attempt_list: ShownAttempt[] };
+  children: ReactNode;
+}) {
   const { id, outcome, usage } = request;
   return (
     <div className="flex flex-col gap-7">
@@ -48,6 +55,7 @@ export function RequestDetails({ request, children }: { request: RequestRecord; 
       </div>
       <DrawerSection title="Timeline">
         <RequestTimeline request={request} />
+        <AttemptList attempts={request.attempt_list} />
       </DrawerSection>
       <DrawerSection title="Cost">
         <Cost request={request} />

@@ -2,12 +2,13 @@
 import { useQuery } from "@tanstack/react-query";
 import type { RequestFilter } from "../../api/types.ts";
 import { requestTotalsQuery } from "../../data/requests.ts";
-import { Skeleton } from "../../ui/loading-states.tsx";
+import { DataAge, Skeleton } from "../../ui/loading-states.tsx";
 import { Money } from "../../ui/money.tsx";
 import { CountText } from "../../ui/time.tsx";
 
 export function RequestTotals({ filter, enabled }: { filter: RequestFilter; enabled: boolean }) {
-  const { data, error } = useQuery({ ...requestTotalsQuery(filter), enabled });
+  const query = useQuery({ ...requestTotalsQuery(filter), enabled });
+  const { data, error } = query;
   // Shows nothing after an error: the list below shows the error of an invalid filter, and totals are omitted for a
   // time span that is too long for them.
   if (data === undefined && error !== null) return null;
@@ -44,6 +45,7 @@ export function RequestTotals({ filter, enabled }: { filter: RequestFilter; enab
               <Money of={data.charge_micro} as="balance" />
             </dd>
           </div>
+          <DataAge query={query} />
         </>
       )}
     </dl>

@@ -20,6 +20,7 @@ import { Card, PageHeader } from "../../ui/card.tsx";
 import { Activity, RefreshCw } from "../../ui/icons.tsx";
 import { LoadMore } from "../../ui/load-more.tsx";
 import { EmptyState } from "../../ui/loading-states.tsx";
+import { Money } from "../../ui/money.tsx";
 import { PageSections } from "../../ui/page-sections.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import { SaveButton } from "../../ui/save-button.tsx";
@@ -153,7 +154,10 @@ export function RequestsPage() {
                     />
                   )}
                 />
-                <SearchedTo at={requests.data?.pages.at(-1)?.searched_to} />
+                <SearchedTo
+                  at={requests.data?.pages.at(-1)?.searched_to}
+                  charge={requests.data?.pages.at(-1)?.searched_to_charge_micro}
+                />
                 <KeptFrom at={requests.hasNextPage ? null : (requests.data?.pages.at(-1)?.kept_from ?? null)} />
               </>
             )}
@@ -168,11 +172,20 @@ export function RequestsPage() {
 const store = () => localStorage;
 
 /** Says how far the search got when the API returned an incomplete page. The next page continues there. */
-function SearchedTo({ at }: { at: number | undefined }) {
-  if (at === undefined) return null;
+function SearchedTo({ at, charge }: { at: number | undefined; charge: string | undefined }) {
+  if (at === undefined && charge === undefined) return null;
   return (
     <p role="status" className="border-t border-line px-4 py-3 text-center text-xs text-ink-soft">
-      Requests back to <Time at={at} as="full" /> were searched. Load more to search on, or shorten the time range.
+      {at === undefined ? (
+        <>
+          Requests down to <Money of={charge ?? "0"} /> were searched.
+        </>
+      ) : (
+        <>
+          Requests back to <Time at={at} as="full" /> were searched.
+        </>
+      )}{" "}
+      Load more to search on, or shorten the time range.
     </p>
   );
 }

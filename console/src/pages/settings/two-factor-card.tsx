@@ -44,7 +44,6 @@ function NewCodes({ onClose }: { onClose: () => void }) {
     <Dialog
       open
       onClose={onClose}
-      sticky={make.isSuccess}
       title="New backup codes"
       about="Your old backup codes stop working when you create new ones."
     >

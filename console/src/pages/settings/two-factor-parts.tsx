@@ -5,6 +5,7 @@ import { CodeBlock } from "../../ui/code.tsx";
 import { DialogActions, FormActions } from "../../ui/dialog.tsx";
 import { errorOfField, PasswordField } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
+import { useShownOnce } from "../../ui/shown-once.tsx";
 
 interface PasswordFormProps<Data> {
   mutation: UseMutationResult<Data, Error, string>;
@@ -40,12 +41,13 @@ export function PasswordForm<Data>({ mutation, action, onCancel, onSuccess }: Pa
 }
 
 export function BackupCodes({ codes, onDone }: { codes: string[]; onDone: () => void }) {
+  const onCopied = useShownOnce("backup codes");
   return (
-    <div className="flex flex-col gap-4">
+    <div onCopy={onCopied} className="flex flex-col gap-4">
       <p className="text-ink-soft">
         Store these codes somewhere safe, not on your phone. Each code works once. You will not see them again.
       </p>
-      <CodeBlock text={codes.join("\n")} label="the backup codes" />
+      <CodeBlock text={codes.join("\n")} label="the backup codes" onCopied={onCopied} />
       <DialogActions>
         <Button look="primary" onClick={onDone}>
           I saved the codes

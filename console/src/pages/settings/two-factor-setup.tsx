@@ -19,7 +19,7 @@ export function TwoFactorSetup({ onClose }: { onClose: () => void }) {
     if (confirmed) toast("Two-factor authentication is on");
   };
   return (
-    <Dialog open onClose={close} sticky={begin.isSuccess} title="Set up two-factor authentication">
+    <Dialog open onClose={close} title="Set up two-factor authentication">
       {!begin.isSuccess ? (
         <PasswordForm mutation={begin} action="Continue" onCancel={close} />
       ) : confirmed ? (
@@ -51,7 +51,7 @@ function FirstCode({ uri, secret, onConfirmed, onCancel }: FirstCodeProps) {
         </a>
         ), then enter the code it shows.
       </p>
-      <Secret text={secret} label="Copy the secret" />
+      <Secret text={secret} noun="secret" />
       <TextField
         label="Code"
         name="code"

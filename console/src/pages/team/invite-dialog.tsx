@@ -59,16 +59,15 @@ export const InvitationLink = ({ invitation: { email, link }, onClose }: LinkPro
   <Dialog
     open
     onClose={onClose}
-    sticky
     title="Share this link"
     about={`This platform does not send email. Copy the link now and send it to ${email}. You will not see it again.`}
   >
     <div className="mb-4">
-      <Secret text={link ?? ""} label="Copy the link" focused />
+      <Secret text={link ?? ""} noun="link" focused />
     </div>
     <DialogActions>
       <Button look="primary" onClick={onClose}>
-        Done
+        I saved the link
       </Button>
     </DialogActions>
   </Dialog>

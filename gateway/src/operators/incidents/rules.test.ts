@@ -10,6 +10,7 @@ const missing = (...models: string[]): PlatformVerdict => ({
   state: "degraded",
   causes: [{ code: "no_capacity", models, of: 3, since: null } satisfies PlatformVerdictCause],
 });
+const empty: PlatformVerdict = { state: "down", causes: [{ code: "no_models", models: [], since: null }] };
 const failing: PlatformVerdict = {
   state: "degraded",
   causes: [{ code: "errors", models: ["a"], since: NOW - 60_000 }],
@@ -22,6 +23,7 @@ describe("observations of several gateways", () => {
     ["the only one is down", [away], "down plane", undefined],
     ["one of two is down", [serving, away], "degraded plane", []],
     ["both are down", [away, away], "down plane", undefined],
+    ["no model is offered", [empty], "down no_capacity", undefined],
     ["both miss a model", [missing("a"), missing("b", "a")], undefined, ["a down no_capacity"]],
     ["only one misses a model", [missing("a"), serving], undefined, []],
     ["requests for a model fail", [failing, failing], undefined, ["a degraded errors"]],

@@ -56,8 +56,10 @@ const troubleOf = (cause: PlatformVerdictCause, nowMs: number): Problem => ({
   sinceMs: Math.min(nowMs, cause.since ?? nowMs),
 });
 
-const causeOf = (cause: PlatformVerdictCause): IncidentCause =>
-  cause.code === "unreachable" ? cause.part : cause.code;
+function causeOf(cause: PlatformVerdictCause): IncidentCause {
+  if (cause.code === "unreachable") return cause.part;
+  return cause.code === "no_models" ? "no_capacity" : cause.code;
+}
 
 /** A problem that is being followed. It is an incident once `isOpen` is true. */
 export interface TrackedProblem {

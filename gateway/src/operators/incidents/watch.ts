@@ -36,7 +36,7 @@ export function startRecordingIncidents({
     const nowMs = clock.now();
     const { state, causes, served } = await verdicts.read(nowMs);
     // A platform that has never served a model is still being set up, so missing capacity is no incident.
-    const isNew = served.size === 0 && causes.every(({ code }) => code === "no_capacity");
+    const isNew = served.size === 0 && causes.every(({ code }) => code === "no_capacity" || code === "no_models");
     if (awayMs !== undefined && nowMs - awayMs >= INCIDENT_OPENS_AFTER_MS) {
       await incidents.recordAbsence({ fromMs: awayMs, toMs: nowMs, cause: "database" });
     }

@@ -68,19 +68,19 @@ export function requestFilters({
       };
     },
     /**
-     * Checks that a list can be sorted. Cost has an index. Other orders read all records of the span, so their number
-     * is limited.
+     * How a list can be sorted. `whole`: a page has all matching records. `searched`: a page searches the index by cost,
+     * which lacks a column of the filter, up to a limit. Other orders read all records of the span, so their number is
+     * limited.
      */
-    async sortable(accountId: Uuid, sort: string, filter: Filter): Promise<Filter> {
+    async sortable(accountId: Uuid, sort: string, filter: Filter): Promise<"whole" | "searched"> {
       const { from, to = new Date(now()), label } = filter;
-      if (sort === "cost" && label === undefined && !needsRecordSearch(filter, ["cost"]) && history.sortsByCost())
-        return filter;
-      if (from === undefined || to.getTime() - from.getTime() > SORTED_DAYS_MAX * DAY_MS) {
-        throw ruleViolation("from", `must be at most ${SORTED_DAYS_MAX} days before "to" when "sort" is "${sort}"`);
-      }
-      if ((await inSpan(accountId, { label, from, to: filter.to })) > RECORDS_READ_MAX)
-        throw tooManyToRead(`sorted by ${sort}`);
-      return filter;
+      const isIndexed = sort === "cost" && history.sortsByCost();
+      if (isIndexed && label === undefined && !needsRecordSearch(filter, ["cost"])) return "whole";
+      const isShort = from !== undefined && to.getTime() - from.getTime() <= SORTED_DAYS_MAX * DAY_MS;
+      if (isShort && (await inSpan(accountId, { label, from, to: filter.to })) <= RECORDS_READ_MAX) return "whole";
+      if (isIndexed) return "searched";
+      if (isShort) throw tooManyToRead(`sorted by ${sort}`);
+      throw ruleViolation("from", `must be at most ${SORTED_DAYS_MAX} days before "to" when "sort" is "${sort}"`);
     },
     /** Throws if the sums of a filter would read too many records. */
     async countable(accountId: Uuid, filter: Filter): Promise<void> {

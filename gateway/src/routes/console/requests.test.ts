@@ -113,12 +113,46 @@ describe("status 200", () => {
       client: "openai-js",
       label: null,
       count: 1,
+      attempt_list: [],
     });
     const listed = await get({}, person);
-    assert.deepEqual((listed.body.data as object[])[0], answer.body);
+    assert.deepEqual({ ...(listed.body.data as object[])[0], attempt_list: [] }, answer.body);
     for (const secret of [publicId("node", nodeId), nodeId, publicId("acc", host.accountIds[0] as Uuid)]) {
       assert.ok(!answer.text.includes(secret) && !listed.text.includes(secret));
     }
+  });
+
+  test("returns every attempt of a request that was tried again, with the nodes only for operators", async () => {
+    const [person, host, operator] = [
+      await signInTestPerson(platform, [{ kind: "builder" }]),
+      await signInTestPerson(platform, [{ kind: "host" }]),
+      await signInTestPerson(platform, [], { operator: true }),
+    ];
+    const id = await insertServedRequest(platform, { accountId: person.accountIds[0] as Uuid, charge: 1n });
+    const nodeIds: Uuid[] = [];
+    for (const name of ["silent", "garage"]) {
+      const registered = { name, hardware: {}, agent: "" };
+      nodeIds.push((await platform.parts.fleet.register(host.accountIds[0] as Uuid, registered)).id);
+    }
+    const [silent, garage] = nodeIds as [Uuid, Uuid];
+    platform.parts.requestAttempts.note(id, [
+      { nodeId: silent, end: "quiet", offeredMs: 1, acceptedMs: 4, firstOutputMs: null, endedMs: 2004 },
+      { nodeId: garage, end: "finished", offeredMs: 2005, acceptedMs: 2009, firstOutputMs: 2100, endedMs: 2600 },
+    ]);
+    await platform.parts.requestAttempts.flush();
+    const attempts = [
+      { outcome: "quiet", offered_ms: 1, accepted_ms: 4, first_token_ms: null, ended_ms: 2004 },
+      { outcome: "finished", offered_ms: 2005, accepted_ms: 2009, first_token_ms: 2100, ended_ms: 2600 },
+    ];
+    const read = async ({ browser }: Person, path: string) =>
+      (await browser.send("GET", `/console/api/${path}/${publicId("req", id)}`)).body.attempt_list;
+    assert.deepEqual(await read(person, "requests"), attempts);
+    assert.deepEqual(await read(operator, "operator/requests"), [
+      { ...attempts[0], node: { id: publicId("node", silent), name: "silent" } },
+      { ...attempts[1], node: { id: publicId("node", garage), name: "garage" } },
+    ]);
+    await platform.parts.requestAttempts.prune(new Date(Date.now() + HOUR_MS));
+    assert.deepEqual(await read(person, "requests"), []);
   });
 
   test("returns a request that was refused with 429, with its error code and without model and charge", async () => {
@@ -399,6 +433,36 @@ test("a page that reaches the search limit returns its position, and the next pa
   }
 });
 
+test("sorting by cost with a filter that the index lacks searches page by page, at any size", async () => {
+  const { person, rows } = await withMeasures(40);
+  const { history } = platform.parts;
+  const { searchByCost } = history;
+  history.searchByCost = (id, page) => searchByCost(id, page, 9);
+  try {
+    const [found, searched]: [string[], unknown[]] = [[], []];
+    for (let cursor: unknown; cursor !== null; ) {
+      const more = cursor === undefined ? {} : { cursor: String(cursor) };
+      const page = await get({ sort: "cost", not_label: "none", tokens_min: "0", limit: "4", ...more }, person);
+      assert.equal(page.status, 200, page.text);
+      found.push(...idsOf(page));
+      if (page.body.searched_to_charge_micro !== undefined) searched.push(page.body.searched_to_charge_micro);
+      cursor = page.body.next_cursor;
+    }
+    const byCost = rows.toSorted((a, b) => Number(b.charge - a.charge) || (a.id < b.id ? 1 : -1));
+    assert.deepEqual(
+      found,
+      byCost.map(({ id }) => id),
+    );
+    const none = await get({ sort: "cost", not_label: "none", tokens_min: "1000000" }, person);
+    assert.deepEqual(idsOf(none), []);
+    assert.equal(none.body.searched_to_charge_micro, formatExactMicrodollars(pico(byCost[8]?.charge ?? 0n)));
+    assert.equal(typeof none.body.next_cursor, "string");
+    assert.deepEqual(searched, []);
+  } finally {
+    history.searchByCost = searchByCost;
+  }
+});
+
 test("counts over time include partial hours at both ends of the span, which ends now by default", async () => {
   const { person, rows } = await withMeasures(30);
   const [from, to] = [new Date(start + 7 * 60_000), new Date(start + 200 * HOUR_MS)];
@@ -418,7 +482,7 @@ test("counts over time include partial hours at both ends of the span, which end
 });
 
 describe("status 400", () => {
-  test("refuses a filter that no rollup supports if it would search too many requests", async () => {
+  test("refuses a filter that no rollup supports if it would search too many requests, except in a list by cost", async () => {
     const { history } = platform.parts;
     const { total, counts } = history;
     const from = new Date(start).toISOString();
@@ -429,7 +493,7 @@ describe("status 400", () => {
     try {
       assertRefused(await send("/totals", { tokens_min: "1" }), 400, "from");
       assertRefused(await send("/histogram", { tokens_min: "1" }), 400, "from");
-      assertRefused(await send("", { sort: "cost", tokens_min: "1", from }), 400, "from");
+      assert.equal((await send("", { sort: "cost", tokens_min: "1", from })).status, 200);
       assertRefused(await send("", { sort: "tokens", from }), 400, "from");
       assert.equal((await send("", { sort: "cost", charge_micro_min: "1", not_outcome: "ok" })).status, 200);
       assert.equal((await send("", { tokens_min: "1" })).status, 200);
@@ -546,7 +610,69 @@ test("sorting by cost works for any number of requests, sorting by duration only
     assert.equal((await get({ sort: "cost" })).status, 200);
     assert.equal((await get({ sort: "cost", from: new Date(start).toISOString() })).status, 200);
     assertRefused(await get({ sort: "duration", from: new Date(start).toISOString() }), 400, "from");
+    assert.equal((await get({ sort: "cost", label: "nightly", duration_ms_min: "1" })).status, 200);
   } finally {
     history.total = total;
   }
+});
+
+test("every page shows the same number of requests and the same charge for the same range, for account and operator", async () => {
+  const person = await signInTestPerson(platform, [{ kind: "builder" }]);
+  const operator = await signInTestPerson(platform, [], { operator: true });
+  const account = person.accountIds[0] as Uuid;
+  const days = [0.1, 0.9, 1, 1.1, 2.5, 4, 6.4];
+  for (const [i, ago] of days.entries()) {
+    await insertServedRequest(platform, {
+      accountId: account,
+      keyId: i % 2 === 0 ? blue : green,
+      model: i % 3 === 0 ? "small-8b" : "tiny-3b",
+      outcome: i === 4 ? "upstream_failed" : "ok",
+      ...(i === 2 && { label: "batch" }),
+      charge: 1_333_333n * BigInt(i + 1),
+      at: new Date(Date.now() - ago * 24 * HOUR_MS),
+    });
+  }
+  await platform.rollUp();
+  const read = async ({ browser }: Person, path: string) => {
+    const { status, body, text } = await browser.send("GET", `/console/api/${path}`);
+    assert.equal(status, 200, text);
+    return body as Record<string, unknown>;
+  };
+  const ofAccount = `operator/accounts/${publicId("acc", account)}`;
+  const activity = await read(operator, `${ofAccount}/activity?range=7d`);
+  const [from, to] = [Number(activity.from), Number(activity.to)].map((at) => new Date(at * 1000).toISOString());
+  const span = `from=${from}&to=${to}`;
+  type Sum = { requests: number | null; charge_micro?: string; amount_micro?: string; kind?: string };
+  const total = (rows: unknown): [number, bigint] => {
+    const sums = rows as Sum[];
+    const micro = (text = "0"): bigint => BigInt(text.replace(".", "").replace("-", ""));
+    return [
+      sums.reduce((sum, { requests }) => sum + Number(requests), 0),
+      sums.reduce((sum, { charge_micro, amount_micro }) => sum + micro(charge_micro ?? amount_micro), 0n),
+    ];
+  };
+  const platformFigures = await read(operator, "operator/performance?range=7d");
+  const spenders = platformFigures.top_accounts as (Sum & { account: string })[];
+  const shown: Record<string, unknown> = {
+    "the account page's total": [activity.total],
+    "the account page's chart": activity.series,
+    "the account page's models": activity.models,
+    "the platform page's spender": spenders.filter(({ account: id }) => id === publicId("acc", account)),
+    "the request list's totals": [await read(person, `requests/totals?${span}`)],
+    "the request list": ((await read(person, `requests?${span}`)).data as Sum[]).map((one) => ({
+      ...one,
+      requests: 1,
+    })),
+  };
+  for (const by of ["key", "model", "outcome", "day", "hour", "label"]) {
+    shown[`usage by ${by}`] = (await read(person, `usage?by=${by}&${span}`)).data;
+  }
+  for (const [name, path, who] of [
+    ["the statement", "statement", person],
+    ["the operator's statement", `${ofAccount}/statement`, operator],
+  ] as const) {
+    shown[name] = ((await read(who, path)).data as Sum[]).filter(({ kind }) => kind === "usage");
+  }
+  const expected = [days.length, 1_333_333n * BigInt((days.length * (days.length + 1)) / 2)];
+  for (const [name, rows] of Object.entries(shown)) assert.deepEqual(total(rows), expected, name);
 });

@@ -8,6 +8,7 @@ import { DAY_MS, startOfMonth, toUnixSeconds } from "../../base/time.ts";
 import { ruleViolation } from "../../faults.ts";
 import { needsRecordSearch } from "../../history/filter.ts";
 import type { RequestRecord } from "../../history/history.ts";
+import type { StoredAttempt } from "../../history/request-attempts.ts";
 import type { HistoryServices } from "../../history/services.ts";
 import { requestNotFound } from "../../http/lists/no-such-request.ts";
 import { listPage } from "../../http/lists/pages.ts";
@@ -23,12 +24,12 @@ const UNFUNDED_DAYS_MAX = 400;
 export const ANSWER_ID_PREFIX = /^(chatcmpl|cmpl)-/;
 
 export function requestHandlers(
-  parts: Pick<HistoryServices, "history" | "receipts" | "unfunded"> &
+  parts: Pick<HistoryServices, "history" | "receipts" | "unfunded" | "requestAttempts"> &
     Pick<InferenceServices, "catalogue"> &
     Pick<SiteServices, "cursors" | "now"> &
     Pick<KeyServices, "sessionKeys">,
 ): Handlers<typeof requestRoutes> {
-  const { history, cursors, receipts, unfunded, now } = parts;
+  const { history, cursors, receipts, unfunded, requestAttempts, now } = parts;
   const { filterOf, sortable, countable } = requestFilters(parts);
   const find = async (
     accountId: Uuid,
@@ -72,17 +73,27 @@ export function requestHandlers(
         );
         return reached === undefined ? found : { ...found, searched_to: Math.floor(creationTimeMsOf(reached) / 1000) };
       }
-      const within = await sortable(account.id, sort, filter);
-      return withKept(
+      const how = await sortable(account.id, sort, filter);
+      let reached: { size: bigint; id: Uuid } | undefined;
+      const found = await withKept(
         listPage({
           cursors,
           list: `${list} ${sort}`,
           query,
-          read: (last, limit) => history.largest(account.id, { ...within, by: sort, after: sizeAndId(last), limit }),
+          async read(last, limit) {
+            const asked = { ...filter, after: sizeAndId(last), limit };
+            if (how === "whole") return await history.largest(account.id, { ...asked, by: sort });
+            const searched = await history.searchByCost(account.id, asked);
+            reached = searched.reached;
+            return searched.records;
+          },
           position: (record) => `${SIZES[sort](record)} ${record.id}`,
           show: requestObject,
+          reached: () => reached && `${reached.size} ${reached.id}`,
         }),
       );
+      if (reached === undefined) return found;
+      return { ...found, searched_to_charge_micro: formatExactMicrodollars(pico(reached.size)) };
     },
 
     async getRequestTotals({ account, query, refuse }) {
@@ -132,7 +143,9 @@ export function requestHandlers(
     },
 
     async getRequest({ account, params, refuse }) {
-      return requestObject(await find(account.id, params.id, refuse));
+      const record = await find(account.id, params.id, refuse);
+      const attempts = await requestAttempts.of(record.id);
+      return { ...requestObject(record), attempt_list: attempts.map(attemptObject) };
     },
 
     async getReceipt({ account, params, refuse }) {
@@ -154,6 +167,15 @@ function sizeAndId(position: string | undefined): { size: bigint; id: Uuid } | u
   const [size = "", id = ""] = position.split(" ");
   return { size: BigInt(size), id: id as Uuid };
 }
+
+/** An attempt as the builder sees it, without the node. */
+export const attemptObject = ({ end, offeredMs, acceptedMs, firstOutputMs, endedMs }: StoredAttempt) => ({
+  outcome: end,
+  offered_ms: offeredMs,
+  accepted_ms: acceptedMs,
+  first_token_ms: firstOutputMs,
+  ended_ms: endedMs,
+});
 
 /** A request as its builder sees it, without the node. */
 export function requestObject(record: RequestRecord): z.input<typeof Request> {

@@ -69,7 +69,7 @@ export function AddNodePage() {
                 <p className="text-ink-soft">
                   The commands below contain the token until the node is online. After that, it is not shown again.
                 </p>
-                <Secret text={secret} label="Copy the token" />
+                <Secret text={secret} noun="token" />
                 <p className="text-ink-soft">
                   All steps in one line, to paste on the machine. The line uses the name and the engine that you choose
                   below. Your shell's history may keep the token.

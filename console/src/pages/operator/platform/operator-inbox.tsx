@@ -13,12 +13,15 @@ const EVIDENCE_MAX = 4;
 
 export function OperatorInbox({
   of: { quarantines, payouts, disputes, settlements_given_up },
+  age,
 }: {
   of: Triage["inbox"];
+  /** Says when the decisions were read, if they are outdated. */
+  age: ReactNode;
 }) {
   const open = quarantines.length + payouts.length + disputes.length + (settlements_given_up > 0 ? 1 : 0);
   return (
-    <Card title={open === 0 ? "Decisions" : `Decisions (${open})`} flush>
+    <Card title={open === 0 ? "Decisions" : `Decisions (${open})`} aside={age} flush>
       {open === 0 ? (
         <p className="px-4 pb-4 text-ink-soft sm:px-5">Nothing needs your decision.</p>
       ) : (

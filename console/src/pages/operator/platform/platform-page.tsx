@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { platformPerformanceQuery, triageQuery } from "../../../data/platform.ts";
 import { RANGES } from "../../../time-range.ts";
 import { Card, PageHeader } from "../../../ui/card.tsx";
-import { LoadedQuery, Skeleton } from "../../../ui/loading-states.tsx";
+import { DataAge, LoadedQuery, Skeleton } from "../../../ui/loading-states.tsx";
 import { PageSections } from "../../../ui/page-sections.tsx";
 import { RangeChoice, useRange } from "../../../ui/range-choice.tsx";
 import { CapacityTable } from "./capacity-table.tsx";
@@ -33,7 +33,7 @@ export function PlatformPage() {
       />
       <PageSections>
         <PlatformStatusCard query={triage} />
-        {triage.data !== undefined && <OperatorInbox of={triage.data.inbox} />}
+        {triage.data !== undefined && <OperatorInbox of={triage.data.inbox} age={<DataAge query={triage} />} />}
         <IncidentsCard />
         <SetupCard />
         <LoadedQuery query={query} loading={<Skeleton className="h-64 w-full" />}>

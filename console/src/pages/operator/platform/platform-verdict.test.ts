@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { describePlatformVerdict } from "./platform-verdict.ts";
 
 const NOW_MS = 1_790_000_100_000;
-const cause = (code: "no_capacity" | "errors", ...models: string[]) => ({
+const cause = (code: "no_models" | "no_capacity" | "errors", ...models: string[]) => ({
   code,
   models,
   part: null,
@@ -20,6 +20,7 @@ const ALL = [
   describePlatformVerdict(triage("down", cause("no_capacity", "a", "b", "c")), [], NOW_MS),
   describePlatformVerdict(triage("degraded", cause("no_capacity", "a", "b")), [], NOW_MS),
   describePlatformVerdict(triage("degraded", cause("errors", "a")), [], NOW_MS),
+  describePlatformVerdict({ ...triage("down", cause("no_models")), models: 0 }, [], NOW_MS),
   describePlatformVerdict(triage("serving"), [], NOW_MS),
 ];
 
@@ -31,17 +32,20 @@ test("distinguishes a total outage, a partial outage and normal operation", () =
       "Down: no node is connected",
       "Degraded: 2 of 3 models have no capacity",
       "Degraded: requests for 1 of 3 models fail",
+      "Down: no model is offered",
       "Serving",
     ],
   );
 });
 
 test("gives every problem an effect, a likely cause, a next step and a runbook section", () => {
-  const runbook = readFileSync(new URL("../../../../../docs/operators/runbook.md", import.meta.url), "utf8");
-  const anchors = [...runbook.matchAll(/^### (\w+)$/gm)].map(([, name = ""]) => name.toLowerCase());
+  const anchors = ["runbook", "payments"].flatMap((name) => {
+    const page = readFileSync(new URL(`../../../../../docs/operators/${name}.md`, import.meta.url), "utf8");
+    return [...page.matchAll(/^##+ (\w+)$/gm)].map(([, title = ""]) => `${name}#${title.toLowerCase()}`);
+  });
   for (const words of ALL.filter((one) => one?.state !== "serving")) {
     assert.ok(words?.meaning && words.cause && words.next, words?.title);
-    assert.ok(anchors.includes(words.runbook?.split("#")[1] ?? ""), words.runbook);
+    assert.ok(anchors.includes(words.runbook?.split("/").at(-1) ?? ""), words.runbook);
   }
 });
 

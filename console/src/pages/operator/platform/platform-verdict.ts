@@ -47,11 +47,22 @@ export function describePlatformVerdict(
     };
   }
   if (cause.code === "unreachable" && cause.part !== null) return unreachableWords(cause.part, cause.since, nowMs);
+  if (cause.code === "no_models") return NO_MODELS;
   const words = cause.code === "errors" ? failing(cause.models, triage.models) : missing(cause.models, triage);
   const more =
     others.length === 0 ? "" : ` Also: ${others.map(({ models }) => `errors with ${models.join(", ")}`).join("; ")}.`;
   return { ...words, meaning: `${words.meaning}${more}`, since: cause.since };
 }
+
+const NO_MODELS: PlatformVerdict = {
+  state: "down",
+  title: "Down: no model is offered",
+  meaning: "Every request gets 404 and costs nothing.",
+  since: null,
+  cause: "No model in the catalogue file has the status “active”.",
+  next: "Set the status of a model to “active”, and run `npx tollgate admin catalogue reload`.",
+  runbook: "/docs/guide/operators/payments#prices",
+};
 
 function unreachableWords(part: Part, since: number | null, nowMs: number): PlatformVerdict {
   const { name, meaning } = PARTS[part];

@@ -1,32 +1,25 @@
 /** A checklist of steps from a fresh platform to a public one. Hidden when all are done. */
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
-import { setupQuery } from "../../../data/platform.ts";
+import { setupQuery, useTickSetup } from "../../../data/platform.ts";
 import { Card } from "../../../ui/card.tsx";
 import { CheckField } from "../../../ui/field.tsx";
 import { Check } from "../../../ui/icons.tsx";
 import { FirstLoadPlaceholder } from "../../../ui/page-sections.tsx";
-import { listSetupSteps } from "./setup-steps.ts";
-
-const STORED_AS = "tollgate.setup";
+import { toastError } from "../../../ui/toast.tsx";
+import { listSetupSteps, type OwnStep } from "./setup-steps.ts";
 
 export function SetupCard() {
   const setup = useQuery(setupQuery);
   const { data } = setup;
-  const [ticked, setTicked] = useState(readTicked);
+  const tickSetup = useTickSetup();
   if (data === undefined) return <FirstLoadPlaceholder query={setup} />;
-  const steps = listSetupSteps(data, ticked);
+  const steps = listSetupSteps(data);
   const done = steps.filter((one) => one.done).length;
   if (done === steps.length) return null;
-  const tick = (step: string, isDone: boolean): void => {
-    const next = isDone ? [...ticked, step] : ticked.filter((one) => one !== step);
-    setTicked(next);
-    try {
-      localStorage.setItem(STORED_AS, JSON.stringify(next));
-    } catch {
-      // If the browser blocks storage, the ticked steps last until the page is closed.
-    }
-  };
+  const tick = (step: OwnStep, isDone: boolean): void =>
+    tickSetup.mutate(isDone ? [...data.ticked, step] : data.ticked.filter((one) => one !== step), {
+      onError: toastError,
+    });
   return (
     <Card
       title="Set up your platform"
@@ -35,11 +28,12 @@ export function SetupCard() {
       <ul aria-label="Set-up" className="grid grid-cols-1 gap-x-8 gap-y-3 md:grid-cols-2">
         {steps.map(({ step, title, says, guide, done: isDone, own }) => (
           <li key={step} className="flex items-start gap-3">
-            {own ? (
+            {own !== undefined ? (
               <CheckField
                 label={<span className="sr-only">{title}: done</span>}
                 checked={isDone}
-                onChange={({ target }) => tick(step, target.checked)}
+                disabled={tickSetup.isPending}
+                onChange={({ target }) => tick(own, target.checked)}
               />
             ) : (
               <span className="mt-0.5 flex size-4 shrink-0 items-center justify-center rounded-full border border-line-strong/60">
@@ -58,13 +52,4 @@ export function SetupCard() {
       </ul>
     </Card>
   );
-}
-
-function readTicked(): string[] {
-  try {
-    const kept: unknown = JSON.parse(localStorage.getItem(STORED_AS) ?? "[]");
-    return Array.isArray(kept) ? kept.filter((one) => typeof one === "string") : [];
-  } catch {
-    return [];
-  }
 }

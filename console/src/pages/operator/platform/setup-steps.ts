@@ -46,18 +46,18 @@ const OWN = {
     says: "Load deploy/prometheus/alerts.yml. Each alert has a section in the runbook.",
     guide: `${GUIDE}/monitoring`,
   },
-} as const satisfies Record<string, StepWords>;
+} as const satisfies Record<PlatformSetup["ticked"][number], StepWords>;
 
-type OwnStep = keyof typeof OWN;
+export type OwnStep = keyof typeof OWN;
 
 interface ShownStep extends StepWords {
   step: string;
   done: boolean;
-  /** Whether the operator ticks off the step, because the gateway cannot detect it. */
-  own: boolean;
+  /** Set if the operator ticks off the step, because the gateway cannot detect it. */
+  own?: OwnStep;
 }
 
-export const listSetupSteps = ({ steps }: Pick<PlatformSetup, "steps">, ticked: readonly string[]): ShownStep[] => [
-  ...steps.map(({ step, done }) => ({ step, done, own: false, ...STEPS[step] })),
-  ...(Object.keys(OWN) as OwnStep[]).map((step) => ({ step, done: ticked.includes(step), own: true, ...OWN[step] })),
+export const listSetupSteps = ({ steps, ticked }: Pick<PlatformSetup, "steps" | "ticked">): ShownStep[] => [
+  ...steps.map(({ step, done }) => ({ step, done, ...STEPS[step] })),
+  ...(Object.keys(OWN) as OwnStep[]).map((own) => ({ step: own, done: ticked.includes(own), own, ...OWN[own] })),
 ];

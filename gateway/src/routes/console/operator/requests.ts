@@ -8,12 +8,13 @@ import { requestNotFound } from "../../../http/lists/no-such-request.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { RequestParties } from "../../../operators/request-parties.ts";
 import type { OperatorServices } from "../../../operators/services.ts";
-import { ANSWER_ID_PREFIX, requestObject } from "../requests.ts";
+import { ANSWER_ID_PREFIX, attemptObject, requestObject } from "../requests.ts";
 
 export function platformRequestHandlers(
-  parts: Pick<OperatorServices, "audit" | "partiesOf"> & Pick<HistoryServices, "history" | "receipts">,
+  parts: Pick<OperatorServices, "audit" | "partiesOf"> &
+    Pick<HistoryServices, "history" | "receipts" | "requestAttempts">,
 ): Handlers<typeof platformRequestRoutes> {
-  const { audit, partiesOf, history, receipts } = parts;
+  const { audit, partiesOf, history, receipts, requestAttempts } = parts;
   return {
     async getPlatformRequest({ who, params, refuse }) {
       const text = params.id.replace(ANSWER_ID_PREFIX, "req_");
@@ -24,8 +25,13 @@ export function platformRequestHandlers(
         const found = await partiesOf(id);
         const record = found && (await history.find(found.accountId, id));
         if (record === undefined || found === undefined) throw await requestNotFound(history, id, refuse);
+        const attempts = await requestAttempts.of(id);
         return {
           ...requestObject(record),
+          attempt_list: attempts.map((one) => ({
+            ...attemptObject(one),
+            node: named("node", one.nodeId, one.nodeName),
+          })),
           account: named("acc", found.accountId, found.accountName),
           node: record.nodeId === null ? null : named("node", record.nodeId, found.nodeName ?? ""),
           host: found.hostId === null ? null : named("acc", found.hostId, found.hostName ?? ""),

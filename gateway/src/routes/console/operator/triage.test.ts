@@ -26,6 +26,7 @@ interface Triage {
     quarantines: { name: string; quarantine: { reason: string; evidence: object } }[];
     payouts: { note: string; hosts: number }[];
     disputes: { id: string; amount_micro: string }[];
+    settlements_given_up: number;
   };
 }
 
@@ -58,7 +59,7 @@ describe("the platform's status", () => {
   });
 });
 
-test("the list of pending decisions contains quarantines with evidence, open payouts and open disputes", async () => {
+test("the list of pending decisions contains quarantines with evidence, open payouts, open disputes and settlements given up", async () => {
   const hostId = host.accountIds[0] as Uuid;
   const node = await platform.parts.fleet.register(hostId, { name: "bad", hardware: {}, agent: "" });
   const evidence = { model: "tiny-3b", jobs: 20, failures: 9 };
@@ -92,7 +93,12 @@ test("the list of pending decisions contains quarantines with evidence, open pay
             ('dp_won', 'pi_1', 'dispute', 5000000000000, 'won', now()), ('re_1', 'pi_1', 'refund', 1, 'succeeded', now())`,
   );
 
+  await platform.pool.query("insert into settlement_given_up (request_id, charge, reason) values ($1, 1, 'refused')", [
+    platform.newId(),
+  ]);
+
   const { inbox } = await triage();
+  assert.equal(inbox.settlements_given_up, 1);
   assert.deepEqual(
     inbox.quarantines.map(({ name, quarantine }) => [name, quarantine.reason, quarantine.evidence]),
     [["bad", "failures", evidence]],

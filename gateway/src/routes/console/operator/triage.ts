@@ -19,22 +19,24 @@ const SHOWN_MAX = 20;
 export function triageHandlers(
   parts: Pick<OperatorServices, "directory" | "payouts" | "disputes"> &
     Pick<HistoryServices, "availability"> &
-    Pick<LedgerServices, "ledger"> &
+    Pick<LedgerServices, "givenUp"> &
     Pick<InferenceServices, "catalogue"> &
     Pick<NodeServices, "nodes"> &
     Pick<SiteServices, "now" | "outages">,
 ): Handlers<typeof triageRoutes> {
-  const { directory, payouts, disputes, availability, ledger, outages } = parts;
+  const { directory, payouts, disputes, availability, givenUp, outages } = parts;
   const verdicts = createPlatformVerdicts({ availability, outages, capacity: () => capacityOfModels(parts) });
   return {
     async getTriage() {
       const now = parts.now();
-      const [{ state, causes, capacity, served }, quarantined, batches, disputed] = await Promise.all([
-        verdicts.read(now),
-        directory.nodes.search({ standing: "quarantined", limit: SHOWN_MAX }),
-        payouts.list({ limit: SHOWN_MAX, open: true }),
-        disputes(SHOWN_MAX),
-      ]);
+      const [{ state, causes, capacity, served }, quarantined, batches, disputed, settlementsGivenUp] =
+        await Promise.all([
+          verdicts.read(now),
+          directory.nodes.search({ standing: "quarantined", limit: SHOWN_MAX }),
+          payouts.list({ limit: SHOWN_MAX, open: true }),
+          disputes(SHOWN_MAX),
+          givenUp.count(),
+        ]);
       return {
         object: "triage",
         as_of: Math.floor(now / 1000),
@@ -75,7 +77,7 @@ export function triageHandlers(
             amount_micro: formatExactMicrodollars(amount),
             at: toUnixSeconds(at),
           })),
-          settlements_given_up: ledger.tallies.givenUp,
+          settlements_given_up: settlementsGivenUp,
         },
       };
     },

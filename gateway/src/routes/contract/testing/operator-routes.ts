@@ -28,6 +28,10 @@ export async function callPlatformRoutes({ platform, people, make }: Fixture, { 
   for (const text of ["", " ", "x".repeat(501), 7]) {
     await ask(browser, 400, "postIncidentUpdate", { id: incident, body: { text } });
   }
+  await ask(browser, 400, "tickSetup", { body: { ticked: ["tls"] } });
+  await ask(browser, 200, "tickSetup", { body: { ticked: ["alerts", "backups"] } });
+  await ask(browser, 200, "tickSetup", { body: { ticked: ["alerts"] } });
+  assert.deepEqual((await ask(browser, 200, "getSetup")).body.ticked, ["alerts"]);
   const { steps } = (await ask(browser, 200, "getSetup")).body as { steps: { step: string; done: boolean }[] };
   assert.deepEqual(
     steps.filter(({ done }) => done).map(({ step }) => step),

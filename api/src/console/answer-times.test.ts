@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { z } from "zod";
+import type { Route } from "../route.ts";
+import { consoleApi } from "./api.ts";
+
+/** Records that never change after they were written, and a check that has its own time. */
+const WITHOUT_TIME = ["getRequest", "getPlatformRequest", "getReceipt", "getEarningReceipt", "checkLedger"];
+/** Routes that read figures although their method is not GET. */
+const READING = ["quoteChat"];
+const A_TIME = /(^|_)(at|since|from|to|until)$/;
+
+/** The numbers and amounts in a schema, without times, by their path. */
+function figuresOf(schema: unknown, path: string[] = []): string[] {
+  const name = path.at(-1) ?? "";
+  if (schema instanceof z.ZodObject)
+    return Object.entries(schema.shape).flatMap(([key, value]) => figuresOf(value, [...path, key]));
+  if (schema instanceof z.ZodArray) return figuresOf(schema.element, path);
+  if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional) return figuresOf(schema.unwrap(), path);
+  if (schema instanceof z.ZodUnion) return schema.options.flatMap((option) => figuresOf(option, path));
+  const isFigure = schema instanceof z.ZodNumber ? !A_TIME.test(name) : name.endsWith("_micro");
+  return isFigure ? [path.join(".")] : [];
+}
+
+test("every console answer with figures says when they were true", () => {
+  const routes = consoleApi.tables.flatMap(({ routes: table }) => Object.entries<Route>(table));
+  const missing = routes
+    .filter(([id, { at }]) => (at.startsWith("GET") || READING.includes(id)) && !WITHOUT_TIME.includes(id))
+    .flatMap(([id, { answer }]) => {
+      const { json } = answer;
+      const hasTime = json instanceof z.ZodObject && "as_of" in json.shape;
+      return hasTime ? [] : figuresOf(json).map((figure) => `${id}: ${figure}`);
+    });
+  assert.deepEqual(missing, []);
+});

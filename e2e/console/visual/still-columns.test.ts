@@ -1,0 +1,100 @@
+/**
+ * While a page is open, its figures change and its columns stay where they are. Every amount and count of the recorded
+ * responses gets other digits, as many as before, and the page reads them again.
+ */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { eventually } from "@tollgate/stage/wait.ts";
+import type { Page } from "playwright-core";
+import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSecondUser } from "../browser.ts";
+import { ALL_PAGES } from "./pages.ts";
+import { readRecordingTime } from "./recording.ts";
+import { type Replay, ROLE_COOKIE, startReplay, TIME_ZONE } from "./replay.ts";
+import { waitForPage } from "./tour.ts";
+
+/** At least the refresh interval of these pages. */
+const REFRESH_MS = 20_000;
+const FIGURE = /(_micro|^(requests|prompt_tokens|completion_tokens|jobs|failed|busy|answers))$/;
+
+/** Every digit but zero becomes another one, so that lengths and decimals stay. */
+const otherDigits = (text: string): string => text.replaceAll(/[1-9]/g, (digit) => String((Number(digit) % 9) + 1));
+
+function withOtherFigures(value: unknown, name = ""): unknown {
+  if (Array.isArray(value)) return value.map((one) => withOtherFigures(one, name));
+  if (typeof value === "object" && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withOtherFigures(one, key)]));
+  }
+  if (!FIGURE.test(name)) return value;
+  if (typeof value === "string") return otherDigits(value);
+  return typeof value === "number" ? Number(otherDigits(String(value))) : value;
+}
+
+interface Columns {
+  text: string;
+  /** The left edge of every header cell, by table and column. */
+  edges: string[];
+}
+
+const READ_COLUMNS = `({
+  text: [...document.querySelectorAll("table")].map((table) => table.innerText).join(" "),
+  edges: [...document.querySelectorAll("table")].flatMap((table) => [...table.querySelectorAll("th[scope=col]")].map(
+    (cell) => table.getAttribute("aria-label") + ": " + cell.textContent + " at " + Math.round(cell.getBoundingClientRect().x))),
+})`;
+
+const readColumns = (page: Page): Promise<Columns> => page.evaluate<Columns>(READ_COLUMNS);
+
+describe("visual: columns", NEEDS_CHROMIUM, () => {
+  let replay: Replay;
+  let browser: BrowserSession;
+  before(async () => {
+    buildConsole();
+    replay = await startReplay();
+    browser = await openBrowser({ baseUrl: replay.baseUrl });
+  });
+  after(async () => {
+    await browser?.close();
+    await replay?.close();
+  });
+
+  const PAGES = ["/keys", "/host", "/credits", "/operator/accounts"];
+  const stops = ALL_PAGES.flatMap(([as, all]) => all.map((stop) => ({ as, stop })));
+  for (const { as, stop } of stops.filter(({ stop: { path } }) => PAGES.includes(path))) {
+    test(`the columns of the ${as}'s page ${stop.path} stay in place when its figures change`, async () => {
+      const { baseUrl } = replay;
+      const session = await openSecondUser(browser, { baseUrl, width: 1280, height: 800, timeZone: TIME_ZONE });
+      const { page, context } = session;
+      try {
+        await context.addCookies([{ name: ROLE_COOKIE, value: as, url: baseUrl }]);
+        await page.clock.install({ time: readRecordingTime() });
+        let before: Columns | undefined;
+        // Pages that refresh sooner ask it, because they have skipped more than one refresh.
+        const health = { object: "health", as_of: readRecordingTime().getTime() / 1000, unreachable: [] };
+        await page.route("**/console/api/health", (route) => route.fulfill({ json: health }));
+        await replay.unlessMissing(async () => {
+          await page.goto(`/console${stop.path}`);
+          await waitForPage(page, stop);
+          before = await readColumns(page);
+          assert.ok(before.edges.length > 0, "the page has a table");
+          await page.route(/\/console\/api\/(?!auth|live|health)/, async (route) => {
+            const response = await route.fetch();
+            const body = await response.text();
+            const isJson = response.headers()["content-type"]?.includes("json") === true;
+            await route.fulfill({
+              response,
+              body: isJson ? JSON.stringify(withOtherFigures(JSON.parse(body))) : body,
+            });
+          });
+          await page.clock.fastForward(REFRESH_MS);
+          await eventually(
+            "the table shows the new figures",
+            async () => (await readColumns(page)).text !== before?.text,
+          );
+        });
+        assert.deepEqual((await readColumns(page)).edges, before?.edges);
+      } finally {
+        await page.unrouteAll({ behavior: "ignoreErrors" });
+        await session.close();
+      }
+    });
+  }
+});
