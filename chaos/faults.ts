@@ -3,7 +3,7 @@
  * a violation, and so is any error when there is no fault.
  */
 import type { SeededRandom } from "@tollgate/stage/seeded-random.ts";
-import { rollingRestart, rollingUpgrade } from "./stage/rolling-restart.ts";
+import { restartGatewaysInTurn, runRollingUpgrade } from "./stage/rolling-restart.ts";
 import type { Platform, Stage } from "./stage/stage.ts";
 
 type Heal = () => Promise<void> | void;
@@ -55,7 +55,7 @@ const GATEWAY: Fault[] = [
   { name: "gateway cut off 8 s", lasts: 8, mayShow: [...PLANE, ...LOST], mayWait: true, ...cutOff("gateway") },
   { name: "gateway's clock 3 h ahead", lasts: 10, mayShow: NO_ERROR, ...jump(3 * 3600) },
   { name: "gateway's clock 3 h behind", lasts: 10, mayShow: NO_ERROR, ...jump(-3 * 3600) },
-  { name: "rolling restart", lasts: 0, takes: 30, mayShow: NO_ERROR, strike: roll(rollingRestart) },
+  { name: "rolling restart", lasts: 0, takes: 30, mayShow: NO_ERROR, strike: roll(restartGatewaysInTurn) },
 ];
 
 const AGENT: Fault[] = [
@@ -245,7 +245,7 @@ export const ROLLING_UPGRADE: Fault = {
   lasts: 0,
   takes: 30,
   mayShow: NO_ERROR,
-  strike: roll(rollingUpgrade),
+  strike: roll(runRollingUpgrade),
 };
 
 /** Kills one process; its supervisor restarts it. */

@@ -10,7 +10,7 @@ import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import { explainMissingFakeClock } from "@tollgate/stage/servers/clock.ts";
 import { explainMissingNetwork } from "@tollgate/stage/servers/network-namespace.ts";
 import { unpackVersion } from "@tollgate/stage/versions.ts";
-import { whyPostgresUnavailable } from "../gateway/src/db/testing/versions.ts";
+import { explainMissingPostgres } from "../gateway/src/db/testing/versions.ts";
 import { findValkeyServer } from "../gateway/src/limits/testing.ts";
 import { ensureServers } from "../tools/install-test-servers.ts";
 import { natsBuilder, natsReleases } from "../tools/nats-servers.ts";
@@ -104,7 +104,7 @@ async function prepare({ nats, postgres }: Flags): Promise<string | undefined> {
   for (const line of lines) console.log(line);
   if (findValkeyServer() === undefined) return "neither valkey-server nor redis-server is installed";
   if (natsReleases().length === 0) return "nats-server is not installed";
-  return await whyPostgresUnavailable(postgres);
+  return await explainMissingPostgres(postgres);
 }
 
 /**

@@ -13,8 +13,8 @@ import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { PRIVATE_DATABASE_ENV } from "@tollgate/stage/database.ts";
 import {
+  createDataDir,
   isAlive,
-  newDataDir,
   type Platform,
   removeDataDir,
   runTollgate,
@@ -43,7 +43,7 @@ let dataDir: string;
 let platform: Platform;
 let [builder, host, node] = ["", "", ""];
 before(async () => {
-  dataDir = await newDataDir();
+  dataDir = await createDataDir();
   platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b"], PRIVATE_DATABASE_ENV);
   const accounts = await said<{ id: string; kind: string }[]>("account", "list");
   [builder, host] = ["builder", "host"].map((kind) => accounts.find((one) => one.kind === kind)?.id ?? "") as [

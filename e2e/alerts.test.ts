@@ -13,7 +13,7 @@ import {
   openHostAccount,
 } from "@tollgate/stage/accounts.ts";
 import { TEST_KEY_PEPPER } from "@tollgate/stage/database.ts";
-import { newDataDir, removeDataDir } from "@tollgate/stage/dev-platform.ts";
+import { createDataDir, removeDataDir } from "@tollgate/stage/dev-platform.ts";
 import { type GatewayProcess, startGatewayProcess } from "@tollgate/stage/gateway-process.ts";
 import { findFreePort, type Process } from "@tollgate/stage/killable-process.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
@@ -34,7 +34,7 @@ describe("alerts during failures", { skip: skipWithoutPrometheus }, () => {
   let prometheus: Prometheus;
   let key: string;
   before(async () => {
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
     postgres = await startPostgres();
     const ports = { PORT: String(await findFreePort()), INTERNAL_PORT: String(await findFreePort()) };
     const env = {

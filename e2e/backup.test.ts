@@ -15,7 +15,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { makeKey, openBuilderAccount, openHostAccount } from "@tollgate/stage/accounts.ts";
 import { TEST_KEY_PEPPER, WITHOUT_DURABLE_COMMITS } from "@tollgate/stage/database.ts";
-import { newDataDir, type Platform, removeDataDir, runTollgate } from "@tollgate/stage/dev-platform.ts";
+import { createDataDir, type Platform, removeDataDir, runTollgate } from "@tollgate/stage/dev-platform.ts";
 import { type GatewayProcess, startGatewayProcess } from "@tollgate/stage/gateway-process.ts";
 import type { Process } from "@tollgate/stage/killable-process.ts";
 import { findFreePort } from "@tollgate/stage/killable-process.ts";
@@ -26,7 +26,7 @@ import pg from "pg";
 import { systemClock } from "../gateway/src/base/clock.ts";
 import type { Uuid } from "../gateway/src/base/ids.ts";
 import { pico } from "../gateway/src/base/money.ts";
-import { whyPostgresUnavailable } from "../gateway/src/db/testing/versions.ts";
+import { explainMissingPostgres } from "../gateway/src/db/testing/versions.ts";
 import { startTestServer } from "../gateway/src/db/testing.ts";
 import { openLedger } from "../gateway/src/ledger/ledger.ts";
 import { formatSettlementLine } from "../gateway/src/ledger/spool-lines.ts";
@@ -45,7 +45,7 @@ interface Report {
   results: { check: string; good: boolean; words: string }[];
 }
 
-const skip = (await whyPostgresUnavailable(MAJOR)) ?? false;
+const skip = (await explainMissingPostgres(MAJOR)) ?? false;
 
 describe("backup and restore", { skip }, () => {
   let serverUrl: string;
@@ -90,7 +90,7 @@ describe("backup and restore", { skip }, () => {
     await administer(`create database live template ${TEST_DATABASE_TEMPLATE}`);
     live = openLooks("live");
     place = await mkdtemp(join(tmpdir(), "tollgate-backup-"));
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
     env = {
       DATABASE_URL: urlOf("live"),
       KEY_PEPPER: TEST_KEY_PEPPER,
@@ -205,7 +205,7 @@ describe("backup and restore", { skip }, () => {
     assert.deepEqual([bent.code, failing], [1, ["the backup", "receipts", "the key"]], bent.out);
 
     // Restores the gateway in the steps of docs/operators/backup.md.
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
     await cp(join(folder, "secrets.json"), join(dataDir, "secrets.json"));
     await cp(join(folder, "spool"), join(dataDir, "spool"), { recursive: true });
     env = { ...env, DATABASE_URL: urlOf("restored") };

@@ -6,9 +6,9 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { readLastRecord } from "@tollgate/stage/ledger-check.ts";
-import { onEveryPlane, type RunningPlane } from "@tollgate/stage/plane.ts";
+import { describeOnEveryPlane, type RunningPlane } from "@tollgate/stage/plane.ts";
 import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 
 /**
@@ -18,12 +18,12 @@ import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 const LIFE_S = 24;
 const DELTA_MS = 200;
 
-onEveryPlane("renewal", (openPlane) => {
+describeOnEveryPlane("renewal", (openPlane) => {
   let plane: RunningPlane;
   let dataDir: string;
   let platform: Platform;
   before(async () => {
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
     plane = await openPlane();
     const env = { ...plane.env, PLANE_CREDENTIAL_TTL_S: String(LIFE_S) };
     platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b"], env);

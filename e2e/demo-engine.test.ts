@@ -1,7 +1,7 @@
 /** Tests the built-in demo model on a whole platform: its engine generates real text, which is counted and billed. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import OpenAI from "openai";
 
@@ -10,7 +10,7 @@ describe("the demo model on a whole platform", () => {
   let platform: Platform;
   let client: OpenAI;
   before(async () => {
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
     platform = await startPlatform(dataDir, ["--engine", "demo"]);
     client = new OpenAI({ apiKey: platform.ready.api_key, baseURL: `${platform.ready.gateway_url}/v1`, maxRetries: 0 });
   });

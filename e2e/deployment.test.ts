@@ -5,12 +5,12 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, removeDataDir, runTollgate } from "@tollgate/stage/dev-platform.ts";
+import { createDataDir, removeDataDir, runTollgate } from "@tollgate/stage/dev-platform.ts";
 import { startGatewayProcess } from "@tollgate/stage/gateway-process.ts";
 import { type NatsPlane, openNats, skipWithoutNats as skip } from "@tollgate/stage/plane.ts";
 import { openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { openTestDatabase, type TestDatabase, urlOf } from "../gateway/src/db/testing.ts";
+import { formatConnectionUrl, openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
 
 type Env = Record<string, string>;
 
@@ -37,8 +37,8 @@ describe("a copied deployment", { skip }, () => {
       openTestDatabase(),
       openNats(),
     ]);
-    dataDir = await newDataDir();
-    [atOriginal, atCopy] = [live.env, { ...live.env, DATABASE_URL: urlOf(copy.connection) }];
+    dataDir = await createDataDir();
+    [atOriginal, atCopy] = [live.env, { ...live.env, DATABASE_URL: formatConnectionUrl(copy.connection) }];
   });
   after(async () => {
     await live?.close();
@@ -82,7 +82,7 @@ describe("a copied deployment", { skip }, () => {
     const atOwn = { ...atCopy, ...own.env };
     // Uses a new data directory. One that a gateway of the original has used contains the history of the original's
     // database, so this start would fail.
-    const drillDir = await newDataDir();
+    const drillDir = await createDataDir();
     t.after(() => removeDataDir(drillDir));
     const drill = await startGatewayProcess(drillDir, atOwn, "drill");
     const now = await shown(atOwn);

@@ -15,7 +15,7 @@ import {
   sendRawRequest,
   splitEvents,
 } from "@tollgate/stage/raw-http.ts";
-import { keepBusy, makeScriptPrompt } from "@tollgate/stage/requests.ts";
+import { keepModelBusy, makeScriptPrompt } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { assertGoldenAnswer, assertGoldenStream } from "./golden/golden.ts";
 
@@ -59,7 +59,7 @@ describe("responses compared with golden files", () => {
       expired: await key(rich, { expiresInS: -3_600 }),
       oneModel: await key(rich, { models: ["embed-m3"] }),
     };
-    letGo = await keepBusy({ ready: { gateway_url: stage.baseUrl, api_key: keys.plain } }, FULL);
+    letGo = await keepModelBusy({ ready: { gateway_url: stage.baseUrl, api_key: keys.plain } }, FULL);
   });
   after(async () => {
     await letGo?.();

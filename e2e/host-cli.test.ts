@@ -14,9 +14,9 @@ import { makeScriptPrompt, sendUserMessage, waitForFirstOutput } from "@tollgate
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
-import { hostShareOf } from "../gateway/src/base/testing.ts";
+import { computeHostShare } from "../gateway/src/base/testing.ts";
 import { runTollgateHost as runCommand } from "../host/src/cli.ts";
-import { loginFile } from "../host/src/command/login-file.ts";
+import { openLoginFile } from "../host/src/command/login-file.ts";
 
 interface Said {
   code: number;
@@ -55,7 +55,7 @@ describe("the commands of tollgate-host", () => {
       env: {},
       terminal,
       clock: stage.clock,
-      logins: loginFile(join(stage.folder, "tollgate")),
+      logins: openLoginFile(join(stage.folder, "tollgate")),
       supervisor: () => ({
         hasParent: false,
         stopRequested: ctrlC.promise,
@@ -115,7 +115,7 @@ describe("the commands of tollgate-host", () => {
     assert.equal(answer.status, 200);
     const { id } = (await answer.json()) as { id: string };
     const { charge_pico, host_pico } = await readLastRecord(stage);
-    assert.equal(BigInt(host_pico), hostShareOf(BigInt(charge_pico)));
+    assert.equal(BigInt(host_pico), computeHostShare(BigInt(charge_pico)));
 
     const earnings = await json("earnings");
     assert.equal(earnings.data.length, 1);

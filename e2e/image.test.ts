@@ -22,7 +22,7 @@ import type { Platform } from "@tollgate/stage/dev-platform.ts";
 import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { openTestDatabase, type TestDatabase, urlOf } from "../gateway/src/db/testing.ts";
+import { formatConnectionUrl, openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const NODE = join(ROOT, "node_modules", "node", "bin", "node");
@@ -53,7 +53,7 @@ const installed = (lockfile: string): Map<string, { integrity?: string; link?: b
   new Map(Object.entries(JSON.parse(readFileSync(lockfile, "utf8")).packages));
 
 const socketOf = ({ connection }: TestDatabase): string | undefined =>
-  new URL(urlOf(connection)).searchParams.get("host") ?? undefined;
+  new URL(formatConnectionUrl(connection)).searchParams.get("host") ?? undefined;
 
 describe("the container image", { skip }, () => {
   let place: string;
@@ -84,7 +84,7 @@ describe("the container image", { skip }, () => {
     }
     await mkdir(folderOf("secrets"));
     // A database socket has another path inside the container.
-    const url = new URL(urlOf(db.connection));
+    const url = new URL(formatConnectionUrl(db.connection));
     if (socket !== undefined) url.searchParams.set("host", "/database");
     await writeFile(join(folderOf("secrets"), "database_url"), `${url.href}\n`);
     await writeFile(join(folderOf("secrets"), "key_pepper"), `${TEST_KEY_PEPPER}\n`);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import {
-  newDataDir,
+  createDataDir,
   type Platform,
   raiseLimits,
   removeDataDir,
@@ -28,7 +28,7 @@ describe("gateways that are killed during requests", () => {
   let dataDir: string;
   let started: Platform | undefined;
   before(async () => {
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
   });
   after(async () => {
     // If a failed test left the process running, this test file would not end.

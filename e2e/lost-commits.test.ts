@@ -17,7 +17,7 @@ import {
   openHostAccount,
 } from "@tollgate/stage/accounts.ts";
 import { TEST_KEY_PEPPER } from "@tollgate/stage/database.ts";
-import { newDataDir, removeDataDir, runTollgate } from "@tollgate/stage/dev-platform.ts";
+import { createDataDir, removeDataDir, runTollgate } from "@tollgate/stage/dev-platform.ts";
 import { type GatewayProcess, startGatewayProcess } from "@tollgate/stage/gateway-process.ts";
 import { findFreePort, type Process } from "@tollgate/stage/killable-process.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
@@ -42,7 +42,7 @@ describe("a failover that lost recent commits", () => {
   let host: Host;
   let key: string;
   before(async () => {
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
     postgres = await startPostgres();
     env = {
       DATABASE_URL: postgres.url,

@@ -10,11 +10,11 @@ import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
 import { HIGH_KEY_LIMITS } from "@tollgate/stage/accounts.ts";
 import type { Process } from "@tollgate/stage/killable-process.ts";
-import { assertBalanced, type RecordRow } from "@tollgate/stage/ledger-check.ts";
-import { newAgent, startNode } from "@tollgate/stage/nodes/agent.ts";
+import { assertBalanced, type RequestRecordRow } from "@tollgate/stage/ledger-check.ts";
+import { createAgent, startNode } from "@tollgate/stage/nodes/agent.ts";
 import { callNodeApi } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { type NatsPlane, openNats, skipWithoutNats } from "@tollgate/stage/plane.ts";
-import { readParts, readText } from "@tollgate/stage/raw-http.ts";
+import { readResponseParts, readText } from "@tollgate/stage/raw-http.ts";
 import { findErrorCode, sendUserMessage } from "@tollgate/stage/requests.ts";
 import { explainMissingNetwork, type Network, openNetwork } from "@tollgate/stage/servers/network-namespace.ts";
 import {
@@ -25,7 +25,7 @@ import {
   openStage,
 } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { hostShareOf } from "../gateway/src/base/testing.ts";
+import { computeHostShare } from "../gateway/src/base/testing.ts";
 import {
   type BreakableConnection,
   openBreakableConnection,
@@ -76,7 +76,7 @@ class Flow {
 
   constructor(response: Response) {
     this.response = response;
-    this.#parts = readParts(response);
+    this.#parts = readResponseParts(response);
   }
 
   get words(): number {
@@ -98,7 +98,7 @@ class Flow {
   }
 }
 
-const chargeOf = (record: RecordRow | undefined): bigint =>
+const chargeOf = (record: RequestRecordRow | undefined): bigint =>
   BigInt(record?.prompt_tokens ?? 0) * PRICE.in + BigInt(record?.completion_tokens ?? 0) * PRICE.out;
 
 const assertStalled = (text: string): void => {
@@ -236,7 +236,7 @@ describe("a node whose network connection is cut", { skip: noNetwork ?? false },
     host = await stage.host();
     directory = await mkdtemp(join(tmpdir(), "tollgate-far-"));
     const traits = { name: "far", gatewayUrl: stage.baseUrl, hostToken: host.token, models: ["tiny-3b"], slots: 4 };
-    agent = newAgent({ ...traits, logFile: join(directory, "log"), wrapper: network.inside([]) });
+    agent = createAgent({ ...traits, logFile: join(directory, "log"), wrapper: network.inside([]) });
     await agent.start();
     await eventually("the far node serves", () => client.serves("tiny-3b"));
   });
@@ -374,7 +374,7 @@ describe("a gateway that loses its NATS server", { skip: skipWithoutNats }, () =
     assert.equal(record?.completion_tokens, stream.words, "a token a word");
     const paid = before - (await client.balance());
     assert.equal(paid, chargeOf(record));
-    assert.equal((await stage.balance(node.host.account)) - earned, hostShareOf(paid));
+    assert.equal((await stage.balance(node.host.account)) - earned, computeHostShare(paid));
   });
 
   test("during a loss longer than the dispatch deadline, nothing is charged and new requests are refused", async () => {

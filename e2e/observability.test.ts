@@ -15,7 +15,13 @@ import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import { makeKey, openBuilderAccount } from "@tollgate/stage/accounts.ts";
 import { openDatabase } from "@tollgate/stage/database.ts";
-import { newDataDir, type Platform, removeDataDir, runTollgate, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import {
+  createDataDir,
+  type Platform,
+  removeDataDir,
+  runTollgate,
+  startPlatform,
+} from "@tollgate/stage/dev-platform.ts";
 import { readText } from "@tollgate/stage/raw-http.ts";
 import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -105,7 +111,7 @@ describe("metrics, log lines and traces", () => {
     });
     collector.listen(0, "127.0.0.1");
     await once(collector, "listening");
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
     // Checks the ledger before the platform starts, because the gateway then reports the result at once. Later results
     // are read only once a minute.
     await openDatabase(dataDir);

@@ -10,7 +10,7 @@ import { delimiter, join } from "node:path";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { openDatabase } from "@tollgate/stage/database.ts";
-import { isAlive, newDataDir, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { createDataDir, isAlive, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 
 const TOLLGATE = fileURLToPath(new URL("../gateway/bin/tollgate.mjs", import.meta.url));
@@ -36,7 +36,7 @@ describe("commands started by an older Node.js", { skip }, () => {
   let dataDir: string;
   let env: Record<string, string>;
   before(async () => {
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
     const ports = { PORT: "0", INTERNAL_PORT: "0", PLANE_PORT: "0" };
     env = { ...(await openDatabase(dataDir)), ...ports, DATA_DIR: dataDir, DRAIN_DELAY_S: "0", LOG_LEVEL: "info" };
   });

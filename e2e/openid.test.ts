@@ -6,12 +6,18 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { skipReasonWithout } from "../tools/third-party-programs.ts";
+import { explainSkipWithout } from "../tools/third-party-programs.ts";
 import { ConsoleClient } from "./console-client.ts";
-import { OPENID_CLIENT, type OpenIdPeer, openDex, openOidcProvider, PASSWORD } from "./outside/openid.ts";
+import {
+  OPENID_CLIENT,
+  OPENID_USER_PASSWORD,
+  type OpenIdProviderServer,
+  openDex,
+  openOidcProvider,
+} from "./outside/openid.ts";
 import { ThirdPartySiteBrowser } from "./outside/third-party-browser.ts";
 
 interface Refusal {
@@ -23,11 +29,11 @@ interface Refusal {
 
 let dataDir: string;
 let platform: Platform;
-const peers: Record<string, OpenIdPeer> = {};
-const skipWithoutDex = skipReasonWithout("dex");
+const peers: Record<string, OpenIdProviderServer> = {};
+const skipWithoutDex = explainSkipWithout("dex");
 
 before(async () => {
-  dataDir = await newDataDir();
+  dataDir = await createDataDir();
   const port = await findFreePort();
   const origin = `http://127.0.0.1:${port}`;
   const at = (id: string): string => `${origin}/console/api/auth/callback/${id}`;
@@ -70,7 +76,7 @@ async function visit(client: ConsoleClient, provider: string, login: string): Pr
     if (login === "nobody") {
       const abort = /href="([^"]*\/abort)"/.exec(page.html)?.[1] ?? assert.fail(`no way to refuse:\n${page.html}`);
       page = await visitor.open(new URL(abort, page.url), isBack);
-    } else page = await visitor.submit(page, { login, password: PASSWORD }, isBack);
+    } else page = await visitor.submit(page, { login, password: OPENID_USER_PASSWORD }, isBack);
   }
   assert.ok(isBack(page.url), `still at ${page.url}:\n${page.html}`);
   return page.url;

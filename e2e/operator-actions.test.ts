@@ -15,7 +15,7 @@ import { sendUserMessage } from "@tollgate/stage/requests.ts";
 import { type Builder, type Host, type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { publicId, type Uuid } from "../gateway/src/base/ids.ts";
-import { catalogueReload } from "../gateway/src/commands/admin/catalogue-reload.ts";
+import { reloadCatalogue } from "../gateway/src/commands/admin/catalogue-reload.ts";
 import { ledgerCheck } from "../gateway/src/commands/admin/ledger-check.ts";
 import { ConsoleClient } from "./console-client.ts";
 
@@ -339,7 +339,7 @@ describe("operator actions on a platform", () => {
   });
 
   test("the gateway loads a new catalogue without a restart, and refuses one that changes the price of an existing version", async () => {
-    const reload = async (): Promise<void> => assert.equal((await runAdminCommand(stage, catalogueReload)).code, 0);
+    const reload = async (): Promise<void> => assert.equal((await runAdminCommand(stage, reloadCatalogue)).code, 0);
     const price = async (): Promise<number> => {
       const { data } = (await (await get("/v1/catalog/rates")).json()) as { data: { price_in_micro_1m: number }[] };
       return data[0]?.price_in_micro_1m as number;

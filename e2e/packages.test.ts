@@ -13,7 +13,7 @@ import { after, before, suite, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { connectToDatabase, openDatabase, readIfExists } from "@tollgate/stage/database.ts";
-import { newDataDir, type ReadyFile, removeDataDir } from "@tollgate/stage/dev-platform.ts";
+import { createDataDir, type ReadyFile, removeDataDir } from "@tollgate/stage/dev-platform.ts";
 import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { packPackage } from "../tools/release/build.ts";
@@ -42,7 +42,7 @@ suite("npm packages", () => {
 
   before(async () => {
     place = await mkdtemp(join(tmpdir(), "tollgate-packages-"));
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
     const version = readCommonVersion(root);
     const install = async (name: string, source: string): Promise<void> => {
       const folder = join(place, name);

@@ -12,7 +12,13 @@ import { after, before, describe, test } from "node:test";
 import { type DemoPaymentProvider, openDemoPaymentProvider } from "@tollgate/demo-provider/demo-provider.ts";
 import type { Sale } from "@tollgate/demo-provider/sale.ts";
 import { connectToDatabase } from "@tollgate/stage/database.ts";
-import { newDataDir, type Platform, removeDataDir, runTollgate, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import {
+  createDataDir,
+  type Platform,
+  removeDataDir,
+  runTollgate,
+  startPlatform,
+} from "@tollgate/stage/dev-platform.ts";
 import { assertBalanced, readBuilderAccount } from "@tollgate/stage/ledger-check.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { systemClock } from "../gateway/src/base/clock.ts";
@@ -111,7 +117,7 @@ describe("npm start -- --payments demo", () => {
   let customer: Customer;
   let paymentsUrl: string;
   before(async () => {
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
     platform = await startPlatform(dataDir, ["--no-node", "--payments", "demo"]);
     paymentsUrl = (platform.ready as unknown as { payments_url: string }).payments_url;
     customer = await new Customer(platform).signIn(platform.ready.builder);
@@ -209,7 +215,7 @@ describe("a gateway that is killed during a payment", () => {
   let wire: Wire;
   let env: Record<string, string>;
   before(async () => {
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
     demo = await openDemoPaymentProvider({ clock: systemClock, random: systemRandom(), log: createLog("silent") });
     wire = await openWire(demo.url);
     env = {
@@ -365,7 +371,7 @@ async function openWire(to: string): Promise<Wire> {
 }
 
 test("without Stripe's secrets no credit can be bought, and a start with only one of the two secrets fails", async () => {
-  const dataDir = await newDataDir();
+  const dataDir = await createDataDir();
   const platform = await startPlatform(dataDir, ["--no-node"]);
   try {
     for (const path of ["/console/api/packs", "/console/api/credits/checkout", "/webhooks/stripe"]) {

@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { runTollgate } from "@tollgate/stage/dev-platform.ts";
-import { findFreePort, newProcess } from "@tollgate/stage/killable-process.ts";
+import { createProcess, findFreePort } from "@tollgate/stage/killable-process.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { sendUserMessage } from "@tollgate/stage/requests.ts";
 import { NO_QUARANTINE_OR_PROBATION_ENV, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
@@ -116,7 +116,7 @@ async function open(
     process.getuid?.() === 0 ? "user = nobody" : "",
   ];
   await writeFile(file, lines.join("\n"));
-  const pooler = newProcess({
+  const pooler = createProcess({
     name: "pgbouncer",
     command: [...command, "-q", file],
     log: join(directory, "log"),

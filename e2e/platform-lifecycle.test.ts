@@ -11,8 +11,8 @@ import { join } from "node:path";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
 import { findDatabase, openDatabase, PRIVATE_DATABASE_ENV } from "@tollgate/stage/database.ts";
 import {
+  createDataDir,
   isAlive,
-  newDataDir,
   type Platform,
   removeDataDir,
   runTollgate,
@@ -33,7 +33,7 @@ describe("starting, stopping and restarting a platform", () => {
   let dataDir: string;
   let platform: Platform;
   before(async () => {
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
   });
   after(async () => {
     assert.equal(await platform?.stop(), 0);
@@ -116,7 +116,7 @@ describe("starting, stopping and restarting a platform", () => {
 describe("the start of a platform", () => {
   let dataDir: string;
   beforeEach(async () => {
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
   });
   afterEach(() => removeDataDir(dataDir));
 
@@ -190,7 +190,7 @@ describe("the start of a platform", () => {
 describe("a platform that has no operator yet", () => {
   let dataDir: string;
   before(async () => {
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
   });
   after(() => removeDataDir(dataDir));
 
@@ -225,7 +225,7 @@ describe("a platform that has no operator yet", () => {
 describe("a failing start prints one line and exits with 1, or with 2 for invalid usage", () => {
   let dataDir: string;
   beforeEach(async () => {
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
   });
   afterEach(() => removeDataDir(dataDir));
 

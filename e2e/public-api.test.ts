@@ -14,7 +14,7 @@ import { convertRequestIdToUuid, splitEvents } from "@tollgate/stage/raw-http.ts
 import { makeScriptPrompt as scripted } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import OpenAI from "openai";
-import { hostShareOf } from "../gateway/src/base/testing.ts";
+import { computeHostShare } from "../gateway/src/base/testing.ts";
 
 const SERVED = ["tiny-3b", "small-8b", "small-7b-alt", "mid-14b", "reason-32b", "embed-m3"];
 
@@ -61,7 +61,7 @@ describe("the public API", () => {
     assert.equal(usage.total_tokens, usage.prompt_tokens + usage.completion_tokens);
 
     const charge = BigInt(usage.prompt_tokens) * 20_000n + BigInt(usage.completion_tokens) * 40_000n;
-    const share = hostShareOf(charge);
+    const share = computeHostShare(charge);
     assert.equal(builderBefore.balance - (await readBuilderAccount(stage)).balance, charge);
     assert.equal((await readBuilderAccount(stage)).held, 0n);
     assert.equal((await readHostAccount(stage)).balance - hostBefore.balance, share);
@@ -352,7 +352,7 @@ describe("the public API", () => {
     const charge = BigInt(prompt_tokens) * 20_000n + 3n * 40_000n;
     assert.deepEqual([BigInt(charge_pico), finish_reason], [charge, "stop"]);
     assert.equal(payer.balance - (await readBuilderAccount(stage)).balance, charge);
-    assert.equal((await readHostAccount(stage)).balance - server.balance, hostShareOf(charge));
+    assert.equal((await readHostAccount(stage)).balance - server.balance, computeHostShare(charge));
 
     const parts: string[] = [];
     for await (const chunk of await client.chat.completions.create({ ...ask, stop: "two END", stream: true })) {

@@ -13,11 +13,11 @@ import { sendSteadyRequest as askPath, CHAT_REQUEST, startSteadyLoad } from "@to
 import { openLoadBalancedStage, STEADY_LOAD_MODELS } from "@tollgate/stage/load-balanced-stage.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import { skipWithoutNats as skip } from "@tollgate/stage/plane.ts";
-import { readParts, readText } from "@tollgate/stage/raw-http.ts";
+import { readResponseParts, readText } from "@tollgate/stage/raw-http.ts";
 import { findErrorCode, readAnswerText, sendUserMessage } from "@tollgate/stage/requests.ts";
 import type { Builder, ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { hostShareOf } from "../gateway/src/base/testing.ts";
+import { computeHostShare } from "../gateway/src/base/testing.ts";
 
 /** A model that only the last test uses. */
 const MODEL = "small-8b";
@@ -129,7 +129,7 @@ describe("restarting, killing and stopping gateways", { skip }, () => {
     const stream = await chat(gateway, MODEL, ENDLESS, { stream: true });
     let text = "";
     const streamed = (async () => {
-      for await (const piece of readParts(stream)) text += piece;
+      for await (const piece of readResponseParts(stream)) text += piece;
     })();
     const whole = chat(gateway, MODEL, ENDLESS);
     await holds(2);
@@ -181,7 +181,7 @@ describe("restarting, killing and stopping gateways", { skip }, () => {
     const charge = BigInt(record.charge_pico);
     assert.ok(charge > 0n);
     assert.equal(before.builder - (await stage.balance(builder.account)), charge);
-    assert.equal((await stage.balance(host.account)) - before.host, hostShareOf(charge));
+    assert.equal((await stage.balance(host.account)) - before.host, computeHostShare(charge));
     for (const answer of [await whole, await waiting, waitingStream]) {
       const free = await stage.record(answer);
       assert.deepEqual([free?.outcome, free?.charge_pico, free?.http_status], ["gateway_stopped", "0", 503]);

@@ -6,14 +6,14 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { type Builder, DEFAULT_CREDIT_PICO, type Host } from "@tollgate/stage/accounts.ts";
-import { assertBalanced, type RecordRow } from "@tollgate/stage/ledger-check.ts";
+import { assertBalanced, type RequestRecordRow } from "@tollgate/stage/ledger-check.ts";
 import { type Behaviour, callNodeApi, HandMadeNode } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { skipWithoutNats } from "@tollgate/stage/plane.ts";
 import { readText, splitEvents } from "@tollgate/stage/raw-http.ts";
 import { makeScriptPrompt, sendUserMessage } from "@tollgate/stage/requests.ts";
 import { type InProcessStage, openStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { hostShareOf } from "../gateway/src/base/testing.ts";
+import { computeHostShare } from "../gateway/src/base/testing.ts";
 
 const PRICE = { in: 20_000n, out: 40_000n };
 const SLOTS = 8;
@@ -78,12 +78,12 @@ function suite(plane: "hub" | "nats"): void {
     );
     return { response, text, record, paid, earned: BigInt(entry?.earned ?? 0), share };
   };
-  const due = (record: RecordRow): bigint =>
+  const due = (record: RequestRecordRow): bigint =>
     BigInt(record.prompt_tokens) * PRICE.in + BigInt(record.completion_tokens) * PRICE.out;
   const assertBilled = ({ record, paid, earned, share }: Awaited<ReturnType<typeof ending>>): void => {
     assert.equal(paid, due(record));
     assert.equal(BigInt(record.charge_pico), paid);
-    assert.equal(earned, hostShareOf(paid));
+    assert.equal(earned, computeHostShare(paid));
     assert.equal(share, undefined);
   };
   const assertFree = ({ record, paid, earned, share }: Awaited<ReturnType<typeof ending>>): void => {
@@ -101,7 +101,7 @@ function suite(plane: "hub" | "nats"): void {
     const { share, paid } = end;
     assert.deepEqual(
       [share?.reason, share?.host, BigInt(share?.amount ?? 0)],
-      [reason, host.account, hostShareOf(paid)],
+      [reason, host.account, computeHostShare(paid)],
     );
   };
   const node = async <T>(method: string, path = ""): Promise<T> => {
@@ -394,7 +394,7 @@ function clientLeaves(plane: "hub" | "nats"): void {
     waiting.abort();
     await asked;
     const record = await eventually("it is settled", async () => {
-      const [row] = await stage.query<RecordRow>(
+      const [row] = await stage.query<RequestRecordRow>(
         "select * from request where outcome = 'client_closed' and attempts = 0",
       );
       return row;
@@ -457,7 +457,7 @@ function clientLeavesEarly(): void {
     await asked;
     stopClock = stage.runClock();
     const record = await eventually("it is settled", async () => {
-      const rows = await stage.query<RecordRow>("select * from request order by id desc limit 1");
+      const rows = await stage.query<RequestRecordRow>("select * from request order by id desc limit 1");
       return (await stage.query("select id from request")).length > before.length ? rows[0] : undefined;
     });
     const share = await stage.query<{ reason: string; amount: string }>(
@@ -480,7 +480,7 @@ function clientLeavesEarly(): void {
       assert.equal(BigInt(record.charge_pico), BigInt(record.prompt_tokens) * PRICE.in);
       assert.ok(record.prompt_tokens > 0);
     }
-    const share = hostShareOf(BigInt(plausible.record.charge_pico));
+    const share = computeHostShare(BigInt(plausible.record.charge_pico));
     assert.deepEqual([plausible.earned, plausible.share], [[share], []]);
     assert.deepEqual([long.earned, long.share], [[], [{ reason: "no_first_token", amount: String(share) }]]);
     await stage.noHolds();

@@ -6,10 +6,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { runTollgate } from "@tollgate/stage/dev-platform.ts";
-import type { RecordRow } from "@tollgate/stage/ledger-check.ts";
+import type { RequestRecordRow } from "@tollgate/stage/ledger-check.ts";
 import { callNodeApi } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { skipWithoutNats as skip } from "@tollgate/stage/plane.ts";
-import { readParts } from "@tollgate/stage/raw-http.ts";
+import { readResponseParts } from "@tollgate/stage/raw-http.ts";
 import { findErrorCode, readAnswerText, sendUserMessage } from "@tollgate/stage/requests.ts";
 import {
   type Builder,
@@ -19,7 +19,7 @@ import {
   type StageNode,
 } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { hostShareOf } from "../gateway/src/base/testing.ts";
+import { computeHostShare } from "../gateway/src/base/testing.ts";
 
 const PRICE = { in: 20_000n, out: 40_000n };
 
@@ -57,7 +57,7 @@ describe("two gateways that share their nodes", { skip }, () => {
   /** Starts a stream that lasts longer than the test; `rest` reads it to its end. */
   const flowing = async (gateway: Gateway | undefined) => {
     const response = await chat(gateway, { tokens: 100_000, delta_ms: 50 }, { stream: true });
-    const parts = readParts(response);
+    const parts = readResponseParts(response);
     let text = "";
     const more = async (): Promise<boolean> => {
       const { value, done } = await parts.next();
@@ -78,11 +78,11 @@ describe("two gateways that share their nodes", { skip }, () => {
     const earned = await stage.balance(node.host.account);
     const response = await chat(b, { text: "from afar" });
     assert.equal(await readAnswerText(response), "from afar");
-    const record = (await stage.record(response)) as RecordRow;
+    const record = (await stage.record(response)) as RequestRecordRow;
     assert.deepEqual([record.outcome, record.host_account_id], ["ok", node.host.account]);
     const charge = BigInt(record.prompt_tokens) * PRICE.in + BigInt(record.completion_tokens) * PRICE.out;
     assert.equal(BigInt(record.charge_pico), charge);
-    assert.equal((await stage.balance(node.host.account)) - earned, hostShareOf(charge));
+    assert.equal((await stage.balance(node.host.account)) - earned, computeHostShare(charge));
   });
 
   test("both gateways use the node at the same time, and each gets its own answers", async () => {

@@ -10,14 +10,14 @@ import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
 import { connectToDatabase, openDatabase } from "@tollgate/stage/database.ts";
 import {
-  newDataDir,
+  createDataDir,
   type Platform,
   raiseLimits,
   removeDataDir,
   runTollgate,
   startPlatform,
 } from "@tollgate/stage/dev-platform.ts";
-import { assertBalanced, type RecordRow, readBuilderAccount } from "@tollgate/stage/ledger-check.ts";
+import { assertBalanced, type RequestRecordRow, readBuilderAccount } from "@tollgate/stage/ledger-check.ts";
 import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 
@@ -89,7 +89,7 @@ describe("answers that were given while the database was unreachable", () => {
   let database: Cut;
   let platform: Platform;
   before(async () => {
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
     database = await proxyOf((await openDatabase(dataDir)).DATABASE_URL);
   });
   after(async () => {
@@ -142,7 +142,7 @@ describe("answers that were given while the database was unreachable", () => {
       ]);
       return rows.length === requests.length && rows.every(({ outcome }) => outcome === "ok");
     });
-    const records = await platform.query<RecordRow>("select * from request order by id desc limit $1", [
+    const records = await platform.query<RequestRecordRow>("select * from request order by id desc limit $1", [
       requests.length,
     ]);
     let sum = 0n;

@@ -5,22 +5,22 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { assertBalanced, readBuilderAccount } from "@tollgate/stage/ledger-check.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { skipReasonWithout } from "../tools/third-party-programs.ts";
+import { explainSkipWithout } from "../tools/third-party-programs.ts";
 import { ConsoleClient } from "./console-client.ts";
 import { makeStripeEvent, type StripeMock, sendStripeEvent, startStripeMock } from "./outside/stripe-mock.ts";
 
 const DOLLAR = 1_000_000_000_000n;
 
-describe("purchases checked against Stripe's published API", { skip: skipReasonWithout("stripe-mock") }, () => {
+describe("purchases checked against Stripe's published API", { skip: explainSkipWithout("stripe-mock") }, () => {
   let dataDir: string;
   let platform: Platform;
   let stripe: StripeMock;
   let customer: ConsoleClient;
   before(async () => {
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
     stripe = await startStripeMock();
     platform = await startPlatform(dataDir, ["--no-node"], stripe.env);
     customer = await new ConsoleClient(platform).signIn(platform.ready.builder);

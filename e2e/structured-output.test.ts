@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { assertBalanced, readBuilderAccount, readLastRecord, waitUntilSettled } from "@tollgate/stage/ledger-check.ts";
 import { readOutputFormatSupport, waitForFormatSupport } from "@tollgate/stage/nodes/agent.ts";
 import { answerHonestly } from "@tollgate/stage/nodes/behaviours.ts";
@@ -65,7 +65,7 @@ describe("structured output", () => {
   };
 
   before(async () => {
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
     platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b"]);
     const stage = { baseUrl: platform.ready.gateway_url, balance: async () => 0n };
     const answer = answerHonestly();

@@ -8,8 +8,14 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import { Agent, request } from "node:https";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, runTollgate, startPlatform } from "@tollgate/stage/dev-platform.ts";
-import { newAgent } from "@tollgate/stage/nodes/agent.ts";
+import {
+  createDataDir,
+  type Platform,
+  removeDataDir,
+  runTollgate,
+  startPlatform,
+} from "@tollgate/stage/dev-platform.ts";
+import { createAgent } from "@tollgate/stage/nodes/agent.ts";
 import { enrolNode, fetchCredentials } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { openNats, skipWithoutNats } from "@tollgate/stage/plane.ts";
 import { sendUserMessage as askOverHttp } from "@tollgate/stage/requests.ts";
@@ -36,7 +42,7 @@ interface Agents {
 
 /** Makes an agent that trusts this certificate; without one, it trusts no test certificate. */
 const agentOf = ({ directory, ...at }: Agents, name: string, trusted?: string) =>
-  newAgent({
+  createAgent({
     ...at,
     name,
     models: ["tiny-3b"],
@@ -74,7 +80,7 @@ describe("TLS of the API and of the embedded hub", () => {
     }
   };
   before(async () => {
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
     await write(made);
     // The certificate that agents trust is copied, so that replacing the gateway's file does not change it.
     const trusted = join(dataDir, "trusted.pem");
@@ -192,7 +198,7 @@ describe("TLS of the API and of the embedded hub", () => {
 test("a NATS server with TLS serves only gateways and nodes that trust its certificate", {
   skip: skipWithoutNats,
 }, async () => {
-  const directory = await newDataDir();
+  const directory = await createDataDir();
   const [cert, key] = [join(directory, "cert.pem"), join(directory, "key.pem")];
   const made = selfSignedCertificate();
   await writeFile(cert, made.cert);

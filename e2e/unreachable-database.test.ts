@@ -10,7 +10,7 @@ import { after, before, describe, test } from "node:test";
 import type { Status as StatusSchema } from "@tollgate/api/public/status.ts";
 import { DEFAULT_CREDIT_PICO, HIGH_KEY_LIMITS, makeKey, openBuilderAccount } from "@tollgate/stage/accounts.ts";
 import { connectToDatabase, openDatabase } from "@tollgate/stage/database.ts";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import { readText } from "@tollgate/stage/raw-http.ts";
@@ -31,7 +31,7 @@ describe("a gateway whose database is unreachable", () => {
   let cookie: string;
   let internal: string;
   before(async () => {
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
     const { DATABASE_URL: connectionString } = await openDatabase(dataDir);
     proxy = await openDatabaseProxy({ connectionString });
     const flags = ["--engine", "scripted", "--models", "tiny-3b"];

@@ -15,7 +15,7 @@ import { skipWithoutNats } from "@tollgate/stage/plane.ts";
 import type { ProcessStage } from "@tollgate/stage/stage.ts";
 import { findCommit, REPOSITORY_ROOT, unpackVersion } from "@tollgate/stage/versions.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { lastRelease } from "../gateway/src/db/testing/release-sql.ts";
+import { readLastRelease } from "../gateway/src/db/testing/release-sql.ts";
 import { makeSqlDirectory } from "../gateway/src/db/testing/sql-directory.ts";
 import { makeNextVersion, type NextVersion } from "./next-version.ts";
 
@@ -28,7 +28,7 @@ const POSTGRES_DEFAULTS = {
   bytea_output: "hex",
 };
 
-const found = findCommit(lastRelease().commit);
+const found = findCommit(readLastRelease().commit);
 const skip = skipWithoutNats || ("why" in found && found.why);
 
 describe("upgrades under load", { skip }, () => {

@@ -12,8 +12,8 @@ import { describe, type TestContext, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { HIGH_KEY_LIMITS, makeKey } from "@tollgate/stage/accounts.ts";
 import { runWithinOneMinuteOrDay } from "@tollgate/stage/calendar-periods.ts";
-import { newDataDir, removeDataDir, runTollgate } from "@tollgate/stage/dev-platform.ts";
-import { newGateway, REPOSITORY_ROOT } from "@tollgate/stage/gateway-process.ts";
+import { createDataDir, removeDataDir, runTollgate } from "@tollgate/stage/dev-platform.ts";
+import { createGatewayProcess, REPOSITORY_ROOT } from "@tollgate/stage/gateway-process.ts";
 import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { skipWithoutNats } from "@tollgate/stage/plane.ts";
@@ -46,12 +46,12 @@ const opened = async (
 };
 /** Starts a gateway that need not become ready, on ports that the test chooses. */
 const started = async (t: TestContext, settings: Record<string, string>, wrapper: string[] = []) => {
-  const dataDir = await newDataDir();
+  const dataDir = await createDataDir();
   const logFile = join(dataDir, "gateway.log");
   const [port, internalPort] = [await findFreePort(), await findFreePort()];
   const ports = { PORT: String(port), INTERNAL_PORT: String(internalPort), PLANE_PORT: "0" };
   const env = { LOG_LEVEL: "info", WORKERS: "1", DRAIN_DELAY_S: "0", ...ports, ...settings };
-  const gateway = newGateway({ name: "gateway", dataDir, logFile, root: REPOSITORY_ROOT, env, wrapper });
+  const gateway = createGatewayProcess({ name: "gateway", dataDir, logFile, root: REPOSITORY_ROOT, env, wrapper });
   t.after(async () => {
     await gateway.end();
     await removeDataDir(dataDir);

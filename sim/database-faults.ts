@@ -6,7 +6,7 @@
 
 import type { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import { CRASH_AFTER_COMMIT_SQL_KINDS, type Plan, type PlanItem } from "./plan.ts";
-import { plainRequest } from "./rare-combinations.ts";
+import { makePlainRequest } from "./rare-combinations.ts";
 
 /** The number of requests sent around the moment of a fault, so that the fault can affect one of them. */
 const ASKS = 4;
@@ -26,7 +26,7 @@ function asksAround(chance: SeededRandom, { accounts, gateways }: Plan, { atMs, 
   const hangMs = "hangMs" in fault ? fault.hangMs : 100;
   return Array.from({ length: ASKS }, (): PlanItem => {
     const [account, gateway] = [chance.below(accounts.length), chance.below(gateways.length)];
-    const ask = plainRequest({ account, gateway, lastsMs: chance.between(100, 2_000), stream: chance.oneIn(2) });
+    const ask = makePlainRequest({ account, gateway, lastsMs: chance.between(100, 2_000), stream: chance.oneIn(2) });
     return { atMs: Math.max(0, atMs + chance.between(-10, hangMs)), do: "ask", ask };
   });
 }

@@ -4,7 +4,7 @@
 
 import type { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import type { Plan, PlanItem } from "./plan.ts";
-import { plainRequest } from "./rare-combinations.ts";
+import { makePlainRequest } from "./rare-combinations.ts";
 
 export function addMoneyActions(chance: SeededRandom, plan: Plan): void {
   const { endMs, accounts, hosts, items } = plan;
@@ -44,7 +44,7 @@ function debt(chance: SeededRandom, { endMs, accounts, gateways }: Plan, account
   const asks = Array.from({ length: 6 }, (): PlanItem => {
     const atMs = chance.between(Math.floor(endMs / 4), Math.floor(endMs / 2));
     const gateway = chance.below(gateways.length);
-    return { atMs, do: "ask", ask: plainRequest({ account, gateway, lastsMs: 500, stream: chance.oneIn(2) }) };
+    return { atMs, do: "ask", ask: makePlainRequest({ account, gateway, lastsMs: 500, stream: chance.oneIn(2) }) };
   });
   const [refund, dispute] = chance.oneIn(2) ? (["succeeded", null] as const) : ([null, "lost"] as const);
   return [

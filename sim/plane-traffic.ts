@@ -7,7 +7,7 @@
  */
 import { generateRandomPlan } from "./generate-random-plan.ts";
 import type { Plan, PlanItem } from "./plan.ts";
-import { plainRequest } from "./rare-combinations.ts";
+import { makePlainRequest } from "./rare-combinations.ts";
 import { simulateWorld } from "./simulate.ts";
 import type { TokenCounting } from "./token-counting.ts";
 
@@ -67,7 +67,7 @@ function planOf({ gateways, nodes, requestsPerSecond }: TrafficScenario): Plan {
   for (const node of plan.nodes) Object.assign(node, { kind: "honest", slots: SLOTS, models: ["tiny-3b"] });
   plan.accounts = [{ credit: CREDIT, ...NO_LIMITS, budgetDay: null }];
   const asks = Array.from({ length: requestsPerSecond * (FROM_S + OVER_S) }, (_, nth): PlanItem => {
-    const ask = plainRequest({ account: 0, gateway: nth % gateways, stream: true, lastsMs: LASTS_MS });
+    const ask = makePlainRequest({ account: 0, gateway: nth % gateways, stream: true, lastsMs: LASTS_MS });
     return { atMs: Math.round((nth * 1000) / requestsPerSecond), do: "ask", ask };
   });
   return { ...plan, items: asks, livesOn: false };

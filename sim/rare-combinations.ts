@@ -55,7 +55,7 @@ function limitsAway(chance: SeededRandom, plan: Plan): PlanItem[] {
   const how = chance.pick(["hangs", "dies"] as const);
   const ask = (askedMs: number, lastsMs: number): PlanItem => {
     const gateway = chance.below(plan.gateways.length);
-    return { atMs: askedMs, do: "ask", ask: plainRequest({ account, gateway, lastsMs, stream: chance.oneIn(2) }) };
+    return { atMs: askedMs, do: "ask", ask: makePlainRequest({ account, gateway, lastsMs, stream: chance.oneIn(2) }) };
   };
   const some = (count: number, fromMs: number, toMs: number, lastsMs: () => number): PlanItem[] =>
     Array.from({ length: count }, () => ask(chance.between(fromMs, toMs), lastsMs()));
@@ -85,7 +85,7 @@ function cutFromStore(chance: SeededRandom, plan: Plan): PlanItem[] {
   Object.assign(plan.accounts[account] as object, { credit: RICH, inFlight: null });
   const asks = Array.from({ length: 4 }, (): PlanItem => {
     const lastsMs = chance.between(500, 8_000);
-    const order = plainRequest({ account, gateway, lastsMs, stream: chance.oneIn(2) });
+    const order = makePlainRequest({ account, gateway, lastsMs, stream: chance.oneIn(2) });
     return { atMs: chance.between(Math.max(0, atMs - 1_500), atMs - 50), do: "ask", ask: order };
   });
   return [...asks, { atMs, do: "store cut", gateway, forMs: chance.between(70_000, 110_000) }];
@@ -114,7 +114,7 @@ function embeddings(chance: SeededRandom, plan: Plan): PlanItem[] {
   Object.assign(plan.accounts[account] as object, { credit: RICH, ...unlimited });
   const gateway = chance.below(plan.gateways.length);
   return Array.from({ length: 24 }, (_, i): PlanItem => {
-    const { script, ...plain } = plainRequest({ account, gateway, lastsMs: 100, stream: false });
+    const { script, ...plain } = makePlainRequest({ account, gateway, lastsMs: 100, stream: false });
     const fault = isSilent ? { kind: "stall" as const, attempt: 1, after: 1 } : null;
     const ask = { ...plain, model: EMBEDDING, texts: chance.between(2, 4), script: { ...script, fault } };
     return { atMs: 1_000 + 1_000 * i, do: "ask", ask };
@@ -134,7 +134,7 @@ interface Plain {
   lastsMs: number;
 }
 
-export function plainRequest({ lastsMs, ...who }: Plain): RequestPlan {
+export function makePlainRequest({ lastsMs, ...who }: Plain): RequestPlan {
   return {
     ...who,
     model: MODEL,

@@ -10,7 +10,7 @@ import { generateRandomPlan, type PlanOptions } from "./generate-random-plan.ts"
 import type { Plan } from "./plan.ts";
 import { shrinkPlan } from "./shrink-plan.ts";
 import type { WorldOutcome } from "./simulate.ts";
-import { type FaultKind, zeroFaultCounts } from "./world/faults.ts";
+import { createFaultCounts, type FaultKind } from "./world/faults.ts";
 import { runWorldsOnThreads, type WorldResult } from "./world-threads.ts";
 
 const USAGE = `npm run sim -- [--seed N | --seeds FROM-TO | --fresh COUNT | --soak MINUTES | --replay FILE]
@@ -164,7 +164,7 @@ async function* lived(flags: ReturnType<typeof readFlags>, options: PlanOptions)
 /** Sums over all worlds, each world counted once. */
 class Sums {
   readonly #began = performance.now();
-  readonly #faults = zeroFaultCounts();
+  readonly #faults = createFaultCounts();
   readonly #outcomes: Record<string, number> = {};
   #worlds = 0;
   #virtualMs = 0;

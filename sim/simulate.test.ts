@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { before, describe, test } from "node:test";
 import { generateRandomPlan } from "./generate-random-plan.ts";
 import type { Plan } from "./plan.ts";
-import { plainRequest } from "./rare-combinations.ts";
+import { makePlainRequest } from "./rare-combinations.ts";
 import { shrinkPlan } from "./shrink-plan.ts";
 import { simulateWorld, type WorldOutcome } from "./simulate.ts";
 import { loadTokenCounting, type TokenCounting } from "./token-counting.ts";
@@ -33,7 +33,7 @@ describe("a simulation", () => {
   test("settles a request late if only the gateway that answered it was cut off from the database", async () => {
     const plan = generateRandomPlan(3, { minutes: 0.5, faults: 0, gateways: 2, nodes: 2 });
     for (const node of plan.nodes) Object.assign(node, { kind: "honest", slots: 4, models: ["tiny-3b"] });
-    const ask = plainRequest({ account: 0, gateway: 0, stream: true, lastsMs: 2_000 });
+    const ask = makePlainRequest({ account: 0, gateway: 0, stream: true, lastsMs: 2_000 });
     plan.accounts = [
       { credit: "5000000000000", inFlight: null, requestsPerMinute: null, tokensPerMinute: null, budgetDay: null },
     ];

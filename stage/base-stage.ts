@@ -15,7 +15,7 @@ import {
 } from "./accounts.ts";
 import type { Query } from "./database.ts";
 import { runTollgate } from "./dev-platform.ts";
-import { type RecordRow, waitUntilSettled } from "./ledger-check.ts";
+import { type RequestRecordRow, waitUntilSettled } from "./ledger-check.ts";
 import { convertRequestIdToUuid } from "./raw-http.ts";
 import type { SharedServers } from "./shared-servers.ts";
 
@@ -77,10 +77,10 @@ export abstract class Stage {
   }
 
   /** Returns the record of an answered request once it is settled; undefined if the request has no record. */
-  async record(response: Response): Promise<RecordRow | undefined> {
+  async record(response: Response): Promise<RequestRecordRow | undefined> {
     const id = convertRequestIdToUuid(response.headers.get("x-request-id") ?? "");
     await waitUntilSettled(this, id);
-    const [row] = await this.query<RecordRow>("select * from request where id = $1", [id]);
+    const [row] = await this.query<RequestRecordRow>("select * from request where id = $1", [id]);
     return row;
   }
 

@@ -7,7 +7,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
 import { sessionOptions } from "../gateway/src/db/session.ts";
-import { openTestDatabase, type TestDatabase, urlOf } from "../gateway/src/db/testing.ts";
+import { formatConnectionUrl, openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
 
 /** The KEY_PEPPER of every test platform. It is fixed, so that tests can create keys by SQL. */
 export const TEST_KEY_PEPPER = "the pepper of the end-to-end tests";
@@ -56,7 +56,7 @@ export async function dropDatabase(dataDir: string): Promise<void> {
 export async function connectToDatabase(dataDir: string): Promise<pg.Client> {
   const url = findDatabase(dataDir)?.DATABASE_URL;
   const client = new pg.Client({
-    ...(url === undefined ? await privateDatabase(dataDir) : { connectionString: url }),
+    ...(url === undefined ? await readPrivateDatabaseConfig(dataDir) : { connectionString: url }),
     options: sessionOptions(),
   });
   await client.connect();
@@ -64,7 +64,7 @@ export async function connectToDatabase(dataDir: string): Promise<pg.Client> {
 }
 
 /** Returns the connection settings of a private database, read from the files that its server keeps. */
-export async function privateDatabase(dataDir: string): Promise<pg.ClientConfig> {
+export async function readPrivateDatabaseConfig(dataDir: string): Promise<pg.ClientConfig> {
   const note = await readIfExists(join(dataDir, "postgres-location.txt"));
   const home = note?.split("\n", 1)[0] ?? join(dataDir, "postgres");
   const pidFile = (await readFile(join(home, "cluster", "postmaster.pid"), "utf8")).split("\n");
@@ -81,7 +81,7 @@ export async function readIfExists(file: string): Promise<string | undefined> {
 }
 
 const settings = ({ connection }: TestDatabase): DatabaseSettings => ({
-  DATABASE_URL: urlOf(connection),
+  DATABASE_URL: formatConnectionUrl(connection),
   KEY_PEPPER: TEST_KEY_PEPPER,
   ...WITHOUT_DURABLE_COMMITS,
 });

@@ -43,7 +43,7 @@ export interface Platform {
   stop(): Promise<number | null>;
 }
 
-export async function newDataDir(): Promise<string> {
+export async function createDataDir(): Promise<string> {
   const dataDir = await mkdtemp(join(tmpdir(), "tollgate-e2e-"));
   // If the test runs as root, the database runs as another user, who needs permission to enter the directory.
   await chmod(dataDir, 0o711);

@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findDatabase, openDatabase, TEST_KEY_PEPPER } from "./database.ts";
-import { bareEnvironment, newProcess, type Process } from "./killable-process.ts";
+import { createProcess, makeMinimalEnvironment, type Process } from "./killable-process.ts";
 
 /** The root directory of these sources. */
 export const REPOSITORY_ROOT = fileURLToPath(new URL("../", import.meta.url));
@@ -30,15 +30,23 @@ interface GatewayOptions {
 }
 
 /** Creates a gateway process without starting it. */
-export function newGateway({ name, dataDir, logFile, env, root, wrapper = [], ready }: GatewayOptions): Process {
-  return newProcess({
+export function createGatewayProcess({
+  name,
+  dataDir,
+  logFile,
+  env,
+  root,
+  wrapper = [],
+  ready,
+}: GatewayOptions): Process {
+  return createProcess({
     name,
     command: [
       ...wrapper,
       ...[process.execPath, "--max-semi-space-size=16", join(root, "gateway/bin/tollgate.mjs"), "serve"],
     ],
     log: logFile,
-    environment: { ...bareEnvironment(), ...env, DATA_DIR: dataDir },
+    environment: { ...makeMinimalEnvironment(), ...env, DATA_DIR: dataDir },
     ...(ready !== undefined && { ready }),
   });
 }
@@ -60,7 +68,7 @@ export async function startGatewayProcess(
     ({ size }) => size,
     () => 0,
   );
-  const gateway = newGateway({
+  const gateway = createGatewayProcess({
     name,
     dataDir,
     logFile,

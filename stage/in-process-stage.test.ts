@@ -6,7 +6,7 @@ import { type Pico, pico } from "../gateway/src/base/money.ts";
 import type { TestDatabase } from "../gateway/src/db/testing.ts";
 import { checkLedger } from "../gateway/src/ledger/check.ts";
 import { skipWithoutNats } from "./plane.ts";
-import { readParts } from "./raw-http.ts";
+import { readResponseParts } from "./raw-http.ts";
 import { readAnswerText, sendUserMessage } from "./requests.ts";
 import { type InProcessStage, openStage } from "./stage.ts";
 import { eventually, failIfHung, hangSignal } from "./wait.ts";
@@ -37,7 +37,7 @@ async function* chat(key: string, script: object): AsyncGenerator<Chunk> {
   });
   assert.equal(response.status, 200, response.status === 200 ? "" : await response.text());
   let text = "";
-  for await (const piece of readParts(response)) {
+  for await (const piece of readResponseParts(response)) {
     text += piece;
     for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
       const data = text.slice("data: ".length, end);

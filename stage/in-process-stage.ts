@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { smtpMail } from "../gateway/src/accounts/mail.ts";
+import { createSmtpMailSender } from "../gateway/src/accounts/mail.ts";
 import { cheapHash } from "../gateway/src/accounts/testing/cheap-hash.ts";
 import type { CloseFunction } from "../gateway/src/assemble/context.ts";
 import type { DatabaseAccess, ExternalInterfaces, Listener } from "../gateway/src/assemble/port-interfaces.ts";
-import { testStore } from "../gateway/src/assemble/testing.ts";
+import { createTestDatabaseAccess } from "../gateway/src/assemble/testing.ts";
 import { assemble, type ListeningGateway } from "../gateway/src/assemble.ts";
 import { newIds, publicIdSuffix } from "../gateway/src/base/ids.ts";
 import { createLog, type Log } from "../gateway/src/base/log.ts";
@@ -22,7 +22,7 @@ import { parseConfig } from "../gateway/src/config.ts";
 import { openBroadcast } from "../gateway/src/db/broadcast.ts";
 import { openPool } from "../gateway/src/db/pool.ts";
 import { TEST_CONNECTION_TIMEOUT_MS, type TestDatabase } from "../gateway/src/db/testing.ts";
-import { serverSecrets } from "../gateway/src/server-secrets.ts";
+import { loadServerSecrets } from "../gateway/src/server-secrets.ts";
 import { RecordedCanaries } from "../gateway/src/trust/testing.ts";
 import { Agent } from "../host/src/agent/agent.ts";
 import { connectToNats } from "../host/src/agent/nats.ts";
@@ -235,7 +235,7 @@ async function openPorts({ clock, log, database, directory, env }: Place) {
   const onLost = (error: Error): void => log.error({ err: error }, "the gateway cannot go on");
   const context: BuildContext = { config, log, clock, random, newId, gatewayId, onClose, progress, onLost };
   const store = await openStore(context, database);
-  const secrets = await serverSecrets(config);
+  const secrets = await loadServerSecrets(config);
   const ports: ExternalInterfaces & { listener: Listener } = {
     clock,
     random,
@@ -249,7 +249,7 @@ async function openPorts({ clock, log, database, directory, env }: Place) {
     deployment: Promise.resolve("stage"),
     limits: createLimitsFactory(context, clock.now),
     spool: { directory: config.spoolDir },
-    mail: config.mail && smtpMail(config.mail),
+    mail: config.mail && createSmtpMailSender(config.mail),
     payments: undefined,
     listener: await openListener(context),
     async close() {
@@ -266,7 +266,7 @@ async function openPorts({ clock, log, database, directory, env }: Place) {
 async function openStore({ clock, log, onClose }: BuildContext, { connection }: TestDatabase): Promise<DatabaseAccess> {
   const pool = openPool(connection, { log, sizeMax: 10, connectMsMax: TEST_CONNECTION_TIMEOUT_MS });
   onClose(() => pool.end());
-  const store = testStore({ pool });
+  const store = createTestDatabaseAccess({ pool });
   const guard = { health: { isAway: false, suspect: async () => false }, adopt: () => {} };
   const broadcast = await openBroadcast({ pool, connection, guard, clock, log });
   onClose(() => broadcast.close());

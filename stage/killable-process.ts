@@ -65,7 +65,7 @@ kill "-$signal" "$server" 2>/dev/null
 wait "$server"
 `;
 
-export function newProcess(options: ProcessOptions): Process {
+export function createProcess(options: ProcessOptions): Process {
   const { name, command, log, directory = "/", lastSignal = "KILL" } = options;
   let current: { watcher: ChildProcess; pid: number } | undefined;
   const pid = (): number | undefined => (current !== undefined && isRunning(current.pid) ? current.pid : undefined);
@@ -273,7 +273,7 @@ const isTaken = (error: unknown): boolean => (error as NodeJS.ErrnoException).co
 const tail = (text: string): string => text.trimEnd().split("\n").slice(-15).join("\n");
 
 /** Returns the environment without any of the test's own settings. */
-export function bareEnvironment(): NodeJS.ProcessEnv {
+export function makeMinimalEnvironment(): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
   return Object.fromEntries(
     Object.entries({ PATH, HOME, TMPDIR, NODE_COMPILE_CACHE }).filter(([, value]) => value !== undefined),

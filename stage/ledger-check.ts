@@ -17,17 +17,18 @@ interface Account {
 
 type Row = { id: string; balance: string; held: string };
 
-async function account(platform: Queryable, where: string): Promise<Account> {
+async function readAccount(platform: Queryable, where: string): Promise<Account> {
   const [row] = await platform.query<Row>(`select id, balance, held from ledger_book where ${where}`);
   assert.ok(row, `an account where ${where}`);
   return { id: row.id, balance: BigInt(row.balance), held: BigInt(row.held) };
 }
 
-export const readBuilderAccount = (platform: Queryable): Promise<Account> => account(platform, "kind = 'builder'");
-export const readHostAccount = (platform: Queryable): Promise<Account> => account(platform, "kind = 'host'");
-export const readPlatformAccount = (platform: Queryable): Promise<Account> => account(platform, "kind = 'platform'");
+export const readBuilderAccount = (platform: Queryable): Promise<Account> => readAccount(platform, "kind = 'builder'");
+export const readHostAccount = (platform: Queryable): Promise<Account> => readAccount(platform, "kind = 'host'");
+export const readPlatformAccount = (platform: Queryable): Promise<Account> =>
+  readAccount(platform, "kind = 'platform'");
 
-export interface RecordRow {
+export interface RequestRecordRow {
   id: string;
   endpoint: string;
   model: string;
@@ -66,9 +67,9 @@ export async function waitUntilRolledUp({ query }: Queryable): Promise<void> {
 }
 
 /** Returns the newest record, once no request is in flight. */
-export async function readLastRecord(platform: Queryable): Promise<RecordRow> {
+export async function readLastRecord(platform: Queryable): Promise<RequestRecordRow> {
   await waitUntilSettled(platform);
-  const [row] = await platform.query<RecordRow>("select * from request order by id desc limit 1");
+  const [row] = await platform.query<RequestRecordRow>("select * from request order by id desc limit 1");
   assert.ok(row, "a record");
   return row;
 }

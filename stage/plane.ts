@@ -67,7 +67,7 @@ export async function openNats({ scheme = "nats", tls }: NatsTraits = {}): Promi
  * Defines the suite twice: on the embedded hub and on NATS. Both run in parallel, because they mostly wait. Without
  * nats-server, the suite on NATS is skipped with a message.
  */
-export function onEveryPlane(name: string, suite: (openPlane: () => Promise<RunningPlane>) => void): void {
+export function describeOnEveryPlane(name: string, suite: (openPlane: () => Promise<RunningPlane>) => void): void {
   describe(name, { concurrency: 2 }, () => {
     describe(`${name}, on the embedded hub`, { concurrency: 1 }, () => suite(hub));
     describe(`${name}, on NATS`, { skip, concurrency: 1 }, () => suite(openNats));

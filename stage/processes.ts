@@ -7,7 +7,7 @@ import { readFile, stat } from "node:fs/promises";
 import { type Balancer, startBalancer } from "./balancer.ts";
 import { type NodeTraits, Stage, type StageNode } from "./base-stage.ts";
 import { RECEIPT_SEED } from "./database.ts";
-import { newDataDir, removeDataDir } from "./dev-platform.ts";
+import { createDataDir, removeDataDir } from "./dev-platform.ts";
 import { type GatewayProcess, startGatewayProcess } from "./gateway-process.ts";
 import type { Process } from "./killable-process.ts";
 import { startNode } from "./nodes/agent.ts";
@@ -58,7 +58,7 @@ export class ProcessStage extends Stage {
 
   static async open(options: ProcessOptions): Promise<ProcessStage> {
     const { gateways: count = 1, nodes = [] } = options;
-    const dataDir = await newDataDir();
+    const dataDir = await createDataDir();
     const shared = await openSharedServers(options, dataDir);
     const more = typeof options.env === "function" ? await options.env(dataDir) : options.env;
     const gateways = new Set<GatewayProcess>();
@@ -97,7 +97,7 @@ export class ProcessStage extends Stage {
   /** Starts another gateway with additional settings, from these sources or those in `root`. */
   async addGateway(settings: Record<string, string> = {}, root?: string): Promise<GatewayProcess> {
     const isFirst = this.#dataDirs.length === 0;
-    const dataDir = isFirst ? this.dataDir : await newDataDir();
+    const dataDir = isFirst ? this.dataDir : await createDataDir();
     this.#dataDirs.push(dataDir);
     const gateway = await startGatewayProcess(dataDir, { ...this.env, ...settings }, "gateway", root);
     if (isFirst) this.#first = gateway;

@@ -83,7 +83,7 @@ function flat(headers: Record<string, string | string[] | undefined>): Record<st
  * Yields the text of an answer as it arrives. The body is read eagerly, because `fetch` discards unread data if the
  * body breaks off, as that of a failed stream does after its error event.
  */
-export function readParts(response: Response): AsyncGenerator<string, void> {
+export function readResponseParts(response: Response): AsyncGenerator<string, void> {
   const parts: string[] = [];
   let more = Promise.withResolvers<void>();
   const over = (async (): Promise<{ error?: unknown }> => {
@@ -111,7 +111,7 @@ export function readParts(response: Response): AsyncGenerator<string, void> {
 }
 
 export const readText = async (response: Response): Promise<string> =>
-  (await Array.fromAsync(readParts(response))).join("");
+  (await Array.fromAsync(readResponseParts(response))).join("");
 
 /** Splits a stream's text into events. */
 export function splitEvents(text: string): string[] {

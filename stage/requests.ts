@@ -2,7 +2,7 @@
 
 import type { Stage } from "./base-stage.ts";
 import type { ReadyFile } from "./dev-platform.ts";
-import { readParts, readText } from "./raw-http.ts";
+import { readResponseParts, readText } from "./raw-http.ts";
 
 /** The gateway to which a builder sends requests, and the builder's key. */
 type Client = { ready: Pick<ReadyFile, "gateway_url" | "api_key"> };
@@ -30,7 +30,7 @@ export function sendScriptedChat(
 }
 
 /** Keeps a streamed request of this model in flight until the returned function is called. */
-export async function keepBusy(platform: Client, model: string): Promise<() => Promise<void>> {
+export async function keepModelBusy(platform: Client, model: string): Promise<() => Promise<void>> {
   const gone = new AbortController();
   // Generates up to the model's context length, which takes longer than any suite.
   const orders = { tokens: 100_000, delta_ms: 200 };
@@ -83,7 +83,7 @@ export const findErrorCode = (text: string): string | undefined => /"code":\s*"(
  * whole text.
  */
 export async function waitForFirstOutput(response: Response): Promise<() => Promise<string>> {
-  const parts = readParts(response);
+  const parts = readResponseParts(response);
   let text = "";
   const more = async (): Promise<boolean> => {
     const { done, value } = await parts.next();

@@ -1,12 +1,12 @@
 /** Opens the servers that the gateways of a test platform share: a database, a dispatch plane, a limits server. */
 import pg from "pg";
 import { sessionOptions } from "../gateway/src/db/session.ts";
-import { openTestDatabase, type TestDatabase, urlOf } from "../gateway/src/db/testing.ts";
+import { formatConnectionUrl, openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
 import { findValkeyServer, startValkeyServer, type TestServer } from "../gateway/src/limits/testing.ts";
 import {
   PRIVATE_DATABASE_ENV,
-  privateDatabase,
   type Query,
+  readPrivateDatabaseConfig,
   TEST_KEY_PEPPER,
   WITHOUT_DURABLE_COMMITS,
 } from "./database.ts";
@@ -64,7 +64,7 @@ export async function openSharedServers(
   // Connects under an application name of its own: a connection with a gateway's name would look like a gateway that
   // still runs.
   const openLooks = async (): Promise<pg.Pool> => {
-    const where = database === undefined ? await privateDatabase(dataDir as string) : configOf(database);
+    const where = database === undefined ? await readPrivateDatabaseConfig(dataDir as string) : configOf(database);
     const pool = new pg.Pool({
       ...where,
       options: sessionOptions(),
@@ -93,7 +93,7 @@ export async function openSharedServers(
       ...(valkey !== undefined && { VALKEY_URL: valkey.url }),
       ...(database === undefined
         ? PRIVATE_DATABASE_ENV
-        : { DATABASE_URL: urlOf(database.connection), ...WITHOUT_DURABLE_COMMITS }),
+        : { DATABASE_URL: formatConnectionUrl(database.connection), ...WITHOUT_DURABLE_COMMITS }),
       KEY_PEPPER: TEST_KEY_PEPPER,
     },
     async close() {
@@ -105,4 +105,6 @@ export async function openSharedServers(
   };
 }
 
-const configOf = ({ connection }: TestDatabase): pg.PoolConfig => ({ connectionString: urlOf(connection) });
+const configOf = ({ connection }: TestDatabase): pg.PoolConfig => ({
+  connectionString: formatConnectionUrl(connection),
+});

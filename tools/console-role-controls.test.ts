@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { consoleApi } from "@tollgate/api/console/api.ts";
-import { type Permission, requiredPermissionOf } from "@tollgate/api/roles.ts";
+import { findRequiredPermission, type Permission } from "@tollgate/api/roles.ts";
 import type { Route } from "@tollgate/api/route.ts";
 
 const SRC = fileURLToPath(new URL("../console/src/", import.meta.url));
@@ -48,7 +48,7 @@ function listChanges(): Change[] {
         return called.flatMap(([, at = ""]) => {
           const route = routes.get(at as Route["at"]);
           if (hook === undefined || route === undefined || !ACCOUNT_GUARDS.includes(route.guard)) return [];
-          const need = requiredPermissionOf(route);
+          const need = findRequiredPermission(route);
           return need === "read" ? [] : [{ hook, file, need }];
         });
       }),

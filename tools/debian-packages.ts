@@ -7,7 +7,7 @@ import { execFile } from "node:child_process";
 import { existsSync, globSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { buildOnce, cacheFolder } from "./go-builds.ts";
+import { buildBinaryOnce, cacheFolder } from "./go-builds.ts";
 
 const RELEASE = "trixie";
 const KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg";
@@ -32,7 +32,7 @@ export function findPgbouncerCommand(): string[] | undefined {
 
 /** Unpacks pgbouncer. If that fails, returns a line that describes which tests are left out. */
 export async function unpackNewerPgbouncer(): Promise<string[]> {
-  const why = await buildOnce(TREE, "tree", (folder) => unpack(PGBOUNCER, folder));
+  const why = await buildBinaryOnce(TREE, "tree", (folder) => unpack(PGBOUNCER, folder));
   return why === undefined ? [] : [`left out: the gateway behind pgbouncer of Debian ${RELEASE} (${why})`];
 }
 

@@ -7,8 +7,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { buildOnce, cacheFolder, goInstall } from "./go-builds.ts";
-import { installPythonTools, pythonPath, pythonTool } from "./python-tools.ts";
+import { buildBinaryOnce, cacheFolder, goInstall } from "./go-builds.ts";
+import { buildPythonEnvironment, findPythonTool, installPythonTools } from "./python-tools.ts";
 
 const COMPOSE_GO = "2.16.2";
 /** The Kubernetes versions to check: the oldest that the chart allows, and the newest whose schemas are available. */
@@ -45,28 +45,32 @@ interface Result {
 
 export async function checkDeployFiles(): Promise<Result> {
   const composeGo = join(cacheFolder("compose-go"), `compose-go-${COMPOSE_GO}`);
-  const building = buildOnce(composeGo, "cmd", goInstall(`github.com/compose-spec/compose-go/v2/cmd@v${COMPOSE_GO}`));
+  const building = buildBinaryOnce(
+    composeGo,
+    "cmd",
+    goInstall(`github.com/compose-spec/compose-go/v2/cmd@v${COMPOSE_GO}`),
+  );
   const leftOut = await installPythonTools(["hadolint", "helm", "kubernetes-validate"]);
   const why = await building;
   if (why !== undefined) leftOut.push(`left out: the check of the composition (compose-go ${COMPOSE_GO}: ${why})`);
   const found = await Promise.all([
-    pythonTool("hadolint") === undefined ? [] : checkDockerfile(),
+    findPythonTool("hadolint") === undefined ? [] : checkDockerfile(),
     why === undefined ? checkComposition(composeGo) : [],
-    pythonTool("helm") === undefined ? [] : checkChart(),
+    findPythonTool("helm") === undefined ? [] : checkChart(),
     checkUnits(leftOut),
   ]);
   return { wrong: found.flat(), leftOut };
 }
 
 const checkDockerfile = (): Promise<string[]> =>
-  wrongBy(pythonTool("hadolint") as string, [at("deploy/image/Dockerfile")]);
+  wrongBy(findPythonTool("hadolint") as string, [at("deploy/image/Dockerfile")]);
 
 /** Checks the Compose file without the environment, so its variables stay unreplaced. */
 const checkComposition = (composeGo: string): Promise<string[]> =>
   wrongBy(composeGo, ["-no-interpolation", at("deploy/compose.yaml")]);
 
 async function checkChart(): Promise<string[]> {
-  const helm = pythonTool("helm") as string;
+  const helm = findPythonTool("helm") as string;
   const chart = at("deploy/helm/tollgate");
   const folder = mkdtempSync(join(tmpdir(), "tollgate-chart-"));
   try {
@@ -91,9 +95,9 @@ async function checkChart(): Promise<string[]> {
 }
 
 async function checkManifests(file: string): Promise<string[]> {
-  const validate = pythonTool("kubernetes-validate");
+  const validate = findPythonTool("kubernetes-validate");
   if (validate === undefined) return [];
-  const env = { ...process.env, ...pythonPath("kubernetes-validate") };
+  const env = { ...process.env, ...buildPythonEnvironment("kubernetes-validate") };
   const args = (version: string) => [validate, "--kubernetes-version", version, "--strict", "--quiet", file];
   return (await Promise.all(KUBERNETES.map((version) => wrongBy("python3", args(version), env)))).flat();
 }

@@ -25,7 +25,7 @@ export const cacheFolder = (name: string): string =>
   fileURLToPath(new URL(`../.cache/${name}/${process.platform}-${process.arch}/`, import.meta.url));
 
 /** Calls `make` to build `binary` into a folder. Returns the reason if it fails. */
-export async function buildOnce(
+export async function buildBinaryOnce(
   path: string,
   binary: string,
   make: (folder: string) => Promise<string | undefined>,

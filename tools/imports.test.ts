@@ -6,13 +6,13 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import {
   findCycle,
+  findImportViolation,
+  findRepositoryPart,
   findUnusedRuleEntries,
   IMPORT_RULES,
   importsOf,
-  importViolation,
   isTestOrHelper,
   readImports,
-  repositoryPartOf,
 } from "./imports.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -25,7 +25,7 @@ test("every import follows the rules in ARCHITECTURE.md", () => {
   }
   assert.ok(imports.length > 5_000, `${imports.length} imports were found`);
   const broken = imports.flatMap((edge) => {
-    const why = importViolation(edge);
+    const why = findImportViolation(edge);
     return why === undefined ? [] : [`${edge.from} → ${edge.to}: ${why}`];
   });
   assert.deepEqual(broken, []);
@@ -63,7 +63,7 @@ const LATER = `const x = await import${'("@tollgate/api/route.ts")'};`;
 /** Returns the reasons why the file's imports are not allowed. */
 const refused = (file: string, source: string): string =>
   importsOf(file, source)
-    .map((edge) => importViolation(edge) ?? "")
+    .map((edge) => findImportViolation(edge) ?? "")
     .join("\n");
 
 test("the check refuses forbidden imports", () => {
@@ -259,7 +259,9 @@ test("tests, suites and tools import only what the table of allowed imports list
     for (const to of allowed) assert.equal(refused(file, `import { x } from "${to}";`), "", `${file} → ${to}`);
     for (const to of others) assert.match(refused(file, `import { x } from "${to}";`), /imports/, `${file} → ${to}`);
   }
-  const untested = Object.keys(IMPORT_RULES).filter((part) => !rows.some(([file]) => repositoryPartOf(file) === part));
+  const untested = Object.keys(IMPORT_RULES).filter(
+    (part) => !rows.some(([file]) => findRepositoryPart(file) === part),
+  );
   assert.deepEqual(untested, [], "a row without an example");
   assert.match(refused("newcomer/a.ts", 'import { x } from "../api/src/route.ts";'), /newcomer has no place/);
 });

@@ -35,7 +35,7 @@ export const IMPORT_RULES: Record<string, Allowed> = {
   terminal: { any: [] },
   "demo-provider": { any: ["protocol"], tests: ["stage/wait.ts"] },
   gateway: {
-    // Within product code, only the dev command may import the demo provider (see `importViolation`).
+    // Within product code, only the dev command may import the demo provider (see `findImportViolation`).
     any: ["api", "protocol", "terminal", "demo-provider"],
     tests: ["stage/wait.ts", "stage/killable-process.ts", "tools/nats-servers.ts"],
   },
@@ -115,7 +115,7 @@ export const IMPORT_RULES: Record<string, Allowed> = {
  * Returns the part that a file belongs to. Examples: `gateway/src/base/money.ts` → `gateway`; `tools/dashboards/run.ts`
  * → `tools/dashboards`.
  */
-export function repositoryPartOf(file: string): string {
+export function findRepositoryPart(file: string): string {
   const [top = "", second = ""] = file.split("/");
   if (file === "console/vite.config.ts") return "console/tools";
   return IMPORT_RULES[`${top}/${second}`] === undefined ? top : `${top}/${second}`;
@@ -131,7 +131,8 @@ export const isTestOrHelper = (file: string): boolean =>
 
 /** Whether a file belongs to the released product. */
 const isProduct = (file: string): boolean =>
-  /^(api|protocol|terminal|demo-provider|gateway|host|console)$/.test(repositoryPartOf(file)) && !isTestOrHelper(file);
+  /^(api|protocol|terminal|demo-provider|gateway|host|console)$/.test(findRepositoryPart(file)) &&
+  !isTestOrHelper(file);
 
 export function importsOf(file: string, source: string): Import[] {
   const found: Import[] = [];
@@ -196,17 +197,17 @@ const DECLARATIONS = /^gateway\/src\/\w+\/config\.ts$/;
 const DEV_COMMAND = /^gateway\/src\/commands\/dev/;
 
 /** Returns why an import is not allowed; undefined if it is allowed. */
-export function importViolation(edge: Import): string | undefined {
+export function findImportViolation(edge: Import): string | undefined {
   const { from, to, values } = edge;
   if (/\.test\.tsx?$/.test(to)) return "nothing may import a *.test.ts file";
   if (
-    repositoryPartOf(to) === "demo-provider" &&
+    findRepositoryPart(to) === "demo-provider" &&
     from.startsWith("gateway/") &&
     !isTestOrHelper(from) &&
     !DEV_COMMAND.test(from)
   )
     return "only the dev command and tests may import the demo provider";
-  if (repositoryPartOf(from) !== repositoryPartOf(to)) return forbiddenPart(edge);
+  if (findRepositoryPart(from) !== findRepositoryPart(to)) return forbiddenPart(edge);
   if (isProduct(from) && isTestOrHelper(to)) return "product code may not import test code";
   if (!from.startsWith("gateway/src/") || isTestOrHelper(from)) return undefined;
   if (to === FAULTS && HANDLERS.test(from) && !OTHER_FAULTS.includes(from)) {
@@ -245,7 +246,7 @@ const OTHER_FAULTS = [
 ];
 
 function forbiddenPart({ from, to, typeOnly }: Import): string | undefined {
-  const part = repositoryPartOf(from);
+  const part = findRepositoryPart(from);
   const allowed = IMPORT_RULES[part];
   if (allowed === undefined) return `${part} has no place in the import rules`;
   const { any, types = [], tests = [] } = allowed;
@@ -260,14 +261,16 @@ function forbiddenPart({ from, to, typeOnly }: Import): string | undefined {
 
 /** Whether an entry of the table covers this file. */
 const covers = (entry: string, file: string): boolean =>
-  IMPORT_RULES[entry] === undefined ? file === entry || file.startsWith(`${entry}/`) : repositoryPartOf(file) === entry;
+  IMPORT_RULES[entry] === undefined
+    ? file === entry || file.startsWith(`${entry}/`)
+    : findRepositoryPart(file) === entry;
 
 /** Returns entries of the table that no file of their part imports, as `part: entry`. */
 export function findUnusedRuleEntries(imports: Import[]): string[] {
   return Object.entries(IMPORT_RULES).flatMap(([part, { any }]) =>
     any
       .filter((entry) => IMPORT_RULES[entry] === undefined)
-      .filter((entry) => !imports.some(({ from, to }) => repositoryPartOf(from) === part && covers(entry, to)))
+      .filter((entry) => !imports.some(({ from, to }) => findRepositoryPart(from) === part && covers(entry, to)))
       .map((entry) => `${part}: ${entry}`),
   );
 }

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { type Block, type BlockText, type Inline, markdownReader } from "../console/src/ui/markdown/parse-markdown.ts";
 import { anchorMaker } from "./guide/anchors.ts";
-import { plainTextOf } from "./guide/render.ts";
+import { extractPlainText } from "./guide/render.ts";
 
 const reader = markdownReader((address) => address);
 
@@ -33,7 +33,7 @@ export function readLinks(text: string): Read {
   };
   const walk = (blocks: Block[]): void => {
     for (const block of blocks) {
-      if (block.kind === "heading") anchors.add(anchor(plainTextOf(words(block.words))));
+      if (block.kind === "heading") anchors.add(anchor(extractPlainText(words(block.words))));
       else if (block.kind === "paragraph") words(block.words);
       else if (block.kind === "table") for (const cell of [block.head, ...block.rows].flat()) words(cell);
       else if (block.kind === "quote") walk(block.blocks);

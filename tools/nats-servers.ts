@@ -6,7 +6,7 @@
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { buildOnce, cacheFolder, goInstall } from "./go-builds.ts";
+import { buildBinaryOnce, cacheFolder, goInstall } from "./go-builds.ts";
 
 const NEWEST = "2.15.2";
 const OLDEST = "2.9.10";
@@ -22,11 +22,11 @@ const MODULE = "github.com/nats-io/nats-server/v2";
 
 /** Returns the newest available release, and the oldest if it is another one; an empty list if none is available. */
 export function natsReleases(): NatsRelease[] {
-  return newestAndOldest([onPath(), built(NEWEST), built(OLDEST)].filter((release) => release !== undefined));
+  return pickNewestAndOldest([onPath(), built(NEWEST), built(OLDEST)].filter((release) => release !== undefined));
 }
 
 /** Returns the newest and the oldest of the releases, or a single one if both are the same. */
-export function newestAndOldest(releases: NatsRelease[]): NatsRelease[] {
+export function pickNewestAndOldest(releases: NatsRelease[]): NatsRelease[] {
   const inOrder = releases.toSorted((a, b) => compare(b.version, a.version));
   const [newest, oldest] = [inOrder[0], inOrder.at(-1)];
   if (newest === undefined || oldest === undefined) return [];
@@ -54,7 +54,7 @@ export const natsBuilder = {
 };
 
 async function build(version: string, what: string): Promise<string[]> {
-  const why = await buildOnce(binaryOf(version), "nats-server", goInstall(`${MODULE}@v${version}`));
+  const why = await buildBinaryOnce(binaryOf(version), "nats-server", goInstall(`${MODULE}@v${version}`));
   return why === undefined ? [] : [`left out: the dispatch plane on ${what}, ${version} (${why})`];
 }
 

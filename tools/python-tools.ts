@@ -5,7 +5,7 @@
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { buildOnce, cacheFolder } from "./go-builds.ts";
+import { buildBinaryOnce, cacheFolder } from "./go-builds.ts";
 
 const INSTALL_MS_MAX = 600_000;
 const CACHE = cacheFolder("python-tools");
@@ -39,13 +39,13 @@ export type PythonTool = keyof typeof TOOLS;
 const folderOf = (name: PythonTool): string => join(CACHE, `${TOOLS[name].package}-${TOOLS[name].version}`);
 
 /** Returns the path of the tool's binary, or undefined if it is not installed on this machine. */
-export function pythonTool(name: PythonTool): string | undefined {
+export function findPythonTool(name: PythonTool): string | undefined {
   const path = join(folderOf(name), TOOLS[name].binary);
   return existsSync(path) ? path : undefined;
 }
 
 /** Returns the environment variable with which Python finds the tool's libraries. */
-export const pythonPath = (name: PythonTool): { PYTHONPATH: string } => ({ PYTHONPATH: folderOf(name) });
+export const buildPythonEnvironment = (name: PythonTool): { PYTHONPATH: string } => ({ PYTHONPATH: folderOf(name) });
 
 /** Installs the tools. Returns a line for each tool that could not be installed. */
 export async function installPythonTools(names: PythonTool[]): Promise<string[]> {
@@ -54,7 +54,7 @@ export async function installPythonTools(names: PythonTool[]): Promise<string[]>
       const { package: what, version, does } = TOOLS[name];
       // Patroni's dependencies come from Debian's packages.
       const more = name === "patroni" ? ["--no-deps"] : [];
-      const why = await buildOnce(folderOf(name), "tool", (folder) =>
+      const why = await buildBinaryOnce(folderOf(name), "tool", (folder) =>
         pipInstall([...more, `${what}==${version}`], folder),
       );
       return why === undefined ? [] : [`left out: ${does} (${name} ${version}: ${why})`];

@@ -82,11 +82,11 @@ export function writeDurations(took: Durations): void {
   renameSync(unfinished, CACHE);
 }
 
-export const expectedSecondsOf = (file: string, known: Durations): number =>
+export const estimateSeconds = (file: string, known: Durations): number =>
   known[file] ?? FALLBACK[file] ?? UNKNOWN_SECONDS;
 
-export function slowestFirst(files: string[], known: Durations): string[] {
-  return files.toSorted((a, b) => expectedSecondsOf(b, known) - expectedSecondsOf(a, known));
+export function sortSlowestFirst(files: string[], known: Durations): string[] {
+  return files.toSorted((a, b) => estimateSeconds(b, known) - estimateSeconds(a, known));
 }
 
 export function formatDurations(took: Durations): string {

@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { newestAndOldest } from "./nats-servers.ts";
+import { pickNewestAndOldest } from "./nats-servers.ts";
 import { planBatches } from "./test-batches.ts";
-import { formatDurations, slowestFirst } from "./test-durations.ts";
+import { formatDurations, sortSlowestFirst } from "./test-durations.ts";
 
 test("test files that do not change their process share a process, each as a suite with its own hooks", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-batches-"));
@@ -49,7 +49,7 @@ test("test files that do not change their process share a process, each as a sui
 });
 
 test("slow files run first, and files without a recorded time before quick ones", () => {
-  assert.deepEqual(slowestFirst(["quick", "new", "slow"], { quick: 0.1, slow: 9 }), ["slow", "new", "quick"]);
+  assert.deepEqual(sortSlowestFirst(["quick", "new", "slow"], { quick: 0.1, slow: 9 }), ["slow", "new", "quick"]);
   const took = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`file-${i}`, i]));
   const [head, ...lines] = formatDurations(took).split("\n");
   assert.equal(head, "30 files, 435 s one after the other; the slowest:");
@@ -59,8 +59,8 @@ test("slow files run first, and files without a recorded time before quick ones"
 
 test("the newest and the oldest installed NATS servers are chosen by version number", () => {
   const of = (...versions: string[]) => versions.map((version) => ({ version, path: `/${version}` }));
-  assert.deepEqual(newestAndOldest(of("2.9.10", "2.15.2", "2.10.0")), of("2.15.2", "2.9.10"));
-  assert.deepEqual(newestAndOldest(of("2.9.10", "2.9.9")), of("2.9.10", "2.9.9"));
-  assert.deepEqual(newestAndOldest(of("2.9.10", "2.9.10")), of("2.9.10"));
-  assert.deepEqual(newestAndOldest([]), []);
+  assert.deepEqual(pickNewestAndOldest(of("2.9.10", "2.15.2", "2.10.0")), of("2.15.2", "2.9.10"));
+  assert.deepEqual(pickNewestAndOldest(of("2.9.10", "2.9.9")), of("2.9.10", "2.9.9"));
+  assert.deepEqual(pickNewestAndOldest(of("2.9.10", "2.9.10")), of("2.9.10"));
+  assert.deepEqual(pickNewestAndOldest([]), []);
 });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { globSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { ON_OLDEST_SERVERS, TEST_GROUPS } from "./test-tiers.ts";
+import { TEST_GROUPS, TESTS_ON_OLDEST_SERVERS } from "./test-tiers.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
@@ -19,7 +19,7 @@ test("every alternative of every pattern of a group matches a test file", () => 
   assert.deepEqual(alternatives("{a,b}/{c,d}.ts"), ["a/c.ts", "a/d.ts", "b/c.ts", "b/d.ts"]);
   const patterns = [
     ...Object.values(TEST_GROUPS).flatMap(({ patterns, exclude = [] }) => [...patterns, ...exclude]),
-    ...Object.values(ON_OLDEST_SERVERS).flat(),
+    ...Object.values(TESTS_ON_OLDEST_SERVERS).flat(),
   ];
   const unmatched = [...new Set(patterns.flatMap(alternatives))].filter(
     (pattern) => globSync(pattern, { cwd: ROOT }).length === 0,

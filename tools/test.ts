@@ -18,7 +18,7 @@ import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import { fileURLToPath } from "node:url";
 import { HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
-import { whyPostgresUnavailable } from "../gateway/src/db/testing/versions.ts";
+import { explainMissingPostgres } from "../gateway/src/db/testing/versions.ts";
 import { startTestServer } from "../gateway/src/db/testing.ts";
 import { buildImportGraph, changedFiles, findAffectedTests, isTestFile, needsNoServer } from "./affected-tests.ts";
 import { ensureServers } from "./install-test-servers.ts";
@@ -27,13 +27,13 @@ import { readSources } from "./sources.ts";
 import { planBatches, removeBatches } from "./test-batches.ts";
 import {
   type Durations,
-  expectedSecondsOf,
+  estimateSeconds,
   formatDurations,
   readDurations,
-  slowestFirst,
+  sortSlowestFirst,
   writeDurations,
 } from "./test-durations.ts";
-import { NPM_TEST, ON_OLDEST_SERVERS, TEST_GROUPS, type TestGroup } from "./test-tiers.ts";
+import { NPM_TEST, TEST_GROUPS, TESTS_ON_OLDEST_SERVERS, type TestGroup } from "./test-tiers.ts";
 import { buildThirdPartyPrograms } from "./third-party-programs.ts";
 
 const OLDEST_POSTGRES = 15;
@@ -91,7 +91,7 @@ async function runQuick(): Promise<boolean> {
   const sources = readSources(root);
   const graph = buildImportGraph(sources);
   const known = readDurations();
-  const seconds = (file: string): number => expectedSecondsOf(file, known);
+  const seconds = (file: string): number => estimateSeconds(file, known);
   const alone = [...graph.keys()]
     .filter((file) => isTestFile(file) && needsNoServer(graph, sources, file))
     .filter((file) => seconds(file) <= QUICK_FILE_S_MAX);
@@ -141,15 +141,15 @@ function filesOf({ patterns, exclude = [] }: TestGroup): string[] {
 async function runOnOldest(): Promise<boolean> {
   const patterns: string[] = [];
   const versions: string[] = [];
-  if ((await whyPostgresUnavailable(OLDEST_POSTGRES)) === undefined) {
+  if ((await explainMissingPostgres(OLDEST_POSTGRES)) === undefined) {
     Object.assign(process.env, await startTestServer(OLDEST_POSTGRES), { TEST_POSTGRES: String(OLDEST_POSTGRES) });
-    patterns.push(...ON_OLDEST_SERVERS.postgres);
+    patterns.push(...TESTS_ON_OLDEST_SERVERS.postgres);
     versions.push(`PostgreSQL ${OLDEST_POSTGRES}`);
   }
   const [, oldest] = natsReleases();
   if (oldest !== undefined) {
     process.env["TEST_NATS"] = "oldest";
-    patterns.push(...ON_OLDEST_SERVERS.nats);
+    patterns.push(...TESTS_ON_OLDEST_SERVERS.nats);
     versions.push(`NATS ${oldest.version}`);
   }
   if (patterns.length === 0) return true;
@@ -160,7 +160,7 @@ async function runOnOldest(): Promise<boolean> {
 /** Runs the tests of a group. Returns whether all passed. */
 async function runGroup(group: TestGroup): Promise<boolean> {
   const { patterns, concurrency, batches: batchCount } = group;
-  const files = slowestFirst(filesOf(group), readDurations());
+  const files = sortSlowestFirst(filesOf(group), readDurations());
   if (files.length === 0) throw new Error(`no test file matches ${patterns.join(" ")}`);
   const { alone, batches } = planBatches(files, batchCount);
   const sharing = new Set([...batches.values()].flat());

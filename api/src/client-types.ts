@@ -116,11 +116,13 @@ type Answers = typeof accounts.accountAnswerSchemas &
   };
 
 /** The routes of a table by their method and path. */
-type ByPlace<Table> = { [Id in keyof Table as Table[Id] extends Route ? Table[Id]["at"] : never]: Table[Id] };
+type RoutesByMethodAndPath<Table> = {
+  [Id in keyof Table as Table[Id] extends Route ? Table[Id]["at"] : never]: Table[Id];
+};
 
 /** The routes that the console calls, and the routes that a host's agent and command line call. */
-export type ConsoleRouteMap = ByPlace<ConsoleTables>;
-export type NodeRouteMap = ByPlace<typeof nodeRoutes>;
+export type ConsoleRouteMap = RoutesByMethodAndPath<ConsoleTables>;
+export type NodeRouteMap = RoutesByMethodAndPath<typeof nodeRoutes>;
 type Calls = ConsoleRouteMap & NodeRouteMap;
 export type RouteMethodAndPath = keyof Calls & string;
 

@@ -1,6 +1,12 @@
 /** Guards decide who may call a route. Each has its error responses, in the order of the checks. */
 import { invalidFieldError, type Refusal, refusal, refusalsOfCodes } from "./faults.ts";
-import { describeRequiredRole, type Permission, ROLES, requiredPermissionOf, rolesWithPermission } from "./roles.ts";
+import {
+  describeRequiredRole,
+  findRequiredPermission,
+  listRolesWithPermission,
+  type Permission,
+  ROLES,
+} from "./roles.ts";
 
 /** The header that names the account to act for, `acc_…`. Required for people with several accounts of a kind. */
 export const ACCOUNT_HEADER = "x-tollgate-account";
@@ -69,10 +75,10 @@ const BEARERS: readonly Guard[] = ["hostToken", "apiKey"];
 export const ACCOUNT_GUARDS: readonly Guard[] = ["builder", "buyer", "host", "account"];
 
 /** The access rules of a route. If a console route changes something, requests from other sites are refused first. */
-export function accessRulesOf(route: { at: string; guard: Guard; needs?: Permission }): Access {
+export function findAccessRules(route: { at: string; guard: Guard; needs?: Permission }): Access {
   const { at, guard } = route;
   const access: Access = ACCOUNT_GUARDS.includes(guard)
-    ? forRole(GUARDS[guard], requiredPermissionOf(route))
+    ? forRole(GUARDS[guard], findRequiredPermission(route))
     : GUARDS[guard];
   if (BEARERS.includes(guard) || at.startsWith("GET ")) return access;
   return { ...access, faults: [...refusalsOfCodes("cross_site_blocked"), ...access.faults, ...forScripts(route)] };
@@ -84,12 +90,12 @@ export function accessRulesOf(route: { at: string; guard: Guard; needs?: Permiss
  */
 function forScripts(route: { at: string; guard: Guard; needs?: Permission }): Refusal[] {
   if (route.guard === "signedIn") return refusalsOfCodes("browser_required");
-  return ACCOUNT_GUARDS.includes(route.guard) && requiredPermissionOf(route) !== "read"
+  return ACCOUNT_GUARDS.includes(route.guard) && findRequiredPermission(route) !== "read"
     ? refusalsOfCodes("session_read_only")
     : [];
 }
 
 function forRole(access: Access, need: Permission): Access {
-  if (rolesWithPermission(need).length === ROLES.length) return access;
+  if (listRolesWithPermission(need).length === ROLES.length) return access;
   return { ...access, faults: [...access.faults, refusal("role_required", describeRequiredRole(need))] };
 }

@@ -11,21 +11,22 @@ export type Role = (typeof ROLES)[number];
 export const PERMISSIONS = ["read", "work", "pay", "own"] as const;
 export type Permission = (typeof PERMISSIONS)[number];
 
-const GRANTED: Record<Role, readonly Permission[]> = {
+const ROLE_PERMISSIONS: Record<Role, readonly Permission[]> = {
   owner: PERMISSIONS,
   member: ["read", "work"],
   billing: ["read", "pay"],
   viewer: ["read"],
 };
 
-export const permissionsOf = (role: Role): readonly Permission[] => GRANTED[role];
-export const roleHasPermission = (role: Role, need: Permission): boolean => GRANTED[role].includes(need);
-export const rolesWithPermission = (need: Permission): Role[] => ROLES.filter((role) => roleHasPermission(role, need));
+export const listPermissions = (role: Role): readonly Permission[] => ROLE_PERMISSIONS[role];
+export const roleHasPermission = (role: Role, need: Permission): boolean => ROLE_PERMISSIONS[role].includes(need);
+export const listRolesWithPermission = (need: Permission): Role[] =>
+  ROLES.filter((role) => roleHasPermission(role, need));
 
 export const describeRequiredRole = (need: Permission): string =>
-  `This action needs the role ${rolesWithPermission(need).join(" or ")} in the account. Ask one of its owners to change your role.`;
+  `This action needs the role ${listRolesWithPermission(need).join(" or ")} in the account. Ask one of its owners to change your role.`;
 
 /** The permission that a route needs. If a route that changes something declares none, only owners may call it. */
-export function requiredPermissionOf({ at, needs }: { at: string; needs?: Permission }): Permission {
+export function findRequiredPermission({ at, needs }: { at: string; needs?: Permission }): Permission {
   return needs ?? (at.startsWith("GET ") ? "read" : "own");
 }

@@ -15,7 +15,7 @@ export const IdField = (prefix: string, rule: string) =>
   z.string().refine((text) => new RegExp(`^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`).test(text), rule);
 
 /** Makes an ID for examples. */
-export const sampleId = (prefix: string): string => `${prefix}_${SAMPLE_ID_SUFFIX}`;
+export const makeSampleId = (prefix: string): string => `${prefix}_${SAMPLE_ID_SUFFIX}`;
 
 export const Money = z
   .string()

@@ -59,7 +59,9 @@ for (const count of COUNTS) {
 async function stepsOf(checkout: string, count: number): Promise<Record<string, Step>> {
   const at = (file: string): string => pathToFileURL(resolve(checkout, "gateway/src/dispatch", file)).href;
   const { Roster } = (await import(at("roster.ts"))) as typeof import("../../gateway/src/dispatch/roster.ts");
-  const { Speeds } = (await import(at("speeds.ts"))) as typeof import("../../gateway/src/dispatch/speeds.ts");
+  const { NodeSpeeds: Speeds } = (await import(
+    at("speeds.ts")
+  )) as typeof import("../../gateway/src/dispatch/speeds.ts");
   const plane = new MemoryPlane();
   const nodeRecord = async (id: string) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: MODELS });
   const roster = new Roster({

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { firstIdleMoment, totalBlockingTime, worstLayoutShift } from "./figures.ts";
+import { computeWorstLayoutShift, findFirstIdleMoment, totalBlockingTime } from "./figures.ts";
 
 test("a page counts as interactive from the first moment after first paint that is outside all long tasks", () => {
-  assert.equal(firstIdleMoment(100, []), 100);
-  assert.equal(firstIdleMoment(100, [{ from: 0, to: 90 }]), 100);
-  assert.equal(firstIdleMoment(100, [{ from: 120, to: 300 }]), 100);
+  assert.equal(findFirstIdleMoment(100, []), 100);
+  assert.equal(findFirstIdleMoment(100, [{ from: 0, to: 90 }]), 100);
+  assert.equal(findFirstIdleMoment(100, [{ from: 120, to: 300 }]), 100);
   assert.equal(
-    firstIdleMoment(100, [
+    findFirstIdleMoment(100, [
       { from: 160, to: 250 },
       { from: 40, to: 160 },
     ]),
@@ -28,7 +28,7 @@ test("blocking time is the sum of each task's time above 50 ms between first pai
 test("layout shifts are grouped in windows of 5 s with gaps under 1 s, and the worst window counts", () => {
   const at = (...times: number[]) => times.map((time) => ({ at: time, value: 0.1 }));
   const near = (value: number, expected: number) => assert.ok(Math.abs(value - expected) < 1e-9, String(value));
-  near(worstLayoutShift([]), 0);
-  near(worstLayoutShift(at(100, 900, 3000)), 0.2);
-  near(worstLayoutShift(at(0, 900, 1800, 2700, 3600, 4500, 5400)), 0.6);
+  near(computeWorstLayoutShift([]), 0);
+  near(computeWorstLayoutShift(at(100, 900, 3000)), 0.2);
+  near(computeWorstLayoutShift(at(0, 900, 1800, 2700, 3600, 4500, 5400)), 0.6);
 });

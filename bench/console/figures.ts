@@ -54,14 +54,14 @@ export interface PageFigures extends ProcessorUse {
   allBytes: number;
 }
 
-export async function pageFigures({
+export async function computePageFigures({
   seen,
   loaded: { serverMs, files },
   processor,
 }: VisitRecords): Promise<PageFigures> {
   if (seen.fcp === null || seen.lcp === null) throw new Error("the page painted nothing");
   const drawnMs = Math.max(seen.drawnAt, seen.fcp);
-  const interactiveMs = firstIdleMoment(drawnMs, seen.tasks);
+  const interactiveMs = findFirstIdleMoment(drawnMs, seen.tasks);
   const fetched = files.filter(({ transferSize }) => transferSize > 0);
   const bytes = (ending: string): number =>
     sum(fetched.filter(({ name }) => name.endsWith(ending)).map(({ transferSize }) => transferSize));
@@ -70,7 +70,7 @@ export async function pageFigures({
     ...processor,
     fcpMs: seen.fcp,
     lcpMs: seen.lcp,
-    shift: worstLayoutShift(seen.shifts),
+    shift: computeWorstLayoutShift(seen.shifts),
     blockedMs: totalBlockingTime(seen.tasks, seen.fcp, interactiveMs),
     drawnMs,
     interactiveMs,
@@ -97,7 +97,7 @@ function questionOf(address: string): string {
 type Task = ObservedVisit["tasks"][number];
 
 /** The first moment from `at` on that is not within a long task. */
-export function firstIdleMoment(at: number, tasks: Task[]): number {
+export function findFirstIdleMoment(at: number, tasks: Task[]): number {
   let free = at;
   for (const { from, to } of tasks.toSorted((a, b) => a.from - b.from)) if (from <= free && free < to) free = to;
   return free;
@@ -108,7 +108,7 @@ export function totalBlockingTime(tasks: Task[], from: number, to: number): numb
   return sum(tasks.map((task) => Math.max(0, Math.min(task.to, to) - Math.max(task.from, from) - LONG_MS)));
 }
 
-export function worstLayoutShift(shifts: ObservedVisit["shifts"]): number {
+export function computeWorstLayoutShift(shifts: ObservedVisit["shifts"]): number {
   let [worst, group, begun, last] = [0, 0, 0, Number.NEGATIVE_INFINITY];
   for (const { at, value } of shifts) {
     const joins = at - last < SHIFT_GAP_MS && at - begun < SHIFT_GROUP_MS;

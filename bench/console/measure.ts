@@ -7,12 +7,12 @@ import { type BrowserSession, openBrowser } from "../../e2e/console/browser.ts";
 import { DEMO_USER } from "../../e2e/console/lifelike/accounts.ts";
 import { ConsoleClient } from "../../e2e/console-client.ts";
 import {
-  firstIdleMoment,
+  computePageFigures,
+  findFirstIdleMoment,
   type LoadedFiles,
   type ObservedVisit,
   type PageFigures,
   type ProcessorUse,
-  pageFigures,
   type VisitRecords,
 } from "./figures.ts";
 import { type MeasuredPage, OVERVIEW_PAGE, REQUESTS_PAGE, type RequiredElements, SIGN_IN_PAGE } from "./pages.ts";
@@ -88,7 +88,7 @@ export const measurePage = async (
   platform: Platform,
   sessions: SessionsByRole,
   measured: MeasuredPage,
-): Promise<PageFigures> => pageFigures(await visitPage(platform, sessions[measured.who], measured));
+): Promise<PageFigures> => computePageFigures(await visitPage(platform, sessions[measured.who], measured));
 
 const METRICS = {
   TaskDuration: "taskMs",
@@ -161,5 +161,5 @@ export async function measureRequestFilter(platform: Platform, sessions: Session
 
 const journeyOf = ({ askedAt, drawnAt, tasks }: ObservedVisit): JourneyTimes => ({
   drawnMs: drawnAt - askedAt,
-  interactiveMs: firstIdleMoment(drawnAt, tasks) - askedAt,
+  interactiveMs: findFirstIdleMoment(drawnAt, tasks) - askedAt,
 });

@@ -5,24 +5,24 @@ import type { PageFigures } from "./figures.ts";
 const AIM_MS = 1_000;
 
 const median = (values: number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] as number;
-export const medianAndRange = (values: number[], digits = 0): string =>
+export const formatMedianAndRange = (values: number[], digits = 0): string =>
   `${median(values).toFixed(digits)} (${Math.min(...values).toFixed(digits)}–${Math.max(...values).toFixed(digits)})`;
 const kilobytes = (values: number[]): string => (median(values) / 1_000).toFixed(1);
 
 type Of = (pick: (figures: PageFigures) => number) => number[];
 
 const TIMES: Record<string, (of: Of) => string> = {
-  "First paint": (of) => medianAndRange(of(({ fcpMs }) => fcpMs)),
-  "Largest paint": (of) => medianAndRange(of(({ lcpMs }) => lcpMs)),
-  Interactive: (of) => medianAndRange(of(({ interactiveMs }) => interactiveMs)),
-  Blocked: (of) => medianAndRange(of(({ blockedMs }) => blockedMs)),
+  "First paint": (of) => formatMedianAndRange(of(({ fcpMs }) => fcpMs)),
+  "Largest paint": (of) => formatMedianAndRange(of(({ lcpMs }) => lcpMs)),
+  Interactive: (of) => formatMedianAndRange(of(({ interactiveMs }) => interactiveMs)),
+  Blocked: (of) => formatMedianAndRange(of(({ blockedMs }) => blockedMs)),
   Shift: (of) =>
-    medianAndRange(
+    formatMedianAndRange(
       of(({ shift }) => shift),
       3,
     ),
   Document: (of) =>
-    medianAndRange(
+    formatMedianAndRange(
       of(({ serverMs }) => serverMs),
       1,
     ),
@@ -34,13 +34,13 @@ const COSTS: Record<string, (of: Of) => string> = {
   "CSS, KB": (of) => kilobytes(of(({ styleBytes }) => styleBytes)),
   "All, KB": (of) => kilobytes(of(({ allBytes }) => allBytes)),
   "Heap, MB": (of) => (median(of(({ heapBytes }) => heapBytes)) / 1e6).toFixed(1),
-  "Processor, ms": (of) => medianAndRange(of(({ taskMs }) => taskMs)),
-  Script: (of) => medianAndRange(of(({ scriptMs }) => scriptMs)),
-  Layout: (of) => medianAndRange(of(({ layoutMs }) => layoutMs)),
-  Style: (of) => medianAndRange(of(({ styleMs }) => styleMs)),
+  "Processor, ms": (of) => formatMedianAndRange(of(({ taskMs }) => taskMs)),
+  Script: (of) => formatMedianAndRange(of(({ scriptMs }) => scriptMs)),
+  Layout: (of) => formatMedianAndRange(of(({ layoutMs }) => layoutMs)),
+  Style: (of) => formatMedianAndRange(of(({ styleMs }) => styleMs)),
 };
 
-export function pagesTables(rounds: Map<string, PageFigures[]>): string {
+export function formatPageTables(rounds: Map<string, PageFigures[]>): string {
   return [TIMES, COSTS]
     .map((columns) => {
       const lines = [...rounds].map(([name, figures]) => {

@@ -18,7 +18,7 @@ import {
   signInForCookies,
 } from "./measure.ts";
 import { MEASURED_PAGES } from "./pages.ts";
-import { compareWithTarget, markdownTable, medianAndRange, pagesTables } from "./report.ts";
+import { compareWithTarget, formatMedianAndRange, formatPageTables, markdownTable } from "./report.ts";
 
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 7);
 const FIRST_PAGE = "overview, cold";
@@ -26,8 +26,8 @@ const FIRST_PAGE = "overview, cold";
 function journeysTable(rounds: Map<string, JourneyTimes[]>): string {
   const lines = [...rounds].map(([name, journeys]) => [
     name,
-    medianAndRange(journeys.map(({ drawnMs }) => drawnMs)),
-    medianAndRange(journeys.map(({ interactiveMs }) => interactiveMs)),
+    formatMedianAndRange(journeys.map(({ drawnMs }) => drawnMs)),
+    formatMedianAndRange(journeys.map(({ interactiveMs }) => interactiveMs)),
   ]);
   return markdownTable(["Journey", "On the screen", "Interactive"], lines);
 }
@@ -64,7 +64,7 @@ try {
   console.log(
     `\nMilliseconds, median (least–worst) of ${ROUNDS}. ${cpus().length} processors, load ${load.toFixed(1)} at the end.\n`,
   );
-  console.log(`${pagesTables(pages)}\n\n${journeysTable(journeys)}\n`);
+  console.log(`${formatPageTables(pages)}\n\n${journeysTable(journeys)}\n`);
   console.log(compareWithTarget(FIRST_PAGE, pages.get(FIRST_PAGE) as PageFigures[]));
 } finally {
   await close();

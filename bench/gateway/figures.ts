@@ -5,12 +5,12 @@ import type { CpuConsumer, ResultRow } from "./measure.ts";
 
 export type Figure = (row: ResultRow) => number | undefined;
 
-export const cpuPerRequestUs =
+export const computeCpuPerRequestUs =
   (who: CpuConsumer): Figure =>
   (row) =>
     divideIfMeasured(row.cpuUs[who], row.ok);
 
-export const cpuPerEventUs =
+export const computeCpuPerEventUs =
   (who: CpuConsumer): Figure =>
   (row) =>
     divideIfMeasured(row.cpuUs[who], row.engineEvents);
@@ -27,7 +27,7 @@ export const processorsUsedByOthers: Figure = ({ cpuUs, wallUs }) =>
   ((cpuUs.other ?? 0) + (cpuUs.stolen ?? 0)) / wallUs;
 
 /** Returns the median of a figure over the rows; undefined if no row has the figure. */
-export function medianOf(rows: ResultRow[], figure: Figure): number | undefined {
+export function computeMedianFigure(rows: ResultRow[], figure: Figure): number | undefined {
   const values = figureValues(rows, figure);
   return values.length === 0 ? undefined : medianOfNumbers(values);
 }
@@ -42,7 +42,7 @@ export function medianOfNumbers(values: number[]): number {
   return ((low ?? Number.NaN) + (high ?? Number.NaN)) / 2;
 }
 
-export const errorCount = (rows: ResultRow[]): number =>
+export const countErrors = (rows: ResultRow[]): number =>
   rows.flatMap((row) => Object.values(row.errors)).reduce((sum, count) => sum + count, 0);
 
 export function divideIfMeasured(us: number | undefined, count: number): number | undefined {

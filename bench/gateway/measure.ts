@@ -11,10 +11,10 @@ import {
   type CpuTimeReading,
   cpuSpentUs,
   machineCpuUs,
-  peakMemoryMib,
   readCpuTime,
+  readPeakMemoryMib,
+  readResidentMemoryMib,
   resetPeakMemory,
-  residentMemoryMib,
   type SystemCallCounts,
   systemCallCounts,
   type WatchedProcess,
@@ -98,7 +98,7 @@ export async function measure(
     await runLoad({ ...load, scenario: { ...scenario, seconds: LEAD_IN_S }, look: async () => undefined });
   const { gateway } = target.parts;
   if (gateway !== undefined) resetPeakMemory(gateway);
-  const gatewayBeforeMib = gateway === undefined ? undefined : residentMemoryMib(gateway);
+  const gatewayBeforeMib = gateway === undefined ? undefined : readResidentMemoryMib(gateway);
   const { result, before, after } = await runLoad({ ...load, scenario, look });
   return {
     scenario: name,
@@ -110,7 +110,7 @@ export async function measure(
     engineRequests: after.counts.requests - before.counts.requests,
     engineEvents: after.counts.events - before.counts.events,
     gatewayBeforeMib,
-    gatewayPeakMib: gateway === undefined ? undefined : peakMemoryMib(gateway),
+    gatewayPeakMib: gateway === undefined ? undefined : readPeakMemoryMib(gateway),
     slowestOverPace:
       scenario.delayMs > 0 ? (result.latencyMs?.max ?? Number.NaN) / (scenario.tokens * scenario.delayMs) : undefined,
   };

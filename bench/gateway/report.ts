@@ -5,13 +5,13 @@
  * Figures are medians of repeats. Ratios compare the measured gateways within one repeat. No result makes the run fail.
  */
 import {
-  cpuPerEventUs,
-  cpuPerRequestUs,
+  computeCpuPerEventUs,
+  computeCpuPerRequestUs,
+  computeMedianFigure,
+  countErrors,
   divideIfMeasured,
-  errorCount,
   type Figure,
   figureValues,
-  medianOf,
   medianOfNumbers,
   processorsUsedByOthers,
   toMilliseconds,
@@ -79,7 +79,7 @@ function surroundings(direct: ResultRow[]): string {
 }
 
 /** Formats one measurement as one line. */
-export function resultLine(row: ResultRow): string {
+export function formatResultLine(row: ResultRow): string {
   const { scenario, target, repeat, ok, latencyMs, cpuUs, engineEvents, gatewayPeakMib, slowestOverPace } = row;
   const errors = Object.entries(row.errors).map(([what, count]) => `${count} × ${what}`);
   const each = engineEvents > 0 && row.ttftMs !== undefined ? engineEvents : ok;
@@ -123,7 +123,7 @@ function table(rows: ResultRow[], columns: Column[]): string {
 
 /** Returns the median, or a dash if nothing was measured. */
 function median(rows: ResultRow[], figure: Figure, digits: number): string {
-  return medianOf(rows, figure)?.toFixed(digits) ?? "–";
+  return computeMedianFigure(rows, figure)?.toFixed(digits) ?? "–";
 }
 
 /** Returns the median, with minimum and maximum if there were several values. */
@@ -144,7 +144,7 @@ function timesOf(own: ResultRow[], other: ResultRow[], figure: Figure): string {
   return ratios.length === 0 ? "–" : medianOfNumbers(ratios).toFixed(2);
 }
 
-const perRequest = (rows: ResultRow[], who: CpuConsumer): string => median(rows, cpuPerRequestUs(who), 0);
+const perRequest = (rows: ResultRow[], who: CpuConsumer): string => median(rows, computeCpuPerRequestUs(who), 0);
 
 interface Aim {
   what: string;
@@ -160,21 +160,21 @@ const AIMS: Aim[] = [
     scenario: "chat-c64",
     aim: "≤ 0.50; 0.20 unpinned",
     digits: 3,
-    figure: toMilliseconds(cpuPerRequestUs("gateway")),
+    figure: toMilliseconds(computeCpuPerRequestUs("gateway")),
   },
   {
     what: "gateway µs per event, 100 paced streams",
     scenario: "streams-100",
     aim: "≤ 35",
     digits: 1,
-    figure: cpuPerEventUs("gateway"),
+    figure: computeCpuPerEventUs("gateway"),
   },
   {
     what: "gateway µs per event, unpaced",
     scenario: "streams-unpaced",
     aim: "≤ 4",
     digits: 1,
-    figure: cpuPerEventUs("gateway"),
+    figure: computeCpuPerEventUs("gateway"),
   },
   {
     what: "slowest of 500 streams ÷ pace",
@@ -202,14 +202,14 @@ const AIMS: Aim[] = [
     scenario: "agent-c16",
     aim: "≤ 2.5",
     digits: 2,
-    figure: toMilliseconds(cpuPerRequestUs("gateway")),
+    figure: toMilliseconds(computeCpuPerRequestUs("gateway")),
   },
   {
     what: "agent ms per chat, 64 at once",
     scenario: "chat-c64",
     aim: "≤ 0.4",
     digits: 3,
-    figure: toMilliseconds(cpuPerRequestUs("agent")),
+    figure: toMilliseconds(computeCpuPerRequestUs("agent")),
   },
   {
     what: "gateway MiB at 1,000 streams",
@@ -254,21 +254,21 @@ const common: Column[] = [
     cell: (own) => `${median(own, (row) => row.gatewayBeforeMib, 0)} / ${median(own, (row) => row.gatewayPeakMib, 0)}`,
   },
   { title: "others' processors", cell: (own) => median(own, processorsUsedByOthers, 2) },
-  { title: "errors", cell: (own) => String(errorCount(own)) },
+  { title: "errors", cell: (own) => String(countErrors(own)) },
 ];
 
 const perRequestMs = (title: string, who: CpuConsumer): Column => ({
   title,
-  cell: (own) => median(own, toMilliseconds(cpuPerRequestUs(who)), 3),
+  cell: (own) => median(own, toMilliseconds(computeCpuPerRequestUs(who)), 3),
 });
 const perEventUs = (title: string, who: CpuConsumer): Column => ({
   title,
-  cell: (own) => median(own, cpuPerEventUs(who), 1),
+  cell: (own) => median(own, computeCpuPerEventUs(who), 1),
 });
 
 const requestColumns: Column[] = [
-  { title: "gateway ms", cell: (own) => spread(own, toMilliseconds(cpuPerRequestUs("gateway")), 3) },
-  { title: "× bare", cell: (own, all) => timesOf(own, of(all, "bare"), cpuPerRequestUs("gateway")) },
+  { title: "gateway ms", cell: (own) => spread(own, toMilliseconds(computeCpuPerRequestUs("gateway")), 3) },
+  { title: "× bare", cell: (own, all) => timesOf(own, of(all, "bare"), computeCpuPerRequestUs("gateway")) },
   perRequestMs("PostgreSQL ms", "postgres"),
   perRequestMs("agent ms", "agent"),
   { title: "requests/s", cell: (own) => median(own, requestsPerSecond, 0) },
@@ -282,8 +282,8 @@ const requestColumns: Column[] = [
 ];
 
 const streamColumns: Column[] = [
-  { title: "gateway µs/event", cell: (own) => spread(own, cpuPerEventUs("gateway"), 1) },
-  { title: "× bare", cell: (own, all) => timesOf(own, of(all, "bare"), cpuPerEventUs("gateway")) },
+  { title: "gateway µs/event", cell: (own) => spread(own, computeCpuPerEventUs("gateway"), 1) },
+  { title: "× bare", cell: (own, all) => timesOf(own, of(all, "bare"), computeCpuPerEventUs("gateway")) },
   perEventUs("PostgreSQL µs/event", "postgres"),
   perEventUs("agent µs/event", "agent"),
   {
@@ -303,7 +303,7 @@ const pairedColumns: Column[] = [
   { title: "through it p50 ms", cell: (own) => median(own, (row) => row.latencyMs?.p50, 3) },
   { title: "added p50 ms", cell: (own) => spread(own, (row) => row.paired?.added?.p50, 3) },
   { title: "added p95 / p99 ms", cell: (own) => addedTail(own) },
-  { title: "gateway ms", cell: (own) => median(own, toMilliseconds(cpuPerRequestUs("gateway")), 3) },
+  { title: "gateway ms", cell: (own) => median(own, toMilliseconds(computeCpuPerRequestUs("gateway")), 3) },
   perRequestMs("PostgreSQL ms", "postgres"),
   perRequestMs("agent ms", "agent"),
   handOvers("gateway"),

@@ -38,7 +38,7 @@ export function lastResult(folder = RESULTS): RunResult {
   return last;
 }
 
-export function commitOf(checkout = import.meta.dirname): string {
+export function readCommit(checkout = import.meta.dirname): string {
   const git = (...args: string[]): string => execFileSync("git", args, { cwd: checkout, encoding: "utf8" }).trim();
   const isChanged = git("status", "--porcelain", "--untracked-files=no") !== "";
   return `${git("rev-parse", "--short=8", "HEAD")}${isChanged ? "+" : ""}`;

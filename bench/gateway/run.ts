@@ -14,12 +14,12 @@ import { type Flags, HELP, parseFlags, TARGETS } from "./flags.ts";
 import { type BenchContext, measure, type ResultRow, warmUp } from "./measure.ts";
 import { assignProcessors } from "./processes.ts";
 import { withProfile } from "./profile.ts";
-import { type RunFacts, resultLine, summaryMarkdown } from "./report.ts";
-import { commitOf, writeResult } from "./results.ts";
-import { SCENARIOS, type Scenario, shortScenario } from "./scenarios.ts";
+import { formatResultLine, type RunFacts, summaryMarkdown } from "./report.ts";
+import { readCommit, writeResult } from "./results.ts";
+import { SCENARIOS, type Scenario, shortenScenario } from "./scenarios.ts";
 import { type StartTarget, type Target, type TargetOptions, TargetUnavailable } from "./targets/target.ts";
 import { scriptedTollgateFromCheckout, tollgateFromCheckout } from "./targets/tollgate.ts";
-import { durableWriteMs } from "./usage.ts";
+import { measureDurableWriteMs } from "./usage.ts";
 
 const OUT = fileURLToPath(new URL("./out", import.meta.url));
 const PEERS: ReadonlySet<string> = new Set(["portkey", "new-api", "new-api-postgres", "litellm", "bifrost"]);
@@ -44,7 +44,7 @@ async function run(flags: Flags): Promise<void> {
   const outDir = resolve(flags.out ?? join(OUT, new Date().toISOString().replaceAll(/[:.]/g, "-")));
   mkdirSync(outDir, { recursive: true });
   // Read at the start, because the sources may change while the bench runs.
-  const commit = commitOf();
+  const commit = readCommit();
   const processors = assignProcessors(flags.pin);
   const engine = await Engine.start({ processors: processors.others, outDir });
   const surroundings: TargetOptions = { engine, processors, outDir, profile: flags.profile };
@@ -65,7 +65,7 @@ async function run(flags: Flags): Promise<void> {
       versions: Object.fromEntries(
         targets.flatMap(({ name, version }) => (version === undefined ? [] : [[name, version]])),
       ),
-      durableWriteMs: durableWriteMs(outDir),
+      durableWriteMs: measureDurableWriteMs(outDir),
       leftOut,
     };
     const rows = await measureAll(flags, { bench, targets, outDir, facts });
@@ -134,12 +134,12 @@ async function measureAll(
   const rows: ResultRow[] = [];
   for (const name of flags.scenarios) {
     const full: Scenario = SCENARIOS[name];
-    const scenario = flags.quick ? shortScenario(full) : full;
+    const scenario = flags.quick ? shortenScenario(full) : full;
     const measured = targets
       .filter((target) => scenario.mode !== "paired" || target.name !== "direct")
       .filter((target) => !scenario.stream || target.wholeAnswersOnly !== true);
     if (!flags.quick)
-      for (const target of measured) await measure(bench, target, { name, scenario: shortScenario(full), repeat: 0 });
+      for (const target of measured) await measure(bench, target, { name, scenario: shortenScenario(full), repeat: 0 });
     for (let repeat = 1; repeat <= flags.repeats; repeat++) {
       const from = repeat % measured.length;
       for (const target of [...measured.slice(from), ...measured.slice(0, from)]) {
@@ -147,7 +147,7 @@ async function measureAll(
         const row = await withProfile(target, profile, () => measure(bench, target, { name, scenario, repeat }));
         appendFileSync(file, `${JSON.stringify(row)}\n`);
         rows.push(row);
-        console.error(resultLine(row));
+        console.error(formatResultLine(row));
       }
     }
   }

@@ -94,7 +94,7 @@ export type ScenarioName = keyof typeof SCENARIOS;
 export const SCENARIO_NAMES = Object.keys(SCENARIOS) as ScenarioName[];
 
 /** Shortens a scenario for a quick check that everything works; its figures are not meant to be published. */
-export function shortScenario(scenario: Scenario): Scenario {
+export function shortenScenario(scenario: Scenario): Scenario {
   return {
     ...scenario,
     ...(scenario.seconds === undefined ? {} : { seconds: 1 }),

@@ -38,7 +38,7 @@ export interface CpuTimeReading {
 
 export function readCpuTime(watched: WatchedProcess): CpuTimeReading {
   const count = { ticksUs: 0, exactUs: 0 };
-  for (const pid of processesOf(watched)) {
+  for (const pid of listProcesses(watched)) {
     const stat = readProc(`${pid}/stat`);
     if (stat === undefined) continue;
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
@@ -66,7 +66,7 @@ export interface SystemCallCounts {
 /** Returns the sums over all threads. */
 export function systemCallCounts(watched: WatchedProcess): SystemCallCounts {
   const count = { wakeUps: 0, reads: 0, writes: 0 };
-  for (const pid of processesOf(watched)) {
+  for (const pid of listProcesses(watched)) {
     const io = readProc(`${pid}/io`) ?? "";
     count.reads += numberAfter(io, "syscr");
     count.writes += numberAfter(io, "syscw");
@@ -82,11 +82,11 @@ const numberAfter = (text: string, field: string): number =>
 /**
  * Returns the maximum memory since `resetPeakMemory`, in MiB. Memory that several processes share counts once for each.
  */
-export function peakMemoryMib(watched: WatchedProcess): number {
+export function readPeakMemoryMib(watched: WatchedProcess): number {
   return memoryMib(watched, "VmHWM");
 }
 
-export function residentMemoryMib(watched: WatchedProcess): number {
+export function readResidentMemoryMib(watched: WatchedProcess): number {
   return memoryMib(watched, "VmRSS");
 }
 
@@ -96,15 +96,15 @@ export function residentMemoryMib(watched: WatchedProcess): number {
  */
 export function proportionalMemoryMib(watched: WatchedProcess): number {
   let kib = 0;
-  for (const pid of processesOf(watched)) kib += numberAfter(readProc(`${pid}/smaps_rollup`) ?? "", "Pss");
+  for (const pid of listProcesses(watched)) kib += numberAfter(readProc(`${pid}/smaps_rollup`) ?? "", "Pss");
   return kib / KIB_PER_MIB;
 }
 
-export const processCount = (watched: WatchedProcess): number => processesOf(watched).length;
+export const countProcesses = (watched: WatchedProcess): number => listProcesses(watched).length;
 
 /** Resets the peak. Works only for the process's owner; otherwise the peak counts from the start of the process. */
 export function resetPeakMemory(watched: WatchedProcess): void {
-  for (const pid of processesOf(watched)) {
+  for (const pid of listProcesses(watched)) {
     try {
       writeFileSync(`/proc/${pid}/clear_refs`, "5");
     } catch (error) {
@@ -129,13 +129,13 @@ export function machineCpuUs(): { busy: number; stolen: number } {
 
 function memoryMib(watched: WatchedProcess, field: string): number {
   let kib = 0;
-  for (const pid of processesOf(watched)) {
+  for (const pid of listProcesses(watched)) {
     kib += numberAfter(readProc(`${pid}/status`) ?? "", field);
   }
   return kib / KIB_PER_MIB;
 }
 
-function processesOf({ pid, withChildren }: WatchedProcess): number[] {
+function listProcesses({ pid, withChildren }: WatchedProcess): number[] {
   const found = [pid];
   if (!withChildren) return found;
   for (const parent of found) {
@@ -171,7 +171,7 @@ const WRITES = 200;
 const PAGE_BYTES = 8192;
 
 /** The median time in milliseconds to make a small write durable, which every commit waits for. */
-export function durableWriteMs(directory: string): number {
+export function measureDurableWriteMs(directory: string): number {
   const file = join(directory, "durable-write.tmp");
   const page = Buffer.alloc(PAGE_BYTES, 1);
   const descriptor = openSync(file, "w");

@@ -8,7 +8,7 @@ import type pg from "pg";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import type { Filter } from "../../gateway/src/history/filter.ts";
 import { openHistory } from "../../gateway/src/history/history.ts";
-import { openPerformance, type Range, timeSlotsOf } from "../../gateway/src/history/performance.ts";
+import { computeTimeSlots, openPerformance, type Range } from "../../gateway/src/history/performance.ts";
 import { openUsageHistory } from "../../gateway/src/history/usage.ts";
 import { openAccountStatement } from "../../gateway/src/ledger/statement.ts";
 import {
@@ -17,7 +17,7 @@ import {
   type HistoryQuery,
   PAGE_ROWS,
   type QueryContext,
-  RANGES,
+  TIME_RANGES,
 } from "./history-query.ts";
 import { hostQueries, operatorQueries } from "./host-and-operator-queries.ts";
 import type { SeededAccounts } from "./seed.ts";
@@ -220,12 +220,12 @@ function ofPerformance({ cast }: QueryContext): HistoryQuery[] {
   const asked = (name: string, range: Range, rows: "model" | "key", keyIds?: Uuid[]): HistoryQuery => ({
     name: `performance of ${range} ${name}`,
     ask: async (pool) => {
-      const query = { scope: "account" as const, subjects, keyIds, ...timeSlotsOf(range, Date.now()) };
+      const query = { scope: "account" as const, subjects, keyIds, ...computeTimeSlots(range, Date.now()) };
       const sums = await openPerformance({ pool }).each(query, { total: [], rows: [rows], points: ["slot"] });
       return sums.points.length;
     },
   });
-  return RANGES.flatMap((range) => [
+  return TIME_RANGES.flatMap((range) => [
     asked("by model", range, "model"),
     asked("by key", range, "key"),
     asked("of a key, by model (its drawer)", range, "model", [cast.keys[0] as Uuid]),

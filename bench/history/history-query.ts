@@ -31,4 +31,4 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 export const daysAgo = (days: number): Date => new Date(Date.now() - days * DAY_MS);
 /** The rows of a page plus one, which is how the console checks for a next page. */
 export const PAGE_ROWS = 51;
-export const RANGES: Range[] = ["1h", "6h", "24h", "7d", "30d", "90d"];
+export const TIME_RANGES: Range[] = ["1h", "6h", "24h", "7d", "30d", "90d"];

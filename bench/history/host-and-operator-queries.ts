@@ -10,13 +10,13 @@ import { createJobHistory } from "../../gateway/src/history/jobs.ts";
 import { createMarketReader } from "../../gateway/src/history/market.ts";
 import { openNodeActivityReader } from "../../gateway/src/history/node-activity.ts";
 import { openNodePresence } from "../../gateway/src/history/node-presence.ts";
-import { openPerformance, timeSlotsOf } from "../../gateway/src/history/performance.ts";
+import { computeTimeSlots, openPerformance } from "../../gateway/src/history/performance.ts";
 import { openAccountDirectory } from "../../gateway/src/operators/account-directory.ts";
 import { openAudit } from "../../gateway/src/operators/audit.ts";
 import { openNodesNeedingAttention } from "../../gateway/src/operators/nodes-needing-attention.ts";
 import { openOverview } from "../../gateway/src/operators/overview.ts";
 import { openPlatformSpend } from "../../gateway/src/operators/spend.ts";
-import { daysAgo, type HistoryQuery, PAGE_ROWS, type QueryContext, RANGES } from "./history-query.ts";
+import { daysAgo, type HistoryQuery, PAGE_ROWS, type QueryContext, TIME_RANGES } from "./history-query.ts";
 import { MODELS } from "./seed-requests.ts";
 
 const SAMPLE_MS = 60_000;
@@ -62,7 +62,7 @@ export function hostQueries({ cast, far }: QueryContext): HistoryQuery[] {
       name: "earnings: own of all time",
       ask: async (pool) => Number(await openEarningsHistory({ pool }).own(host)),
     },
-    ...RANGES.flatMap((range) => [
+    ...TIME_RANGES.flatMap((range) => [
       {
         name: `insight: a host's nodes, ${range}`,
         ask: (pool: pg.Pool) => insightOf(pool, host, cast.nodes as Uuid[], range),
@@ -85,7 +85,12 @@ export function hostQueries({ cast, far }: QueryContext): HistoryQuery[] {
   ];
 }
 
-async function insightOf(pool: pg.Pool, host: Uuid, nodes: Uuid[], range: (typeof RANGES)[number]): Promise<number> {
+async function insightOf(
+  pool: pg.Pool,
+  host: Uuid,
+  nodes: Uuid[],
+  range: (typeof TIME_RANGES)[number],
+): Promise<number> {
   const insights = openNodeActivityReader({
     pool,
     performance: openPerformance({ pool }),
@@ -93,7 +98,7 @@ async function insightOf(pool: pg.Pool, host: Uuid, nodes: Uuid[], range: (typeo
     earnings: openEarningsHistory({ pool }),
   });
   const now = Date.now();
-  return (await insights.of(host, nodes, timeSlotsOf(range, now), now)).series.length;
+  return (await insights.of(host, nodes, computeTimeSlots(range, now), now)).series.length;
 }
 
 export function operatorQueries(): HistoryQuery[] {
@@ -113,7 +118,7 @@ export function operatorQueries(): HistoryQuery[] {
       ask: async (pool: pg.Pool) =>
         (await openOverview({ pool }).traffic({ from: daysAgo(days), to: new Date() })).length,
     })),
-    ...RANGES.flatMap((range) => ofPlatform(range)),
+    ...TIME_RANGES.flatMap((range) => ofPlatform(range)),
     {
       name: "accounts: first page",
       ask: async (pool) => (await openAccountDirectory({ pool }).search({ limit: PAGE_ROWS })).length,
@@ -123,14 +128,14 @@ export function operatorQueries(): HistoryQuery[] {
       isNewest: name === "first page",
       ask: async (pool: pg.Pool) => (await openAudit({ pool, newId }).list(page)).length,
     })),
-    ...RANGES.map((range) => ({
+    ...TIME_RANGES.map((range) => ({
       name: `a model's page, ${range}`,
       ask: async (pool: pg.Pool) => {
         const asked = {
           scope: "platform",
           model: MODELS[0],
           percentilesOf: ["ttft"],
-          ...timeSlotsOf(range, Date.now()),
+          ...computeTimeSlots(range, Date.now()),
         } as const;
         return (await openPerformance({ pool }).each(asked, { total: [], performed: ["slot"] })).performed.length;
       },
@@ -138,7 +143,7 @@ export function operatorQueries(): HistoryQuery[] {
     {
       name: "status, 90 days",
       ask: async (pool) => {
-        const slots = timeSlotsOf("90d", Date.now());
+        const slots = computeTimeSlots("90d", Date.now());
         const asked = { scope: "platform", ...slots, percentilesOf: ["ttft"] } as const;
         const sums = await openPerformance({ pool }).sums({ ...asked, by: ["slot", "model"] });
         const seen = await openAvailability({ pool, everyMs: SAMPLE_MS }).sums(slots);
@@ -149,8 +154,8 @@ export function operatorQueries(): HistoryQuery[] {
 }
 
 /** The queries of the operators' page whose result depends on its time range. */
-function ofPlatform(range: (typeof RANGES)[number]): HistoryQuery[] {
-  const span = timeSlotsOf(range, Date.now());
+function ofPlatform(range: (typeof TIME_RANGES)[number]): HistoryQuery[] {
+  const span = computeTimeSlots(range, Date.now());
   return [
     {
       name: `platform: performance of ${range}`,

@@ -7,7 +7,7 @@ import type pg from "pg";
 import { createLog } from "../../gateway/src/base/log.ts";
 import type { PrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { openPool } from "../../gateway/src/db/pool.ts";
-import { databaseCpuUs } from "../ledger/hold-settle-pairs.ts";
+import { readDatabaseCpuUs } from "../ledger/hold-settle-pairs.ts";
 import type { HistoryQuery } from "./history-query.ts";
 import { makeExplainingPool, type StatementCost } from "./plans.ts";
 
@@ -53,14 +53,14 @@ async function measure(pool: pg.Pool, serverPid: number, { ask, ...question }: H
   const times: number[] = [];
   // The first run is not measured, because it reads more from disk than later ones.
   let rows = await ask(pool);
-  const [node, server] = [process.cpuUsage(), databaseCpuUs(serverPid)];
+  const [node, server] = [process.cpuUsage(), readDatabaseCpuUs(serverPid)];
   for (let i = 0; i < REPEATS; i++) {
     const startedAt = performance.now();
     rows = await ask(pool);
     times.push(performance.now() - startedAt);
   }
   const { user, system } = process.cpuUsage(node);
-  const serverMs = (databaseCpuUs(serverPid) - server) / 1000 / REPEATS;
+  const serverMs = (readDatabaseCpuUs(serverPid) - server) / 1000 / REPEATS;
   const costs = await explained(pool, ask);
   return {
     ...question,

@@ -48,7 +48,7 @@ export function makeExplainingPool(client: pg.PoolClient): { pool: pg.Pool; take
 }
 
 /** Returns the processor time of a process in nanoseconds, from its schedstat file; NaN where /proc does not exist. */
-export function processorTimeNs(file: string): number {
+export function sumProcessorTimeNs(file: string): number {
   try {
     return Number(readFileSync(file, "utf8").split(" ")[0]);
   } catch (error) {

@@ -8,7 +8,7 @@ import type pg from "pg";
  * Most rows have the first value of each list; the last values are rare: 1 in 1,000 of the keys, 1 in 10,000 of the
  * models and nodes.
  */
-export const KEYS = ["production", "staging", "batch", "laptop", "demo"];
+export const KEY_NAMES = ["production", "staging", "batch", "laptop", "demo"];
 export const MODELS = ["tiny-3b", "small-8b", "small-7b-alt", "reason-32b", "embed-m3", "mid-14b"];
 export const NODES_OF_HOST = 3;
 export const RARE_OUTCOME = "gateway_lost";
@@ -122,7 +122,7 @@ async function fill(client: pg.PoolClient, month: Month, past: HistoryPeriod): P
  * Inserts the requests from number `first` to before `end` as if they had just been settled: they wait for the rollup
  * job.
  */
-export const settledRequestsSql = (part: Month, past: HistoryPeriod): string => `
+export const makeSettledRequestsSql = (part: Month, past: HistoryPeriod): string => `
   with made as (${fillText(part, past)} returning id, outcome)
   insert into unrolled (request_id, outcome) select id, outcome from made where outcome not like 'rate_limit%'`;
 
@@ -146,7 +146,7 @@ const fillText = ({ table, fromMs, toMs, first, end }: Month, past: HistoryPerio
       from generate_series(${first}, ${end} - 1) i
   ), ids as materialized (
     select array(select ${idFromNameSql("'builder ' || i")} from generate_series(0, ${SMALL_BUILDER_COUNT}) i) as builders,
-           array(select ${idFromNameSql("'key ' || i || ' ' || k")} from generate_series(0, ${SMALL_BUILDER_COUNT}) i, generate_series(1, ${KEYS.length}) k
+           array(select ${idFromNameSql("'key ' || i || ' ' || k")} from generate_series(0, ${SMALL_BUILDER_COUNT}) i, generate_series(1, ${KEY_NAMES.length}) k
                   order by i, k) as keys,
            array(select ${idFromNameSql("'host ' || i")} from generate_series(0, ${HOST_COUNT - 1}) i) as hosts,
            array(select ${idFromNameSql("'node ' || i || ' ' || n")} from generate_series(0, ${HOST_COUNT - 1}) i, generate_series(1, ${NODES_OF_HOST}) n
@@ -168,7 +168,7 @@ const fillText = ({ table, fromMs, toMs, first, end }: Month, past: HistoryPerio
                         finish_reason, prompt_tokens, completion_tokens, price_version, hold_pico, charge_pico, host_pico,
                         host_account_id, node_id, attempts, queue_ms, ttft_ms, duration_ms, client, label, created_at, finished_at)
   select (lpad(to_hex(c.ms), 12, '0') || '7' || substr(c.hex, 1, 3) || '8' || substr(c.hex, 4, 15))::uuid,
-         ids.builders[c.builder], ids.keys[(c.builder - 1) * ${KEYS.length} + c.key_number], (${textArray(KEYS)})[c.key_number],
+         ids.builders[c.builder], ids.keys[(c.builder - 1) * ${KEY_NAMES.length} + c.key_number], (${textArray(KEY_NAMES)})[c.key_number],
          case when c.model_name = 'embed-m3' then 'embedding' else 'chat' end,
          case when o.status <> 429 then c.model_name end, case when o.status <> 429 then c.model_name || '-1' end,
          case when o.status <> 429 then 'a tokenizer' end, c.i % 2 = 0, o.outcome, o.status,

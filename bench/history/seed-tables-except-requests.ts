@@ -4,7 +4,7 @@ import {
   type HistoryPeriod,
   HOST_COUNT,
   idFromNameSql,
-  KEYS,
+  KEY_NAMES,
   MODELS,
   NODES_OF_HOST,
   SMALL_BUILDER_COUNT,
@@ -18,9 +18,9 @@ const MODEL_NAMES = MODELS.map((model) => `'${model}'`).join(", ");
 export async function seedTablesExceptRequests(pool: pg.Pool, { fromMs, toMs }: HistoryPeriod): Promise<void> {
   await pool.query(
     `insert into api_key (id, account_id, name, reference, secret_hash)
-     select ${idFromNameSql("'key ' || i || ' ' || k")}, ${idFromNameSql("'builder ' || i")}, (array[${KEYS.map((key) => `'${key}'`).join(", ")}])[k],
+     select ${idFromNameSql("'key ' || i || ' ' || k")}, ${idFromNameSql("'builder ' || i")}, (array[${KEY_NAMES.map((key) => `'${key}'`).join(", ")}])[k],
             left(md5('reference ' || i || ' ' || k), 12), sha256(convert_to('key ' || i || ' ' || k, 'UTF8'))
-       from generate_series(0, ${SMALL_BUILDER_COUNT}) i, generate_series(1, ${KEYS.length}) k`,
+       from generate_series(0, ${SMALL_BUILDER_COUNT}) i, generate_series(1, ${KEY_NAMES.length}) k`,
   );
   await pool.query(
     `insert into node (id, account_id, name, state, honest_answers)

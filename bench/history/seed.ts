@@ -11,7 +11,7 @@ import {
   type HistoryPeriod,
   HOST_COUNT,
   idFromNameSql,
-  KEYS,
+  KEY_NAMES,
   NODES_OF_HOST,
   PRICE_ROWS,
   SMALL_BUILDER_COUNT,
@@ -141,7 +141,7 @@ async function withoutHurry(pool: pg.Pool, texts: string[]): Promise<void> {
 export async function readSeededAccounts(pool: pg.Pool): Promise<SeededAccounts> {
   const { rows } = await pool.query(
     `select ${idFromNameSql("'builder 0'")} as builder, ${idFromNameSql("'builder 1'")} as "smallBuilder", ${idFromNameSql("'host 0'")} as host,
-            array(select ${idFromNameSql("'key 0 ' || i")} from generate_series(1, ${KEYS.length}) i) as keys,
+            array(select ${idFromNameSql("'key 0 ' || i")} from generate_series(1, ${KEY_NAMES.length}) i) as keys,
             array(select ${idFromNameSql("'node 0 ' || i")} from generate_series(1, ${NODES_OF_HOST}) i) as nodes`,
   );
   return rows[0];

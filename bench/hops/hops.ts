@@ -1,5 +1,5 @@
 /** Turns recorded times into a timeline: the steps (hops) of a single chat, in order, and the duration of each. */
-import type { Hop, RecordedMoment } from "./record-hop-times.ts";
+import type { HopEvent, RecordedMoment } from "./record-hop-times.ts";
 
 export interface TimedChat {
   sentAtUs: number;
@@ -10,7 +10,7 @@ export interface TimedChat {
 type Who = "gateway" | "agent";
 
 /** The hops in order. Each is the first record of its kind after the previous hop. */
-const TIMELINE: [name: string, who: Who, hop: Hop][] = [
+const TIMELINE: [name: string, who: Who, hop: HopEvent][] = [
   ["the request is read", "gateway", "socket"],
   ["it is parsed", "gateway", "parsed"],
   ["the hold is sent", "gateway", "written database"],
@@ -31,7 +31,7 @@ export type HopTimes = number[];
  * Returns the hops of each chat. Other traffic during a chat (a slot report, a heartbeat) may be taken for a hop of the
  * chat; medians are not affected by these few cases.
  */
-export function hopTimes(chats: TimedChat[], moments: Record<Who, RecordedMoment[]>): HopTimes[] {
+export function computeHopTimes(chats: TimedChat[], moments: Record<Who, RecordedMoment[]>): HopTimes[] {
   const from: Record<Who, number> = { gateway: 0, agent: 0 };
   const all: HopTimes[] = [];
   for (const { sentAtUs, endedAtUs } of chats) {

@@ -10,8 +10,8 @@ import { Server as NetServer, Socket } from "node:net";
 /** The other end of a socket. */
 export type SocketPeer = "client" | "database" | "plane" | "other";
 /** A recorded event. `socket`: the first bytes of a request arrived; `parsed`: the request's body is parsed. */
-export type Hop = `${"read" | "written"} ${SocketPeer}` | "socket" | "parsed";
-export type RecordedMoment = [us: number, hop: Hop];
+export type HopEvent = `${"read" | "written"} ${SocketPeer}` | "socket" | "parsed";
+export type RecordedMoment = [us: number, hop: HopEvent];
 
 const FLUSH_EVERY_MS = 200;
 
@@ -20,7 +20,7 @@ if (file !== undefined) watch(file);
 
 function watch(file: string): void {
   let moments: RecordedMoment[] = [];
-  const note = (hop: Hop): void => {
+  const note = (hop: HopEvent): void => {
     moments.push([Number(process.hrtime.bigint() / 1000n), hop]);
   };
   setInterval(() => {

@@ -16,7 +16,7 @@ import { assignProcessors } from "../gateway/processes.ts";
 import { SCENARIOS } from "../gateway/scenarios.ts";
 import type { ProcessRole, Target, TargetOptions } from "../gateway/targets/target.ts";
 import { scriptedTollgate, scriptedTollgateFromCheckout } from "../gateway/targets/tollgate.ts";
-import { type HopTimes, hopsTable, hopTimes, type TimedChat } from "./hops.ts";
+import { computeHopTimes, type HopTimes, hopsTable, type TimedChat } from "./hops.ts";
 import type { RecordedMoment } from "./record-hop-times.ts";
 
 const WATCH = fileURLToPath(new URL("./record-hop-times.ts", import.meta.url));
@@ -51,7 +51,7 @@ try {
   await new Promise((resolve) => setTimeout(resolve, WRITTEN_AFTER_MS));
   const columns = watched.map(({ target, chats, files }): [string, HopTimes[]] => [
     target.name,
-    hopTimes(chats, { gateway: momentsIn(files.gateway), agent: momentsIn(files.agent) }),
+    computeHopTimes(chats, { gateway: momentsIn(files.gateway), agent: momentsIn(files.agent) }),
   ]);
   console.log(hopsTable(columns));
 } finally {

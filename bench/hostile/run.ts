@@ -33,12 +33,18 @@ import type { Attack } from "../../e2e/hostile/honest-users.ts";
 import {
   type Flood,
   findGatewayName,
-  malformedFrames,
   malformedStates,
   outputOfUnknownJobs,
+  sendMalformedFrames,
   statesOfManyModels,
 } from "../../e2e/hostile/plane-floods.ts";
-import { cpuSpentUs, peakMemoryMib, readCpuTime, resetPeakMemory, residentMemoryMib } from "../gateway/usage.ts";
+import {
+  cpuSpentUs,
+  readCpuTime,
+  readPeakMemoryMib,
+  readResidentMemoryMib,
+  resetPeakMemory,
+} from "../gateway/usage.ts";
 import { measureFrames } from "./frames.ts";
 import { LoopMeter, NODE_READ_TIMER_FLAG } from "./loop-meter.ts";
 import type { UserFigures, UserOptions } from "./users.ts";
@@ -47,7 +53,7 @@ const EVERY_MS = 40;
 const FLOODS: [string, Flood][] = [
   ["malformed states", malformedStates],
   ["valid states of 250 models", statesOfManyModels],
-  ["malformed frames", malformedFrames],
+  ["malformed frames", sendMalformedFrames],
   ["output of jobs that are nobody's", outputOfUnknownJobs],
 ];
 
@@ -141,7 +147,7 @@ function measureOf(
     resetPeakMemory(watched);
     const before = {
       cpu: readCpuTime(watched),
-      mib: residentMemoryMib(watched),
+      mib: readResidentMemoryMib(watched),
       log: await stage.logBytes(),
       at: performance.now(),
     };
@@ -151,7 +157,7 @@ function measureOf(
       ...(await figures()),
       cpuMsPerS: cpuSpentUs(before.cpu, readCpuTime(watched)) / 1000 / seconds,
       turnMs: (await loop.read()).turnMs,
-      risenMib: peakMemoryMib(watched) - before.mib,
+      risenMib: readPeakMemoryMib(watched) - before.mib,
       logBytes: (await stage.logBytes()) - before.log,
     };
   };

@@ -6,14 +6,14 @@ import assert from "node:assert/strict";
 import type pg from "pg";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import type { Filter } from "../../gateway/src/history/filter.ts";
-import { bucketMiddleMs, bucketOf } from "../../gateway/src/history/histogram.ts";
+import { bucketMiddleMs, findBucket } from "../../gateway/src/history/histogram.ts";
 import { openHistory } from "../../gateway/src/history/history.ts";
 import {
+  computeTimeSlots,
   openPerformance,
   type PerformanceSum,
   type Range,
   type TimeSlots,
-  timeSlotsOf,
 } from "../../gateway/src/history/performance.ts";
 import { openUsageHistory } from "../../gateway/src/history/usage.ts";
 import { moneyQueries } from "./compare-money.ts";
@@ -99,7 +99,7 @@ function ofPerformance({ pool, account, now }: ComparisonContext, { scope, subje
   );
   return RANGES.flatMap((range) =>
     all.map((by) => {
-      const slots: TimeSlots = timeSlotsOf(range, now);
+      const slots: TimeSlots = computeTimeSlots(range, now);
       return {
         name: `${scope === "account" ? "" : "platform's "}performance of ${range} by ${by}`,
         ask: async (fresh: pg.Pool) => {
@@ -192,7 +192,7 @@ function shownOf(exact: number[] | null, buckets: number[] | null): (number | nu
   return SHARES.map((_, place) => {
     const [ms, bucket] = [exact?.[place], buckets?.[place]];
     if (ms === undefined || bucket === undefined) return null;
-    assert.equal(bucketOf(ms), bucket);
+    assert.equal(findBucket(ms), bucket);
     assert.ok(Math.abs(bucketMiddleMs(bucket) - ms) <= ms / 100, `${ms} ms is shown as ${bucketMiddleMs(bucket)}`);
     return bucketMiddleMs(bucket);
   });

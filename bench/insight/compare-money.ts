@@ -3,7 +3,7 @@
  * plain queries over requests and ledger entries.
  */
 import type pg from "pg";
-import { type Range, timeSlotsOf } from "../../gateway/src/history/performance.ts";
+import { computeTimeSlots, type Range } from "../../gateway/src/history/performance.ts";
 import { openUsageHistory } from "../../gateway/src/history/usage.ts";
 import { openAccountStatement, type StatementRow } from "../../gateway/src/ledger/statement.ts";
 import { openPlatformSpend } from "../../gateway/src/operators/spend.ts";
@@ -25,7 +25,7 @@ function ofSpenders({ pool, now }: ComparisonContext): ComparedQuery[] {
   const rowsOf = async (text: string, values: unknown[]) => (await pool.query(text, values)).rows;
   const inSpan = "created_at >= $1 and created_at < $2";
   return RANGES.flatMap((range) => {
-    const { from, to } = timeSlotsOf(range, now);
+    const { from, to } = computeTimeSlots(range, now);
     return [
       {
         name: `platform's spenders of ${range}`,

@@ -6,10 +6,10 @@ import { cpus, loadavg } from "node:os";
 import { PRIVATE_DATABASE_ENV } from "@tollgate/stage/database.ts";
 import { type Platform, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { publicId, type Uuid } from "../../gateway/src/base/ids.ts";
-import { type PageFigures, pageFigures } from "../console/figures.ts";
+import { computePageFigures, type PageFigures } from "../console/figures.ts";
 import { type SessionCookies, signInForCookies, visitPage } from "../console/measure.ts";
 import { longHistoryPages, type MeasuredPage } from "../console/pages.ts";
-import { compareWithTarget, markdownTable, medianAndRange } from "../console/report.ts";
+import { compareWithTarget, formatMedianAndRange, markdownTable } from "../console/report.ts";
 import { cpuSpentUs, readCpuTime, type WatchedProcess } from "../gateway/usage.ts";
 import type { SeededAccounts } from "../history/seed.ts";
 
@@ -101,7 +101,7 @@ async function visitCold(dataDir: string, sessions: Sessions, page: MeasuredPage
     const postgres = spending({ pid: pids.postgres as number, withChildren: true });
     const visited = await visitPage(platform, session, page);
     const spent = { gatewayMs: gateway(), postgresMs: postgres() };
-    return { ...(await pageFigures(visited)), ...spent };
+    return { ...(await computePageFigures(visited)), ...spent };
   } finally {
     await platform.stop();
   }
@@ -139,7 +139,7 @@ function timesTable(visits: [MeasuredPage, Visited[]][]): string {
     ["Page", ...Object.keys(columns)],
     visits.map(([{ name, cache }, visited]) => [
       `${name}, ${cache}`,
-      ...Object.values(columns).map((of) => medianAndRange(visited.map(of))),
+      ...Object.values(columns).map((of) => formatMedianAndRange(visited.map(of))),
     ]),
   );
 }
@@ -149,7 +149,7 @@ function slowAnswers(visits: [MeasuredPage, Visited[]][]): string[] {
     const questions = new Set(visited.flatMap(({ answersMs }) => [...answersMs.keys()]));
     return [...questions].flatMap((question) => {
       const times = visited.flatMap(({ answersMs }) => answersMs.get(question) ?? []);
-      return Math.min(...times) < SLOW_MS ? [] : [`${name}: ${question} ${medianAndRange(times)}`];
+      return Math.min(...times) < SLOW_MS ? [] : [`${name}: ${question} ${formatMedianAndRange(times)}`];
     });
   });
 }

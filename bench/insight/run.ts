@@ -19,7 +19,7 @@ import { type PrivatePostgres, startPrivatePostgres } from "../../gateway/src/db
 import { migrate } from "../../gateway/src/db/migrate.ts";
 import { openPool } from "../../gateway/src/db/pool.ts";
 import { openRollups } from "../../gateway/src/history/rollups.ts";
-import { processorTimeNs } from "../history/plans.ts";
+import { sumProcessorTimeNs } from "../history/plans.ts";
 import { type SeededAccounts, seedHistory } from "../history/seed.ts";
 import { compareConsoleFigures } from "./compare-figures.ts";
 import { measureConsolePages } from "./measure-console-pages.ts";
@@ -39,10 +39,10 @@ async function rollUp(connection: Connection): Promise<void> {
   try {
     const { rows } = await alone.query("select pg_backend_pid() as pid");
     const server = `/proc/${rows[0].pid}/schedstat`;
-    const [startedAt, before] = [performance.now(), processorTimeNs(server)];
+    const [startedAt, before] = [performance.now(), sumProcessorTimeNs(server)];
     const rollups = openRollups({ pool: alone, clock: systemClock, log });
     const rolled = await rollups.run();
-    const [tookS, ranS] = [(performance.now() - startedAt) / 1000, (processorTimeNs(server) - before) / 1e9];
+    const [tookS, ranS] = [(performance.now() - startedAt) / 1000, (sumProcessorTimeNs(server) - before) / 1e9];
     await rollups.stop();
     const aSecond = (seconds: number): string => `${seconds.toFixed(1)} s (${Math.round(rolled / seconds)} a second)`;
     console.log(`Rolled up ${rolled} in ${aSecond(tookS)}, of which the server ran ${aSecond(ranS)}.`);

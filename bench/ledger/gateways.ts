@@ -9,11 +9,11 @@ import type { Uuid } from "../../gateway/src/base/ids.ts";
 import type { PrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { BenchProcess } from "../gateway/processes.ts";
 import {
-  databaseCpuUs,
   HOST_COUNT,
   type HoldSettleFigures,
   type HoldSettleLoad,
   openAccounts,
+  readDatabaseCpuUs,
 } from "./hold-settle-pairs.ts";
 import { type ConnectionStates, sampleConnections } from "./sample-connections.ts";
 
@@ -85,9 +85,9 @@ interface Platform {
 async function compare({ pool, postgres, children }: Platform, setting: Setting): Promise<void> {
   const loads = await loadsOf(pool, children.length, setting);
   const measure = async (count: number): Promise<HoldSettleFigures> => {
-    const before = databaseCpuUs(postgres.pid);
+    const before = readDatabaseCpuUs(postgres.pid);
     const driven = await driveAll(children.slice(0, count), loads);
-    return { ...driven, database: databaseCpuUs(postgres.pid) - before };
+    return { ...driven, database: readDatabaseCpuUs(postgres.pid) - before };
   };
   const turns: [one: HoldSettleFigures, all: HoldSettleFigures][] = [];
   await measure(children.length);

@@ -36,9 +36,9 @@ export async function openHoldSettleBench(pool: pg.Pool, serverPid: number): Pro
     async open(accounts) {
       const builders = await openAccounts(pool, "builder", accounts);
       return async (load) => {
-        const before = databaseCpuUs(serverPid);
+        const before = readDatabaseCpuUs(serverPid);
         const driven = await runHoldSettlePairs(ledger, { ...load, builders, hosts, isMixed: false });
-        return { ...driven, database: databaseCpuUs(serverPid) - before };
+        return { ...driven, database: readDatabaseCpuUs(serverPid) - before };
       };
     },
   };
@@ -127,7 +127,7 @@ async function pair(ledger: Ledger, accountId: Uuid, paidHostId: Uuid): Promise<
  * Returns the processor time so far of the server and all its processes, including those that have ended, in
  * microseconds.
  */
-export function databaseCpuUs(serverPid: number): number {
+export function readDatabaseCpuUs(serverPid: number): number {
   let ticks = 0;
   for (const entry of readdirSync("/proc")) {
     if (!/^\d+$/.test(entry)) continue;

@@ -11,7 +11,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { writeCatalogue } from "@tollgate/stage/catalogue.ts";
 import { PRIVATE_DATABASE_ENV } from "@tollgate/stage/database.ts";
-import { newDataDir, type Platform, removeDataDir, runTollgate, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import {
+  createDataDir,
+  type Platform,
+  removeDataDir,
+  runTollgate,
+  startPlatform,
+} from "@tollgate/stage/dev-platform.ts";
 import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { findValkeyServer, sendValkeyCommand, startValkeyServer } from "../../gateway/src/limits/testing.ts";
@@ -60,7 +66,7 @@ if (nats === undefined || valkey === undefined) {
 }
 
 const place = await mkdtemp(join(tmpdir(), "tollgate-parts-"));
-const dataDir = await newDataDir();
+const dataDir = await createDataDir();
 const [port, monitor] = [await findFreePort(), await findFreePort()];
 const init = runTollgate(["admin", "plane", "init", "--dir", place, "--url", `nats://127.0.0.1:${port}`, "--json"]);
 if ((await init.ended) !== 0) throw new Error(init.output());

@@ -24,10 +24,10 @@ import { startPrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { migrate } from "../../gateway/src/db/migrate.ts";
 import { openPool } from "../../gateway/src/db/pool.ts";
 import { openRollups } from "../../gateway/src/history/rollups.ts";
-import { durableWriteMs } from "../gateway/usage.ts";
-import { processorTimeNs } from "../history/plans.ts";
+import { measureDurableWriteMs } from "../gateway/usage.ts";
+import { sumProcessorTimeNs } from "../history/plans.ts";
 import { insertAccounts } from "../history/seed.ts";
-import { settledRequestsSql } from "../history/seed-requests.ts";
+import { makeSettledRequestsSql } from "../history/seed-requests.ts";
 
 const FEED_EVERY_MS = 250;
 const FEED_MS_MAX = 500;
@@ -68,7 +68,7 @@ async function makePast(): Promise<void> {
     const rows = Math.min(PAST_AT_ONCE, past - first);
     const span = { rows, fromMs: Date.now() - 1_000, toMs: Date.now() };
     await alone.query(
-      settledRequestsSql({ table: "request", fromMs: span.fromMs, toMs: span.toMs, first: 0, end: rows }, span),
+      makeSettledRequestsSql({ table: "request", fromMs: span.fromMs, toMs: span.toMs, first: 0, end: rows }, span),
     );
     await alone.query("select history_roll_up($1)", [rows]);
   }
@@ -88,7 +88,7 @@ async function mergeAll(): Promise<number> {
 }
 
 async function measure(): Promise<void> {
-  console.log(`A durable write takes ${durableWriteMs(dataDir).toFixed(2)} ms.`);
+  console.log(`A durable write takes ${measureDurableWriteMs(dataDir).toFixed(2)} ms.`);
   const server = await processOf(alone);
   const feeding = await pool.connect();
   const feeder = await processOf(feeding);
@@ -102,7 +102,7 @@ async function measure(): Promise<void> {
   };
   const rollups = openRollups({ pool: counting as unknown as pg.Pool, clock: systemClock, log });
   const begunAt = performance.now();
-  const spentBefore = { job: processorTimeNs(server), feeder: processorTimeNs(feeder) };
+  const spentBefore = { job: sumProcessorTimeNs(server), feeder: sumProcessorTimeNs(feeder) };
   let fed = 0;
   let isFed = false;
   const feed = async (): Promise<void> => {
@@ -115,7 +115,7 @@ async function measure(): Promise<void> {
       fed += Math.round((rate * Math.min(now - writtenTo, FEED_MS_MAX)) / 1000);
       const past = { rows: fed - first, fromMs: writtenTo, toMs: now };
       await feeding.query(
-        settledRequestsSql({ table: "request", fromMs: writtenTo, toMs: now, first: 0, end: fed - first }, past),
+        makeSettledRequestsSql({ table: "request", fromMs: writtenTo, toMs: now, first: 0, end: fed - first }, past),
       );
       writtenTo = now;
       rollups.soon();
@@ -141,9 +141,9 @@ async function measure(): Promise<void> {
   await rollups.stop();
   const [fedIn, all] = [seconds, (performance.now() - begunAt) / 1000];
   const us = (spent: number, before: number, of: number): string => ((spent - before) / 1000 / of).toFixed(1);
-  const spentOnRuns = processorTimeNs(server);
+  const spentOnRuns = sumProcessorTimeNs(server);
   const parts = await mergeAll();
-  const spentOnMerging = processorTimeNs(server);
+  const spentOnMerging = sumProcessorTimeNs(server);
   const { rows: counted } = await pool.query("select count(*)::int as rows from performance");
   const during = lags.slice(0, seconds).toSorted((a, b) => a - b);
   console.log(
@@ -153,7 +153,7 @@ async function measure(): Promise<void> {
     `Lag while they came: median ${during[during.length >> 1]?.toFixed(1)} s, greatest ${during.at(-1)?.toFixed(1)} s.`,
   );
   console.log(
-    `µs of PostgreSQL's processor time a record: the job's runs ${us(spentOnRuns, spentBefore.job, rolled)}, merging ${us(spentOnMerging, spentOnRuns, rolled)} (${parts} parts into ${counted[0]?.rows} rows), the feeder ${us(processorTimeNs(feeder), spentBefore.feeder, fed)}.`,
+    `µs of PostgreSQL's processor time a record: the job's runs ${us(spentOnRuns, spentBefore.job, rolled)}, merging ${us(spentOnMerging, spentOnRuns, rolled)} (${parts} parts into ${counted[0]?.rows} rows), the feeder ${us(sumProcessorTimeNs(feeder), spentBefore.feeder, fed)}.`,
   );
   feeding.release();
 }

@@ -17,7 +17,7 @@ const REQUESTS_BETWEEN = 1_000;
 /** In one of this many sweeps the process dies before the money arrives, and in as many it dies afterwards. */
 const DEATHS_ONE_IN = 20;
 
-interface Swept {
+interface SweepResult {
   sweeps: number;
   deaths: number;
   repeats: number;
@@ -25,7 +25,7 @@ interface Swept {
   transitMost: number;
 }
 
-export function simulateEarningsTransfers(servers: number, requests: number, seed: number): Swept {
+export function simulateEarningsTransfers(servers: number, requests: number, seed: number): SweepResult {
   const books = new Ledger(servers, new SeededRandom(`sweeps ${seed}`));
   for (let n = 1; n <= requests; n++) {
     books.settle();
@@ -59,7 +59,7 @@ class Server {
 }
 
 class Ledger {
-  readonly told: Swept = { sweeps: 0, deaths: 0, repeats: 0, transitMost: 0 };
+  readonly told: SweepResult = { sweeps: 0, deaths: 0, repeats: 0, transitMost: 0 };
   readonly #servers: Server[];
   readonly #chance: SeededRandom;
   readonly #earned: bigint[] = Array.from({ length: HOSTS }, () => 0n);

@@ -51,13 +51,13 @@ export const CAPACITY_PER_PART = {
 };
 
 /** Returns how many fully loaded nodes a NATS cluster can have, so that every gateway can process all their reports. */
-export function maxNodesPerCluster(): number {
+export function computeMaxNodesPerCluster(): number {
   const requests = ASSUMED_INPUTS.tokensPerNode / ASSUMED_INPUTS.tokensPerRequest;
   const reports = Math.min(REPORTS_PER_NODE_MAX, 2 * requests);
   return (ASSUMED_INPUTS.reportsFill * MICRO) / MEASURED_INPUTS.reportUs / reports;
 }
 
-export function platformSizeAt(rate: number): PlatformSize {
+export function computePlatformSize(rate: number): PlatformSize {
   const servers = (each: number): number => Math.ceil(rate / each);
   return {
     rate,
@@ -67,7 +67,9 @@ export function platformSizeAt(rate: number): PlatformSize {
     keptTbPerDay: (rate * MEASURED_INPUTS.keptBytes * 86_400) / 1e12,
     rollupJobs: servers(CAPACITY_PER_PART.rollups),
     natsClusters: servers(CAPACITY_PER_PART.natsCluster),
-    regions: Math.ceil(servers(ASSUMED_INPUTS.tokensPerNode / ASSUMED_INPUTS.tokensPerRequest) / maxNodesPerCluster()),
+    regions: Math.ceil(
+      servers(ASSUMED_INPUTS.tokensPerNode / ASSUMED_INPUTS.tokensPerRequest) / computeMaxNodesPerCluster(),
+    ),
     valkeys: servers(CAPACITY_PER_PART.valkey),
     nodes: servers(ASSUMED_INPUTS.tokensPerNode / ASSUMED_INPUTS.tokensPerRequest),
   };
@@ -77,7 +79,7 @@ export function platformSizeAt(rate: number): PlatformSize {
  * Returns the parts of a platform with one of each, in the order in which they reach their limits, with the rates in
  * requests a second.
  */
-export function bottlenecksInOrder(): { part: string; at: number }[] {
+export function listBottlenecks(): { part: string; at: number }[] {
   const limits = [
     { part: "one gateway process", at: CAPACITY_PER_PART.gateway },
     { part: "one rollup job", at: CAPACITY_PER_PART.rollups },
@@ -87,7 +89,7 @@ export function bottlenecksInOrder(): { part: string; at: number }[] {
     { part: "one account's row", at: MEASURED_INPUTS.pairsOfOneAccount },
     {
       part: "one region, by reports",
-      at: maxNodesPerCluster() * (ASSUMED_INPUTS.tokensPerNode / ASSUMED_INPUTS.tokensPerRequest),
+      at: computeMaxNodesPerCluster() * (ASSUMED_INPUTS.tokensPerNode / ASSUMED_INPUTS.tokensPerRequest),
     },
   ];
   return limits.sort((a, b) => a.at - b.at);

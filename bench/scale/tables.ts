@@ -3,12 +3,12 @@ import { ASSUMED_INPUTS, MEASURED_INPUTS } from "./constants.ts";
 import { simulateEarningsTransfers } from "./earnings-transfers.ts";
 import { BUCKET_COUNT, placeAccounts } from "./placement.ts";
 import {
-  bottlenecksInOrder,
   CAPACITY_PER_PART,
+  computeMaxNodesPerCluster,
+  computePlatformSize,
   ledgerServerCapacity,
-  maxNodesPerCluster,
+  listBottlenecks,
   type PlatformSize,
-  platformSizeAt,
 } from "./platform-size.ts";
 
 /** Multiples of the number of streams that were measured on one gateway. */
@@ -60,12 +60,12 @@ function onesOf(): string[][] {
     ["PostgreSQL, by its disk", whole(disk)],
     [
       "region, by its nodes' reports",
-      whole(maxNodesPerCluster() * (ASSUMED_INPUTS.tokensPerNode / ASSUMED_INPUTS.tokensPerRequest)),
+      whole(computeMaxNodesPerCluster() * (ASSUMED_INPUTS.tokensPerNode / ASSUMED_INPUTS.tokensPerRequest)),
     ],
   ];
 }
 
-const inOrder = (): string[][] => bottlenecksInOrder().map(({ part, at }) => [part, whole(at)]);
+const inOrder = (): string[][] => listBottlenecks().map(({ part, at }) => [part, whole(at)]);
 
 function streamRows(): string[][] {
   const rates = TIMES.map((times) => (times * MEASURED_INPUTS.streams) / ASSUMED_INPUTS.openSeconds);
@@ -81,7 +81,7 @@ function streamRows(): string[][] {
     ["Valkey servers", ({ valkeys }) => whole(valkeys)],
     ["nodes", ({ nodes }) => whole(nodes)],
   ];
-  const steps = rates.map(platformSizeAt);
+  const steps = rates.map(computePlatformSize);
   return rows.map(([name, cell]) => [name, ...steps.map(cell)]);
 }
 

@@ -6,7 +6,7 @@ import { HIGH_KEY_LIMITS, type Host, makeKey, openBuilderAccount, openHostAccoun
 import { type Query, TEST_KEY_PEPPER } from "@tollgate/stage/database.ts";
 import type { ReadyFile } from "@tollgate/stage/dev-platform.ts";
 import { findFreePort, type Process } from "@tollgate/stage/killable-process.ts";
-import { newAgent } from "@tollgate/stage/nodes/agent.ts";
+import { createAgent } from "@tollgate/stage/nodes/agent.ts";
 import pg from "pg";
 import { readIfExists } from "../../gateway/src/base/files.ts";
 import { dollars } from "../../gateway/src/base/money.ts";
@@ -96,7 +96,7 @@ async function openPayer(query: Query, credit: bigint): Promise<PayingAccount> {
 
 /** Creates an agent with the scripted engine, without starting it. */
 export function createSoakAgent({ ready, host }: Platform, outDir: string, name: string): Process {
-  return newAgent({
+  return createAgent({
     name,
     gatewayUrl: ready.gateway_url,
     hostToken: host.token,

@@ -2,11 +2,11 @@
 import { lstatSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
+  countProcesses,
   machineCpuUs,
-  processCount,
   proportionalMemoryMib,
   readCpuTime,
-  residentMemoryMib,
+  readResidentMemoryMib,
   type WatchedProcess,
 } from "../gateway/usage.ts";
 import type { Platform } from "./platform.ts";
@@ -81,7 +81,7 @@ export function openSampler(platform: Platform, traffic: SoakTraffic): () => Pro
       requests: sumOf(page, /^tollgate_requests_total\{/),
       cpuUs: { gateway: spent(gateway), postgres: spent(postgres), machine: machineCpuUs().busy },
       gauges: {
-        "gateway RSS, MiB": residentMemoryMib(gateway),
+        "gateway RSS, MiB": readResidentMemoryMib(gateway),
         ...Object.fromEntries(
           Object.entries(METRICS).map(([name, line]) => {
             const [, scale = 1] = SCALES.find(([unit]) => unit.test(name)) ?? [];
@@ -93,7 +93,7 @@ export function openSampler(platform: Platform, traffic: SoakTraffic): () => Pro
         threads: entriesOf(`/proc/${gateway.pid}/task`),
         "metrics page, lines": page.split("\n").length,
         "PostgreSQL, MiB": proportionalMemoryMib(postgres),
-        "PostgreSQL processes": processCount(postgres),
+        "PostgreSQL processes": countProcesses(postgres),
         "WAL, MiB": bytesBelow(join(dataDir, "postgres", "cluster", "pg_wal")) / 2 ** 20,
         "spool, KiB": bytesBelow(join(dataDir, "spool")) / 1024,
         "all other files of the gateway, MiB":

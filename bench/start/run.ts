@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { gatewayCommand } from "../gateway/command.ts";
-import { type CpuTimeReading, readCpuTime, residentMemoryMib } from "../gateway/usage.ts";
+import { type CpuTimeReading, readCpuTime, readResidentMemoryMib } from "../gateway/usage.ts";
 
 const CHECKOUT = fileURLToPath(new URL("../..", import.meta.url));
 const TOLLGATE = join(CHECKOUT, "gateway/bin/tollgate.mjs");
@@ -63,7 +63,7 @@ async function start(what: string, data: string, meanwhile: (pids: Pids) => Prom
     secondsOf(readCpuTime({ pid: gateway, withChildren: false })),
     secondsOf(agent),
     secondsOf(readCpuTime({ pid: postgres, withChildren: true })),
-    residentMemoryMib({ pid: gateway, withChildren: false }).toFixed(0),
+    readResidentMemoryMib({ pid: gateway, withChildren: false }).toFixed(0),
   ];
   console.log(`| ${row.join(" | ")} |`);
   await meanwhile(pids);
@@ -96,7 +96,7 @@ async function rest({ gateway }: Pids): Promise<void> {
   await sleep(WAKES_OVER_S * 1000);
   const spentUs = readCpuTime({ pid: gateway, withChildren: false }).exactUs - cpu.exactUs;
   const wakes = (sleepsOf(gateway) - before) / WAKES_OVER_S;
-  const memory = residentMemoryMib({ pid: gateway, withChildren: false });
+  const memory = readResidentMemoryMib({ pid: gateway, withChildren: false });
   console.log(`\nThe gateway ${restS} s after: ${memory.toFixed(0)} MiB, woken ${wakes.toFixed(1)} times a second,`);
   console.log(`${(spentUs / WAKES_OVER_S / 1000).toFixed(1)} ms of processor time a second.`);
 }

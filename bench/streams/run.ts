@@ -23,7 +23,7 @@ import { findPrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { gatewayClient } from "../../host/src/command/gateway/client.ts";
 import { gatewayCommand } from "../gateway/command.ts";
 import { BenchProcess } from "../gateway/processes.ts";
-import { cpuSpentUs, machineCpuUs, readCpuTime, residentMemoryMib, type WatchedProcess } from "../gateway/usage.ts";
+import { cpuSpentUs, machineCpuUs, readCpuTime, readResidentMemoryMib, type WatchedProcess } from "../gateway/usage.ts";
 import type { NodeLogin } from "./node-connection.ts";
 import type { TimeWindowFigures } from "./shared-types.ts";
 
@@ -104,7 +104,9 @@ async function measureAll(): Promise<void> {
   const { errors } = (await heard(clients, "closed")) as { errors: Record<string, number> };
   console.log(`Errors, from the first request to the last [DONE]: ${JSON.stringify(errors)}`);
   await sleep(REST_MS);
-  console.log(`The gateway ${REST_MS / 1000} s after the last stream: ${residentMemoryMib(gateway).toFixed(0)} MiB`);
+  console.log(
+    `The gateway ${REST_MS / 1000} s after the last stream: ${readResidentMemoryMib(gateway).toFixed(0)} MiB`,
+  );
 }
 
 /** Waits for a window of time to pass and prints what each process used in it. */
@@ -120,7 +122,7 @@ async function report(count: number, parts: Record<string, WatchedProcess>, clie
   const spent = after.cpu.map((now, nth) => cpuSpentUs(before.cpu[nth] as typeof now, now));
   const others = Math.max(0, after.busy - before.busy - spent.reduce((sum, us) => sum + us, 0));
   const processors = [...spent, others].map((us) => (us / tookUs).toFixed(3));
-  const mib = residentMemoryMib(parts.gateway as WatchedProcess).toFixed(0);
+  const mib = readResidentMemoryMib(parts.gateway as WatchedProcess).toFixed(0);
   const { overPace, relayMs, errors } = seen;
   const figures = (of: object, digits: number): string =>
     Object.values(of)

@@ -11,7 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { nodeSubject, STATE_REQUEST_SUBJECT } from "@tollgate/protocol/nats-subjects.ts";
 import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { cpuSpentUs, readCpuTime, residentMemoryMib } from "../gateway/usage.ts";
+import { cpuSpentUs, readCpuTime, readResidentMemoryMib } from "../gateway/usage.ts";
 
 const SERVERS = 3;
 const AT_ONCE = 100;
@@ -59,8 +59,8 @@ export async function measureSubscriptionCost(binary: string, nodeCounts: number
       const cells = [
         count,
         known,
-        residentMemoryMib({ pid: first.pid, withChildren: false }).toFixed(0),
-        residentMemoryMib({ pid: other.pid, withChildren: false }).toFixed(0),
+        readResidentMemoryMib({ pid: first.pid, withChildren: false }).toFixed(0),
+        readResidentMemoryMib({ pid: other.pid, withChildren: false }).toFixed(0),
         (cpuSpentUs(before, after) / joined).toFixed(0),
         (cpuSpentUs(after, left) / leaving.length).toFixed(0),
       ];

@@ -27,10 +27,10 @@ import { BenchProcess } from "../gateway/processes.ts";
 import { SCENARIOS, type Scenario } from "../gateway/scenarios.ts";
 import {
   cpuSpentUs,
-  durableWriteMs,
   machineCpuUs,
+  measureDurableWriteMs,
   readCpuTime,
-  residentMemoryMib,
+  readResidentMemoryMib,
   type WatchedProcess,
 } from "../gateway/usage.ts";
 import { sampleConnections } from "../ledger/sample-connections.ts";
@@ -100,7 +100,7 @@ process.once("SIGTERM", () => process.exit(143));
 
 const rows: WorkerFigures[] = [];
 const [{ model: processor } = { model: "" }] = cpus();
-const facts = `${availableParallelism()} processors (${processor}), Node ${process.version}, a durable write takes ${durableWriteMs(tmpdir()).toFixed(2)} ms`;
+const facts = `${availableParallelism()} processors (${processor}), Node ${process.version}, a durable write takes ${measureDurableWriteMs(tmpdir()).toFixed(2)} ms`;
 console.log(`${facts}\n\n${tableHead()}`);
 for (const workers of values.workers.split(",").map(Number)) await measureWith(workers);
 writeFileSync(join(values.out, "workers.json"), JSON.stringify({ facts, args: process.argv.slice(2), rows }, null, 2));
@@ -299,7 +299,7 @@ async function measure(
     spentUs: { ...spent, others: Math.max(0, after.busy - before.busy - ours) },
     p50Ms: Math.max(...loaded.map(({ p50Ms }) => p50Ms)),
     p99Ms: Math.max(...loaded.map(({ p99Ms }) => p99Ms)),
-    mib: [...new Set(pids)].reduce((sum, pid) => sum + residentMemoryMib({ pid, withChildren: false }), 0),
+    mib: [...new Set(pids)].reduce((sum, pid) => sum + readResidentMemoryMib({ pid, withChildren: false }), 0),
     errors,
   };
 }

@@ -3,7 +3,7 @@
  * model and `max_tokens`.
  */
 import type { RequestObservation } from "@tollgate/stage/load/observation.ts";
-import { uuidOfPublicId } from "../uuid-of-public-id.ts";
+import { parsePublicUuid } from "../uuid-of-public-id.ts";
 import { computeOutputCap } from "./charges.ts";
 import type { LedgerRecord } from "./ledger-state.ts";
 
@@ -20,7 +20,7 @@ export function matchRequests(sights: readonly RequestObservation[], records: re
   const nameless: Matched["pairs"] = [];
   for (const sight of sights) {
     if (sight.endpoint === "reading") continue;
-    const id = sight.requestId === null ? undefined : uuidOfPublicId("req", sight.requestId);
+    const id = sight.requestId === null ? undefined : parsePublicUuid("req", sight.requestId);
     const pair = { sight, record: id === undefined ? undefined : byId.get(id) };
     pairs.push(pair);
     if (id !== undefined) byId.delete(id);

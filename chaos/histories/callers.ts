@@ -4,7 +4,7 @@
  */
 
 import { createHostAccount, createOperator, signIn } from "../stage/users.ts";
-import { uuidOfPublicId } from "../uuid-of-public-id.ts";
+import { parsePublicUuid } from "../uuid-of-public-id.ts";
 import type { ThreeGatewayStage } from "./three-gateway-stage.ts";
 
 const RICH = 2;
@@ -51,12 +51,12 @@ export async function createCallers(stage: ThreeGatewayStage): Promise<Callers> 
   const newKey = async (account: string): Promise<CallerKey> => {
     const { id, secret } = await console_<{ id: string; secret: string }>("POST", "keys", { name: "a key" }, account);
     await console_("PUT", `operator/keys/${id}/limits`, WIDE);
-    return { id: uuidOfPublicId("key", id), name: id, secret };
+    return { id: parsePublicUuid("key", id), name: id, secret };
   };
   const accounts: CallerAccount[] = [];
   for (let i = 0; i < RICH + TIGHT; i++) {
     const { id: name } = await console_<{ id: string }>("POST", "accounts", { kind: "builder", name: `builder ${i}` });
-    accounts.push({ id: uuidOfPublicId("acc", name), name, isTight: i >= RICH, key: await newKey(name) });
+    accounts.push({ id: parsePublicUuid("acc", name), name, isTight: i >= RICH, key: await newKey(name) });
   }
   const budgeted = await newKey((accounts[0] as CallerAccount).name);
   await stage.startAgents(await createHostAccount(admin));

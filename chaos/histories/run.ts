@@ -10,7 +10,7 @@ import { parseArgs } from "node:util";
 import { REPOSITORY_ROOT } from "@tollgate/stage/gateway-process.ts";
 import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { whyPostgresUnavailable } from "../../gateway/src/db/testing/versions.ts";
+import { explainMissingPostgres } from "../../gateway/src/db/testing/versions.ts";
 import { ensureServers } from "../../tools/install-test-servers.ts";
 import { natsReleases } from "../../tools/nats-servers.ts";
 import { type FaultEpisode, findViolations, isViolationCounted } from "../audit/audit.ts";
@@ -101,7 +101,7 @@ const options = {
   keep: flags.keep,
 };
 const without =
-  natsReleases().length === 0 ? "nats-server is not installed" : await whyPostgresUnavailable(options.major);
+  natsReleases().length === 0 ? "nats-server is not installed" : await explainMissingPostgres(options.major);
 if (without !== undefined) {
   console.log(`left out: npm run histories (${without})`);
   process.exit(0);

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { bareEnvironment } from "@tollgate/stage/killable-process.ts";
+import { makeMinimalEnvironment } from "@tollgate/stage/killable-process.ts";
 
 interface Ran {
   code: number | null;
@@ -16,7 +16,7 @@ export function createAdminRunner(settings: Record<string, string>, root: () => 
   return async (args, input = "") => {
     const child = spawn(process.execPath, [join(root(), "gateway/bin/tollgate.mjs"), "admin", ...args], {
       stdio: ["pipe", "pipe", "pipe"],
-      env: { ...bareEnvironment(), ...settings },
+      env: { ...makeMinimalEnvironment(), ...settings },
     });
     child.stdin.end(input);
     const [output, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);

@@ -5,12 +5,12 @@
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { newGateway as newGatewayProcess } from "@tollgate/stage/gateway-process.ts";
+import { createGatewayProcess as newGatewayProcess } from "@tollgate/stage/gateway-process.ts";
 import { findFreePort, type Process } from "@tollgate/stage/killable-process.ts";
 import type { FakeClock } from "@tollgate/stage/servers/clock.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { openSeparateNetwork, type SeparateNetwork } from "./separate-network.ts";
-import { type SupervisedProcess, supervise } from "./supervised-process.ts";
+import { type SupervisedProcess, superviseProcess } from "./supervised-process.ts";
 
 export interface Gateway extends SupervisedProcess {
   port: number;
@@ -86,7 +86,7 @@ async function newGateway(options: GatewayOptions): Promise<Gateway> {
       root: sources,
       wrapper,
     });
-  const supervised = supervise(processOf(root));
+  const supervised = superviseProcess(processOf(root));
   return {
     ...supervised,
     port,

@@ -1,8 +1,8 @@
 /** The agents of the stage: they belong to one host, use the scripted engine, and each has a supervisor. */
 import { join } from "node:path";
-import { newAgent as newAgentProcess } from "@tollgate/stage/nodes/agent.ts";
+import { createAgent as newAgentProcess } from "@tollgate/stage/nodes/agent.ts";
 import { openSeparateNetwork, type SeparateNetwork } from "./separate-network.ts";
-import { type SupervisedProcess, supervise } from "./supervised-process.ts";
+import { type SupervisedProcess, superviseProcess } from "./supervised-process.ts";
 
 interface Place {
   directory: string;
@@ -39,5 +39,5 @@ function newAgent(name: string, place: Place, wrapper: string[]): SupervisedProc
     logFile: join(directory, `${name}.log`),
     ...(authority !== undefined && { env: { NODE_EXTRA_CA_CERTS: authority } }),
   });
-  return supervise(agent, { endWithinMs: 15_000 });
+  return superviseProcess(agent, { endWithinMs: 15_000 });
 }

@@ -14,7 +14,7 @@ const TAKEN_OUT_MS = 1_500;
 /**
  * Restarts gateways as systemd does: SIGTERM, then a new start. The load balancer learns of it only through `/readyz`.
  */
-export async function rollingRestart(stage: Platform): Promise<void> {
+export async function restartGatewaysInTurn(stage: Platform): Promise<void> {
   for (const gateway of stage.gateways) {
     await gateway.end();
     await waitUntilServing(gateway);
@@ -26,7 +26,7 @@ export async function rollingRestart(stage: Platform): Promise<void> {
  * Upgrades the gateways one after the other. Older versions may not report that they drain, so each is first taken out
  * of the load balancer, as an operator would do.
  */
-export async function rollingUpgrade(stage: Platform): Promise<void> {
+export async function runRollingUpgrade(stage: Platform): Promise<void> {
   for (const gateway of stage.gateways) {
     gateway.isTakenOut = true;
     await new Promise((resolve) => setTimeout(resolve, TAKEN_OUT_MS));

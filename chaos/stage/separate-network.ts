@@ -6,7 +6,7 @@
 import type { Server } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { newProcess } from "@tollgate/stage/killable-process.ts";
+import { createProcess } from "@tollgate/stage/killable-process.ts";
 import { type Network, openNetwork } from "@tollgate/stage/servers/network-namespace.ts";
 import { openTunnel } from "./tcp-tunnel.ts";
 
@@ -35,7 +35,7 @@ export async function openSeparateNetwork(
   const tunnels: Server[] = [];
   for (const port of needed) tunnels.push(await openTunnel({ host: near, port }, { host: "127.0.0.1", port }));
   for (const port of own) tunnels.push(await openTunnel({ host: "127.0.0.1", port }, { host: far, port }));
-  const inside = newProcess({
+  const inside = createProcess({
     name: `tunnel of ${name}`,
     command: network.inside([process.execPath, TUNNEL, near, ...needed.map(String)]),
     log: join(directory, `${name}-tunnel.log`),

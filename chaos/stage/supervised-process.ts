@@ -21,7 +21,7 @@ export interface SupervisedProcess {
   replace(process: Process): void;
 }
 
-export function supervise(first: Process, { endWithinMs = 60_000 } = {}): SupervisedProcess {
+export function superviseProcess(first: Process, { endWithinMs = 60_000 } = {}): SupervisedProcess {
   let process = first;
   let isWanted = false;
   let restarting: Promise<void> | undefined;

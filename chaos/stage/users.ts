@@ -4,7 +4,7 @@
  */
 
 import type { LoadTestAccounts, PayingAccount } from "@tollgate/stage/load/load.ts";
-import { uuidOfPublicId } from "../uuid-of-public-id.ts";
+import { parsePublicUuid } from "../uuid-of-public-id.ts";
 import { type RunAdmin, runAdminJson } from "./admin.ts";
 
 const RICH = 2;
@@ -53,7 +53,7 @@ async function openPayer(admin: RunAdmin, credit: string): Promise<PayingAccount
   await runAdminJson(admin, ["grant", id, "--usd", credit, "--reason", "to begin with"]);
   const key = await runAdminJson<{ id: string; secret: string }>(admin, ["key", "create", id, "a key"]);
   await runAdminJson(admin, ["key", "limits", key.id, ...WIDE]);
-  return { account: uuidOfPublicId("acc", id), key: key.secret };
+  return { account: parsePublicUuid("acc", id), key: key.secret };
 }
 
 /** Creates the host, and returns its token. */

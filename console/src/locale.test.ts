@@ -4,28 +4,28 @@ import { afterEach, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import {
-  agoText,
   BROWSER_LOCALE,
-  clockText,
-  countText,
-  dayText,
+  convertLocalTime,
   decimalText,
   findLocaleDecimalSign,
-  fixedDecimalsText,
   formatAlignedPercent,
+  formatClockTime,
+  formatDay,
+  formatDayAndTime,
+  formatLocaleKey,
   formatPercent,
+  formatTimeAgo,
+  formatUtcDate,
+  formatUtcMonthDay,
+  formatWholeNumber,
+  formatWithDecimals,
   LOCALES,
-  localeKey,
-  localeLabel,
+  makeLocaleLabel,
+  makeTimeZoneLabel,
   minuteText,
-  momentOfLocalTime,
-  momentText,
   setLocale,
   stripNumberFormat,
-  timeZoneLabel,
   timeZones,
-  utcDayText,
-  utcMonthDayText,
   zoneOffsetMs,
 } from "./locale.ts";
 import { formatDollarsForInput, formatExactDollars } from "./money.ts";
@@ -39,38 +39,38 @@ afterEach(() => void as("en-US", null));
 test("formats numbers and dates in the chosen locale", () => {
   as("en-US", "UTC");
   assert.deepEqual(
-    [countText(1_234_567), decimalText(61.34), fixedDecimalsText(1234.5, 2)],
+    [formatWholeNumber(1_234_567), decimalText(61.34), formatWithDecimals(1234.5, 2)],
     ["1,234,567", "61.3", "1,234.50"],
   );
-  assert.deepEqual([momentText(AT), dayText(AT)], ["Nov 5, 2026, 06:30:09", "Nov 5, 2026"]);
-  assert.deepEqual([clockText(AT), minuteText(AT)], ["06:30:09", "06:30"]);
-  assert.equal(clockText(Date.parse("2026-11-05")), "00:00:00");
+  assert.deepEqual([formatDayAndTime(AT), formatDay(AT)], ["Nov 5, 2026, 06:30:09", "Nov 5, 2026"]);
+  assert.deepEqual([formatClockTime(AT), minuteText(AT)], ["06:30:09", "06:30"]);
+  assert.equal(formatClockTime(Date.parse("2026-11-05")), "00:00:00");
   as("de-DE", "Europe/Berlin");
   assert.deepEqual(
-    [countText(1_234_567), decimalText(61.34), fixedDecimalsText(1234.5, 2)],
+    [formatWholeNumber(1_234_567), decimalText(61.34), formatWithDecimals(1234.5, 2)],
     ["1.234.567", "61,3", "1.234,50"],
   );
-  assert.deepEqual([momentText(AT), minuteText(AT)], ["05.11.2026, 07:30:09", "07:30"]);
+  assert.deepEqual([formatDayAndTime(AT), minuteText(AT)], ["05.11.2026, 07:30:09", "07:30"]);
   assert.equal(findLocaleDecimalSign(), ",");
   as("en-IN", "Asia/Kolkata");
-  assert.deepEqual([countText(1_234_567), minuteText(AT)], ["12,34,567", "12:00"]);
+  assert.deepEqual([formatWholeNumber(1_234_567), minuteText(AT)], ["12,34,567", "12:00"]);
 });
 
 test("uses Western digits, the Gregorian calendar and UTC days in every locale", () => {
   for (const locale of ["ar-EG", "fa-IR", "th-TH", "my-MM"]) {
     as(locale, "Asia/Tokyo");
     assert.match(
-      `${countText(1234)} ${utcDayText(Date.parse("2026-11-05"))}`,
+      `${formatWholeNumber(1234)} ${formatUtcDate(Date.parse("2026-11-05"))}`,
       /^[^٠-٩۰-۹๐-๙၀-၉]*2026[^٠-٩۰-۹๐-๙၀-၉]*$/,
       locale,
     );
   }
   as("en-US", "Pacific/Kiritimati");
   assert.deepEqual(
-    [utcDayText(Date.parse("2026-11-05")), utcMonthDayText(Date.parse("2026-11-05"))],
+    [formatUtcDate(Date.parse("2026-11-05")), formatUtcMonthDay(Date.parse("2026-11-05"))],
     ["Nov 5, 2026", "Nov 5"],
   );
-  assert.equal(agoText(-3, "minute"), "3 minutes ago");
+  assert.equal(formatTimeAgo(-3, "minute"), "3 minutes ago");
 });
 
 test("uses the browser's locale if none, or an unknown one, was chosen", () => {
@@ -82,17 +82,17 @@ test("uses the browser's locale if none, or an unknown one, was chosen", () => {
   ]) {
     as("de-DE", "Asia/Tokyo");
     setLocale(choice);
-    assert.match(timeZoneLabel(AT), new RegExp(`^${own}`));
-    assert.equal(countText(1234), new Intl.NumberFormat(navigator.language).format(1234));
+    assert.match(makeTimeZoneLabel(AT), new RegExp(`^${own}`));
+    assert.equal(formatWholeNumber(1234), new Intl.NumberFormat(navigator.language).format(1234));
   }
 });
 
 test("reports whether a choice of locale or time zone changed the format", () => {
   assert.equal(as("fr-FR", "Europe/Paris"), true);
-  const key = localeKey();
+  const key = formatLocaleKey();
   assert.equal(as("fr-FR", "Europe/Paris"), false);
   assert.equal(as("fr-FR", "Europe/Rome"), true);
-  assert.notEqual(localeKey(), key);
+  assert.notEqual(formatLocaleKey(), key);
 });
 
 test("parses every amount that it has formatted, in every locale", () => {
@@ -112,7 +112,7 @@ test("parses every amount that it has formatted, in every locale", () => {
 
 test("converts local times to UTC, including times near daylight-saving changes", () => {
   as("en-US", "Europe/Berlin");
-  const momentOf = (text: string): string => new Date(momentOfLocalTime(Date.parse(`${text}Z`))).toISOString();
+  const momentOf = (text: string): string => new Date(convertLocalTime(Date.parse(`${text}Z`))).toISOString();
   assert.equal(momentOf("2026-07-01T00:00"), "2026-06-30T22:00:00.000Z");
   assert.equal(momentOf("2026-12-01T09:30"), "2026-12-01T08:30:00.000Z");
   assert.equal(momentOf("2026-03-29T02:30"), "2026-03-29T01:30:00.000Z", "clocks skip from 02:00 to 03:00");
@@ -122,7 +122,7 @@ test("converts local times to UTC, including times near daylight-saving changes"
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 4_000_000_000 }), (seconds) => {
         const local = seconds * 1000 + zoneOffsetMs(seconds * 1000);
-        const found = momentOfLocalTime(local);
+        const found = convertLocalTime(local);
         assert.equal(found + zoneOffsetMs(found), local, `${zone} ${seconds}`);
       }),
       { numRuns: 50 },
@@ -140,8 +140,8 @@ test("shows percentages in a column with two decimals, so that their decimal poi
 });
 
 test("labels each locale with a formatted example, and lists time zones by name", () => {
-  assert.equal(localeLabel("de-DE"), "German (Germany): 15.11.2026, 1.234,5");
-  assert.equal(new Set(LOCALES.map(localeLabel)).size, LOCALES.length);
+  assert.equal(makeLocaleLabel("de-DE"), "German (Germany): 15.11.2026, 1.234,5");
+  assert.equal(new Set(LOCALES.map(makeLocaleLabel)).size, LOCALES.length);
   assert.equal(timeZones()[0], "UTC");
   assert.ok(timeZones().includes("Europe/Berlin"));
 });
@@ -157,7 +157,7 @@ test("locale.ts is the only file that formats numbers or dates with the browser'
 
 test("shows a time zone with its offset from UTC", () => {
   as("de-DE", "America/St_Johns");
-  assert.equal(timeZoneLabel(AT), "America/St_Johns (UTC−03:30)");
+  assert.equal(makeTimeZoneLabel(AT), "America/St_Johns (UTC−03:30)");
   as("de-DE", "UTC");
-  assert.equal(timeZoneLabel(AT), "UTC");
+  assert.equal(makeTimeZoneLabel(AT), "UTC");
 });

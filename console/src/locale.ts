@@ -33,7 +33,7 @@ export function setLocale({ locale, time_zone }: Choice): boolean {
 }
 
 /** A text that changes with the locale or time zone. */
-export const localeKey = (): string => `${language} ${timeZone}`;
+export const formatLocaleKey = (): string => `${language} ${timeZone}`;
 
 function knownLocale(locale: string | null): string | undefined {
   return attempt(() => (locale === null ? undefined : Intl.NumberFormat.supportedLocalesOf(locale)[0]));
@@ -70,18 +70,19 @@ function dates(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
 const zoneOption = (): { timeZone?: string } => (timeZone === undefined ? {} : { timeZone });
 
 /** For example "1,234". */
-export const countText = (value: number | bigint): string => numbers({ maximumFractionDigits: 0 }).format(value);
+export const formatWholeNumber = (value: number | bigint): string =>
+  numbers({ maximumFractionDigits: 0 }).format(value);
 /** At most one decimal, for example "61.3". */
 export const decimalText = (value: number): string => numbers({ maximumFractionDigits: 1 }).format(value);
 /** A fixed number of decimals, for example "1,234.50". */
-export const fixedDecimalsText = (value: number, places: number): string =>
+export const formatWithDecimals = (value: number, places: number): string =>
   numbers({ minimumFractionDigits: places, maximumFractionDigits: places }).format(value);
 /** A share from 0 to 1 as a percentage, for example "0.42 %". */
 export const formatPercent = (value: number): string =>
   `${numbers({ maximumFractionDigits: 2 }).format(value * 100)} %`;
 /** A percentage with two decimals, so that a column aligns: "4.00 %" below "0.42 %". Zero is "0 %". */
 export const formatAlignedPercent = (value: number): string =>
-  value === 0 ? "0 %" : `${fixedDecimalsText(value * 100, 2)} %`;
+  value === 0 ? "0 %" : `${formatWithDecimals(value * 100, 2)} %`;
 
 /** The sign before the decimals, in shown and typed amounts. */
 export type DecimalSign = "." | ",";
@@ -106,28 +107,29 @@ const MONTH_DAY = { month: "short", day: "numeric" } as const;
 const UTC = { timeZone: "UTC" } as const;
 
 /** For example "Nov 15, 2026, 06:30:09". */
-export const momentText = (at: Date | number): string => dates({ ...MEDIUM, timeStyle: "medium", ...H24 }).format(at);
+export const formatDayAndTime = (at: Date | number): string =>
+  dates({ ...MEDIUM, timeStyle: "medium", ...H24 }).format(at);
 /** For example "Nov 15, 2026", in the person's time zone. */
-export const dayText = (at: Date | number): string => dates(MEDIUM).format(at);
-export const utcDayText = (at: Date | number): string => dates({ ...MEDIUM, ...UTC }).format(at);
+export const formatDay = (at: Date | number): string => dates(MEDIUM).format(at);
+export const formatUtcDate = (at: Date | number): string => dates({ ...MEDIUM, ...UTC }).format(at);
 /** For example "06:30:09". */
-export const clockText = (at: Date | number): string => dates({ timeStyle: "medium", ...H24 }).format(at);
+export const formatClockTime = (at: Date | number): string => dates({ timeStyle: "medium", ...H24 }).format(at);
 /** For example "06:30". */
 export const minuteText = (at: Date | number): string => dates({ timeStyle: "short", ...H24 }).format(at);
 /** For example "Nov 15", in the person's time zone. */
-export const monthDayText = (at: Date | number): string => dates(MONTH_DAY).format(at);
-export const utcMonthDayText = (at: Date | number): string => dates({ ...MONTH_DAY, ...UTC }).format(at);
+export const formatMonthDay = (at: Date | number): string => dates(MONTH_DAY).format(at);
+export const formatUtcMonthDay = (at: Date | number): string => dates({ ...MONTH_DAY, ...UTC }).format(at);
 
 const ago = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 /** For example "3 minutes ago". */
-export const agoText = (value: number, unit: "minute" | "hour" | "day"): string => ago.format(value, unit);
+export const formatTimeAgo = (value: number, unit: "minute" | "hour" | "day"): string => ago.format(value, unit);
 
 /** The name of the time zone in which times are shown. */
-export const ownTimeZone = (): string => dates(MEDIUM).resolvedOptions().timeZone;
+export const readOwnTimeZone = (): string => dates(MEDIUM).resolvedOptions().timeZone;
 
 /** The time zone with its offset from UTC at that moment: "Europe/Berlin (UTC+01:00)". */
-export function timeZoneLabel(at: Date | number): string {
-  const name = ownTimeZone();
+export function makeTimeZoneLabel(at: Date | number): string {
+  const name = readOwnTimeZone();
   const minutes = Math.round(zoneOffsetMs(Number(at)) / 60_000);
   const two = (value: number): string => String(value).padStart(2, "0");
   const size = Math.abs(minutes);
@@ -159,7 +161,7 @@ export function zoneOffsetMs(atMs: number): number {
  * Converts a local time, given as if it were UTC, to the moment when local clocks show it. A time in the hour skipped
  * for daylight saving becomes the moment after that hour.
  */
-export function momentOfLocalTime(localMs: number): number {
+export function convertLocalTime(localMs: number): number {
   const guess = localMs - zoneOffsetMs(localMs);
   const ahead = zoneOffsetMs(guess);
   return localMs - ahead === guess ? guess : Math.max(guess, localMs - ahead);
@@ -203,14 +205,14 @@ export const LOCALES = [
 const EXAMPLE_MS = Date.UTC(2026, 10, 15, 12);
 
 /** For example "German (Germany): 15.11.2026, 1.234,5". */
-export function localeLabel(locale: string): string {
+export function makeLocaleLabel(locale: string): string {
   const name = new Intl.DisplayNames("en", { type: "language" }).of(locale) ?? locale;
   const date = new Intl.DateTimeFormat(locale, { ...ALIKE, ...MEDIUM }).format(EXAMPLE_MS);
   return `${name}: ${date}, ${new Intl.NumberFormat(locale, ALIKE).format(1234.5)}`;
 }
 
 export const browserLocale = (): string => navigator.language;
-export const browserZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone;
+export const readBrowserTimeZone = (): string => new Intl.DateTimeFormat().resolvedOptions().timeZone;
 export const timeZones = (): string[] => [
   "UTC",
   ...Intl.supportedValuesOf("timeZone").filter((name) => name !== "UTC"),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import {
-  costOfTokens,
+  computeTokenCost,
   decimalsNeeded,
   formatColumnDollars,
   formatExactDollars,
@@ -74,7 +74,7 @@ describe("displayed amounts", () => {
 
   test("are exact products of a token count and a price", () => {
     // The model reason-32b with its whole context as output costs 9,830.4 microdollars.
-    assert.equal(costOfTokens(32_768, 300_000), parseMicro("9830.400000"));
+    assert.equal(computeTokenCost(32_768, 300_000), parseMicro("9830.400000"));
   });
 });
 

@@ -2,7 +2,7 @@
  * Exact money without floating point. The API's amounts are microdollars as text with six decimals ("9830.400000"). As
  * picodollars (millionths of a microdollar), every amount is a whole number.
  */
-import { countText, findLocaleDecimalSign } from "./locale.ts";
+import { findLocaleDecimalSign, formatWholeNumber } from "./locale.ts";
 
 const PICO_PER_MICRO = 1_000_000n;
 const PICO_PER_DOLLAR = 1_000_000_000_000n;
@@ -76,7 +76,7 @@ function write(pico: bigint, digits: number, zeros: "trim" | "keep" = "trim"): s
     .slice(0, digits);
   const cents = part.slice(0, 2);
   const finer = zeros === "keep" ? part.slice(2) : part.slice(2).replace(/0+$/, "");
-  return `${pico < 0n ? "−" : ""}$${countText(size / PICO_PER_DOLLAR)}${findLocaleDecimalSign()}${cents}${finer}`;
+  return `${pico < 0n ? "−" : ""}$${formatWholeNumber(size / PICO_PER_DOLLAR)}${findLocaleDecimalSign()}${cents}${finer}`;
 }
 
 /** For example "1234.50": the value of an input field, without dollar sign and group separators. */
@@ -98,5 +98,5 @@ export const toPico = (amount: string | bigint): bigint => (typeof amount === "s
 export const toChartDollars = (pico: bigint): number => Number(pico / 1_000n) / 1_000_000_000;
 
 /** The cost of tokens. A price in microdollars per million tokens equals picodollars per token. */
-export const costOfTokens = (tokens: number, microPerMillion: number): bigint =>
+export const computeTokenCost = (tokens: number, microPerMillion: number): bigint =>
   BigInt(tokens) * BigInt(microPerMillion);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { DecimalSign } from "./locale.ts";
-import { parseDollars, parsedDollarsText } from "./parse-dollars.ts";
+import { describeParsedDollars, parseDollars } from "./parse-dollars.ts";
 
 const cents = (pico: bigint): number => Number(pico / 10_000_000n) / 1000;
 const read = (text: string, decimal: DecimalSign): number | string => {
@@ -51,8 +51,8 @@ test("formats accepted amounts so that they can be typed again in any locale", (
   const text = fc.stringMatching(/^\d{1,4}([., ]\d{1,4}){0,2}$/);
   fc.assert(
     fc.property(text, decimal, decimal, (typed, of, other) => {
-      const shown = parsedDollarsText(typed, of);
-      if (shown !== undefined) assert.equal(parsedDollarsText(shown, other), shown);
+      const shown = describeParsedDollars(typed, of);
+      if (shown !== undefined) assert.equal(describeParsedDollars(shown, other), shown);
     }),
   );
 });

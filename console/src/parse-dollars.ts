@@ -2,7 +2,7 @@
  * Parses typed dollar amounts with a decimal point or comma. Ambiguous ones are refused: in some countries "1,000" is a
  * thousand, in others it is one. Pure, except for the user's own decimal sign.
  */
-import { countText, type DecimalSign, findLocaleDecimalSign } from "./locale.ts";
+import { type DecimalSign, findLocaleDecimalSign, formatWholeNumber } from "./locale.ts";
 import { formatExactDollars } from "./money.ts";
 
 const DOLLAR_DIGITS = 12;
@@ -40,7 +40,9 @@ export function parseDollars(text: string, decimal: DecimalSign = findLocaleDeci
   // Indian grouping (12,34,567.50), if the user's own locale uses it.
   const [, own = "", part = ""] = /^([\d,]{1,11})(?:\.(\d{1,6}))?$/.exec(typed) ?? [];
   const digits = own.replaceAll(",", "");
-  return digits !== "" && countText(BigInt(digits)) === own ? { pico: amount(digits, part) } : { wrong: NO_AMOUNT };
+  return digits !== "" && formatWholeNumber(BigInt(digits)) === own
+    ? { pico: amount(digits, part) }
+    : { wrong: NO_AMOUNT };
 }
 
 const amount = (whole: string, part: string): bigint => BigInt(whole + part.padEnd(DOLLAR_DIGITS, "0"));
@@ -49,7 +51,7 @@ const amount = (whole: string, part: string): bigint => BigInt(whole + part.padE
  * The parsed amount, for example "$12.50", shown before it is sent. Undefined if the text is invalid. Never with three
  * decimals, which could be read as a thousand.
  */
-export function parsedDollarsText(text: string, decimal?: DecimalSign): string | undefined {
+export function describeParsedDollars(text: string, decimal?: DecimalSign): string | undefined {
   const read = parseDollars(text, decimal);
   return "pico" in read ? formatExactDollars(read.pico).replace(/[.,]\d{3}$/, "$&0") : undefined;
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
-import { embeddingSnippetsOf, snippetsOf } from "./snippets.ts";
+import { makeEmbeddingSnippets, makeSnippets } from "./snippets.ts";
 
 const body = {
   model: "tiny-3b",
@@ -9,7 +9,7 @@ const body = {
   stop: ["\n"],
   stream: true,
 };
-const [curl, python, typescript] = snippetsOf({ baseUrl: "http://gateway/v1", apiKey: "tsk_live_x", body }).map(
+const [curl, python, typescript] = makeSnippets({ baseUrl: "http://gateway/v1", apiKey: "tsk_live_x", body }).map(
   ({ text }) => text,
 ) as [string, string, string];
 
@@ -31,7 +31,7 @@ test("uses Python constants for Python, and unquoted property names for TypeScri
 
 test("produces snippets for embeddings in curl, Python and TypeScript", () => {
   const asked = { model: "embed-m3", input: ["It's a cat", "a dog"] };
-  const made = embeddingSnippetsOf({ baseUrl: "http://gateway/v1", apiKey: "tsk_live_x", body: asked });
+  const made = makeEmbeddingSnippets({ baseUrl: "http://gateway/v1", apiKey: "tsk_live_x", body: asked });
   const [line, inPython, inTypescript] = made.map(({ text }) => text) as [string, string, string];
   const words = execFileSync("sh", ["-c", line.replace("curl", "printf '%s\\0'")], { encoding: "utf8" }).split("\0");
   assert.equal(words[0], "http://gateway/v1/embeddings");

@@ -11,7 +11,7 @@ interface SnippetParts extends Address {
   body: { model: string; messages: { role: string; content: string }[]; [more: string]: unknown };
 }
 
-export function snippetsOf(parts: SnippetParts): { language: string; text: string }[] {
+export function makeSnippets(parts: SnippetParts): { language: string; text: string }[] {
   return [
     { language: "curl", text: curl(parts) },
     { language: "Python", text: python(parts) },
@@ -20,7 +20,7 @@ export function snippetsOf(parts: SnippetParts): { language: string; text: strin
 }
 
 /** Sample code for an embedding request. */
-export function embeddingSnippetsOf(parts: Address & { body: { model: string; input: string[] } }) {
+export function makeEmbeddingSnippets(parts: Address & { body: { model: string; input: string[] } }) {
   const { model, input } = parts.body;
   const python = `answer = client.embeddings.create(model=${pythonValue(model)}, input=${pythonValue(input)})
 print(len(answer.data[0].embedding))`;

@@ -1,8 +1,8 @@
 /** The time ranges that pages show, and their buckets: hours of a day, or UTC days. Pure. */
 import { daysBefore, startOfUtcDay } from "./utc.ts";
 
-export const RANGES = ["1h", "6h", "24h", "7d", "30d", "90d"] as const;
-export type TimeRange = (typeof RANGES)[number];
+export const TIME_RANGES = ["1h", "6h", "24h", "7d", "30d", "90d"] as const;
+export type TimeRange = (typeof TIME_RANGES)[number];
 
 /** The ranges for which the API sums usage by whole hours or days. */
 export const BUCKETED_RANGES = ["24h", "7d", "30d", "90d"] as const satisfies readonly TimeRange[];
@@ -31,10 +31,11 @@ export const PREVIOUS_PERIOD_TEXTS: Record<TimeRange, string> = {
 const HOUR_MS = 3_600_000;
 const LENGTH_HOURS: Record<TimeRange, number> = { "1h": 1, "6h": 6, "24h": 24, "7d": 168, "30d": 720, "90d": 2160 };
 
-export const isRange = (value: unknown): value is TimeRange => RANGES.some((range) => range === value);
+export const isTimeRange = (value: unknown): value is TimeRange => TIME_RANGES.some((range) => range === value);
 
 /** The start of a range that ends now. */
-export const rangeStart = (range: TimeRange, nowMs: number): Date => new Date(nowMs - LENGTH_HOURS[range] * HOUR_MS);
+export const findRangeStart = (range: TimeRange, nowMs: number): Date =>
+  new Date(nowMs - LENGTH_HOURS[range] * HOUR_MS);
 
 export interface BucketedSpan {
   by: "hour" | "day";
@@ -44,7 +45,7 @@ export interface BucketedSpan {
 }
 
 /** Hourly buckets begin on the hour; daily buckets are UTC days. */
-export function bucketedSpanOf(range: BucketedRange, nowMs: number): BucketedSpan {
+export function computeBucketedSpan(range: BucketedRange, nowMs: number): BucketedSpan {
   const hours = LENGTH_HOURS[range];
   const by = range === "24h" ? "hour" : "day";
   const starts = by === "hour" ? lastHours(nowMs, hours) : lastDays(nowMs, hours / 24);
@@ -52,7 +53,7 @@ export function bucketedSpanOf(range: BucketedRange, nowMs: number): BucketedSpa
 }
 
 /** The previous period: the same number of buckets, ending where this period begins. */
-export function previousSpanOf({ by, from, starts }: BucketedSpan): BucketedSpan {
+export function computePreviousSpan({ by, from, starts }: BucketedSpan): BucketedSpan {
   const bucketMs = by === "hour" ? HOUR_MS : 24 * HOUR_MS;
   const before = starts.map((start) => new Date(start.getTime() - starts.length * bucketMs));
   return { by, from: before[0] ?? from, starts: before };
@@ -69,7 +70,7 @@ function lastDays(nowMs: number, days: number): Date[] {
 }
 
 /** The buckets' names in the API's usage sums: `2026-11-15T06:00:00Z` or `2026-11-15`. */
-export const bucketNames = ({ by, starts }: BucketedSpan): string[] =>
+export const formatBucketNames = ({ by, starts }: BucketedSpan): string[] =>
   starts.map((start) => {
     const text = start.toISOString();
     return by === "hour" ? `${text.slice(0, 13)}:00:00Z` : text.slice(0, 10);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { iconShapesOf, lucideIcons } from "./lucide.ts";
+import { findIconShapes, lucideIcons } from "./lucide.ts";
 
 const collection = {
   icons: {
@@ -17,17 +17,17 @@ test("keeps an icon's shapes, without the attributes that all icons share", () =
     ["circle", { cx: "12", cy: "12", r: "10" }],
     ["path", { d: "M12 16v-4" }],
   ];
-  assert.deepEqual(iconShapesOf(collection, "info"), info);
-  assert.deepEqual(iconShapesOf(collection, "about"), info, "by another name");
-  assert.deepEqual(iconShapesOf(collection, "dot"), [
+  assert.deepEqual(findIconShapes(collection, "info"), info);
+  assert.deepEqual(findIconShapes(collection, "about"), info, "by another name");
+  assert.deepEqual(findIconShapes(collection, "dot"), [
     ["circle", { cx: "7.5", cy: "7.5", r: ".5", fill: "currentColor" }],
   ]);
 });
 
 test("refuses an icon that does not exist or cannot be drawn correctly", () => {
-  assert.throws(() => iconShapesOf(collection, "nothing"), /no icon "nothing"/);
-  assert.throws(() => iconShapesOf(collection, "turned"), /group with attributes/);
-  assert.throws(() => iconShapesOf(collection, "dashed"), /attribute that React names otherwise/);
+  assert.throws(() => findIconShapes(collection, "nothing"), /no icon "nothing"/);
+  assert.throws(() => findIconShapes(collection, "turned"), /group with attributes/);
+  assert.throws(() => findIconShapes(collection, "dashed"), /attribute that React names otherwise/);
 });
 
 test("replaces calls of lucide() with the icons' shapes, only in icons.tsx", () => {

@@ -27,7 +27,7 @@ export function lucideIcons(): Plugin {
     transform(code, id) {
       if (!ICONS.test(id)) return undefined;
       return {
-        code: code.replaceAll(CALL, (_, name: string) => JSON.stringify(iconShapesOf(collection, name))),
+        code: code.replaceAll(CALL, (_, name: string) => JSON.stringify(findIconShapes(collection, name))),
         map: null,
       };
     },
@@ -46,7 +46,7 @@ const TAG = /<(\/?)(\w+)([^>]*?)\/?>/g;
 const ATTRIBUTE = /([\w-]+)="([^"]*)"/g;
 
 /** Throws an error for an icon that does not exist, or that does not consist of plain shapes. */
-export function iconShapesOf({ icons, aliases }: Collection, name: string): Shape[] {
+export function findIconShapes({ icons, aliases }: Collection, name: string): Shape[] {
   const body = icons[name]?.body ?? icons[aliases[name]?.parent ?? ""]?.body;
   if (body === undefined) throw new Error(`Lucide has no icon "${name}"`);
   const shapes: Shape[] = [];

@@ -1,5 +1,5 @@
 /** The provider's API objects, with the documented fields that integrations read. */
-import { type Card, type RefundOrDispute, refundedCents, type Sale } from "./sale.ts";
+import { type Card, computeRefundedCents, type RefundOrDispute, type Sale } from "./sale.ts";
 
 export type ProviderObject = { id: string; object: string } & Record<string, unknown>;
 
@@ -71,7 +71,7 @@ export const buildSetupIntent = (card: Card): ProviderObject => ({
 });
 
 export function buildCharge(sale: Sale): ProviderObject {
-  const away = refundedCents(sale);
+  const away = computeRefundedCents(sale);
   return {
     id: sale.charge as string,
     object: "charge",

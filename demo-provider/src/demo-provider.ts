@@ -9,7 +9,7 @@ import type { Clock } from "@tollgate/protocol/clock.ts";
 import Fastify from "fastify";
 import { ProviderApi } from "./api.ts";
 import { newId, type Random } from "./ids.ts";
-import { demoRoutes } from "./routes.ts";
+import { addDemoRoutes } from "./routes.ts";
 import { Shop } from "./shop.ts";
 import { type Log, openStateFile } from "./state-file.ts";
 import { WebhookDeliveries } from "./webhook-delivery.ts";
@@ -81,7 +81,7 @@ export async function openDemoPaymentProvider({
   });
   let url = "";
   const api = new ProviderApi({ shop, secretKey, address: () => url });
-  demoRoutes(app, { api, shop, deliveries, changed: () => stateFile.save() });
+  addDemoRoutes(app, { api, shop, deliveries, changed: () => stateFile.save() });
   await app.listen({ host: HOST, port: 0 });
   url = `http://${HOST}:${(app.server.address() as AddressInfo).port}`;
   return {

@@ -1,7 +1,7 @@
 /** The HTML pages: the buyer's payment page and receipt, and the operator's page at the root. */
 
 import { formatDollars, type Html, html, renderPage } from "./html.ts";
-import { refundableCents, refundedCents, type Sale, TEST_CARDS, type TestCardLast4 } from "./sale.ts";
+import { computeRefundableCents, computeRefundedCents, type Sale, TEST_CARDS, type TestCardLast4 } from "./sale.ts";
 import type { WebhookDelivery } from "./webhook-delivery.ts";
 
 const STATES: Record<Sale["state"], string> = {
@@ -33,7 +33,7 @@ export function receiptPage(sale: Sale, what: "receipt" | "invoice"): string {
   return renderPage(
     title,
     html`<div class="card"><h1>${title}</h1><p>${sale.product}</p><p class="price">${formatDollars(sale.cents)}</p>
-      <p>${STATES[sale.state]}${refundedCents(sale) > 0 ? `, ${formatDollars(refundedCents(sale))} refunded` : ""}</p></div>`,
+      <p>${STATES[sale.state]}${computeRefundedCents(sale) > 0 ? `, ${formatDollars(computeRefundedCents(sale))} refunded` : ""}</p></div>`,
   );
 }
 
@@ -85,14 +85,14 @@ function saleRow(sale: Sale): Html {
     expired: () => html`–`,
     saved: () => html`–`,
   };
-  const back = refundedCents(sale) > 0 ? `, ${formatDollars(refundedCents(sale))} refunded` : "";
+  const back = computeRefundedCents(sale) > 0 ? `, ${formatDollars(computeRefundedCents(sale))} refunded` : "";
   const disputed = sale.disputes.map(({ status }) => `, dispute ${status.replace("_", " ")}`).join("");
   return html`<tr><th scope="row"><code>${sale.reference ?? sale.session}</code></th><td>${sale.product}</td>
     <td>${sale.mode === "setup" ? "–" : formatDollars(sale.cents)}</td><td>${STATES[sale.state]}${back}${disputed}</td><td>${steps[sale.state]()}</td></tr>`;
 }
 
 function paidSteps(sale: Sale, at: string): Html {
-  const left = refundableCents(sale);
+  const left = computeRefundableCents(sale);
   const field = `refund-${sale.session}`;
   const refund = html`<form method="post" action="${at}/refund"><label for="${field}">Cents</label>
     <input id="${field}" name="cents" type="number" min="1" max="${left}" value="${left}" required>

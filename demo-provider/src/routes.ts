@@ -20,7 +20,7 @@ type Step = (sale: Sale, request: { body: string; id: string }) => void;
 /** The content security policy: pages load nothing and run no scripts. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
 
-export function demoRoutes(app: FastifyInstance, { api, shop, deliveries, changed }: DemoRoutesOptions): void {
+export function addDemoRoutes(app: FastifyInstance, { api, shop, deliveries, changed }: DemoRoutesOptions): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", { parseAs: "string" }, (_request, body, done) => done(null, body));
   app.setErrorHandler((error: Error, _request, reply) => {

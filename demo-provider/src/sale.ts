@@ -67,7 +67,7 @@ export type NewPaymentIntent = Pick<Sale, "product" | "cents" | "currency" | "me
   method: string;
 };
 
-export const refundedCents = ({ refunds }: Sale): number =>
+export const computeRefundedCents = ({ refunds }: Sale): number =>
   refunds.filter(({ status }) => status !== "failed").reduce((sum, { cents }) => sum + cents, 0);
 
-export const refundableCents = (sale: Sale): number => sale.cents - refundedCents(sale);
+export const computeRefundableCents = (sale: Sale): number => sale.cents - computeRefundedCents(sale);

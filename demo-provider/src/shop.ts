@@ -14,10 +14,10 @@ import {
 import { newId, type Random } from "./ids.ts";
 import {
   type Card,
+  computeRefundableCents,
   type NewPaymentIntent,
   type NewSale,
   type RefundOrDispute,
-  refundableCents,
   type Sale,
   type TestCardLast4,
 } from "./sale.ts";
@@ -153,9 +153,9 @@ export class Shop {
     this.#emit("checkout.session.expired", buildCheckoutSession(sale));
   }
 
-  refund(sale: Sale, cents = refundableCents(sale)): RefundOrDispute {
+  refund(sale: Sale, cents = computeRefundableCents(sale)): RefundOrDispute {
     only(sale, "paid");
-    const left = refundableCents(sale);
+    const left = computeRefundableCents(sale);
     if (!Number.isInteger(cents) || cents < 1 || cents > left) {
       throw new ActionRefused(`A refund must be from 1 to ${left} cents.`);
     }

@@ -43,9 +43,9 @@ mkdirSync(tree, { recursive: true });
 // What is installed is what the role's own parts name, by the versions of the workspace's lockfile: of the rest npm would add whatever
 // these could use if it is there, such as React beside better-auth. So npm is shown a workspace of these parts alone, first
 // to take from the lockfile what nobody names any more, then to install by it.
-const { devDependencies, dependencies, ...workspace } = manifestOf("package.json");
+const { devDependencies, dependencies, ...workspace } = makeManifest("package.json");
 write("package.json", { ...workspace, workspaces: role.folders });
-for (const folder of role.folders) write(`${folder}/package.json`, installedOf(manifestOf(`${folder}/package.json`)));
+for (const folder of role.folders) write(`${folder}/package.json`, installedOf(makeManifest(`${folder}/package.json`)));
 copy("package-lock.json", "package-lock.json");
 npm("install", "--package-lock-only");
 npm("ci");
@@ -65,7 +65,7 @@ function copy(from, to) {
   cpSync(join(root, from), join(tree, to), { recursive: true, filter: (path) => !isForTests(path) });
 }
 
-function manifestOf(file) {
+function makeManifest(file) {
   return JSON.parse(readFileSync(join(root, file), "utf8"));
 }
 

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { buildOnce, cacheFolder } from "../../tools/go-builds.ts";
+import { buildBinaryOnce, cacheFolder } from "../../tools/go-builds.ts";
 import { runInstallCommand } from "./install.ts";
 
 /** The command that starts an adapter: the program and its arguments before the client's name. */
@@ -24,10 +24,10 @@ const once = (language: string, make: () => Promise<BuildResult>): Promise<Build
   return building;
 };
 
-export const buildGo = (): Promise<BuildResult> =>
+export const buildGoAdapter = (): Promise<BuildResult> =>
   once("go", async () => {
     const { sources, cached } = placesOf("go");
-    const missing = await buildOnce(cached, "clients", (folder) =>
+    const missing = await buildBinaryOnce(cached, "clients", (folder) =>
       build("go", ["build", "-mod=readonly", "-o", join(folder, "clients"), "."], sources),
     );
     return missing === undefined ? { program: cached, args: [] } : { missing };
@@ -36,7 +36,7 @@ export const buildGo = (): Promise<BuildResult> =>
 export const buildJava = (): Promise<BuildResult> =>
   once("java", async () => {
     const { sources, cached } = placesOf("java");
-    const missing = await buildOnce(cached, "target", (folder) => {
+    const missing = await buildBinaryOnce(cached, "target", (folder) => {
       cpSync(sources, folder, { recursive: true });
       const goals = ["compile", "dependency:copy-dependencies"];
       return build("mvn", ["-B", "-q", ...goals, `-DoutputDirectory=${join(folder, "target", "lib")}`], folder);

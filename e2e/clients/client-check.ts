@@ -41,5 +41,5 @@ export const noteError = ({ note }: CheckContext, { raised, status, code }: Show
   note(`${raised}, status ${status ?? "none"}, code ${code ?? "none"}`);
 
 /** The expected status and code of an error; only the status for a client whose errors lack the code. */
-export const expectedError = ({ traits }: CheckContext, [status, code]: [number, string]) =>
+export const makeExpectedError = ({ traits }: CheckContext, [status, code]: [number, string]) =>
   traits.losesCode ? [status, undefined] : [status, code];

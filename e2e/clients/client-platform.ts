@@ -5,7 +5,7 @@
 import { makeKey, openBuilderAccount } from "@tollgate/stage/accounts.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { waitForFormatSupport } from "@tollgate/stage/nodes/agent.ts";
-import { keepBusy } from "@tollgate/stage/requests.ts";
+import { keepModelBusy } from "@tollgate/stage/requests.ts";
 import { NO_QUARANTINE_OR_PROBATION_ENV, openStage, type ProcessStage } from "@tollgate/stage/stage.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { ClientConnection } from "./client.ts";
@@ -96,7 +96,7 @@ async function makeWorld(stage: ProcessStage): Promise<ClientAccounts> {
     unknown: at(`tsk_live_${"a".repeat(12)}_${"b".repeat(43)}`),
     occupied: async () => {
       const { token } = await makeKey(query, rich, { inFlight: 1 });
-      const free = await keepBusy({ ready: { gateway_url: baseUrl, api_key: token } }, "tiny-3b");
+      const free = await keepModelBusy({ ready: { gateway_url: baseUrl, api_key: token } }, "tiny-3b");
       return { at: at(token), free };
     },
     requests,

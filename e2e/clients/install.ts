@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { buildOnce, cacheFolder } from "../../tools/go-builds.ts";
+import { buildBinaryOnce, cacheFolder } from "../../tools/go-builds.ts";
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const UNREACHABLE =
@@ -50,7 +50,7 @@ async function npmCi(folder: string): Promise<string | undefined> {
  */
 export async function installPackagesSeparately(): Promise<{ folder: string } | { missing: string }> {
   const folder = join(cacheFolder("clients-npm"), (await digestOf("package-lock.json")).slice(0, 16), "node_modules");
-  const missing = await buildOnce(folder, "node_modules", async (fresh) => {
+  const missing = await buildBinaryOnce(folder, "node_modules", async (fresh) => {
     for (const name of ["package.json", "package-lock.json"]) await copyFile(at(name), join(fresh, name));
     return await npmCi(fresh);
   });
@@ -126,7 +126,7 @@ async function runPip(interpreter: string, args: string[]): Promise<string | und
 /**
  * Returns a function that looks up the version to which package.json pins a client: `4.104.0` for `npm:openai@4.104.0`.
  */
-export async function pinnedVersions(): Promise<(packageName: string) => string> {
+export async function readPinnedVersions(): Promise<(packageName: string) => string> {
   const { dependencies } = JSON.parse(await readFile(at("package.json"), "utf8")) as {
     dependencies: Record<string, string>;
   };
@@ -134,7 +134,7 @@ export async function pinnedVersions(): Promise<(packageName: string) => string>
 }
 
 /** The version to which a requirements file pins a package. */
-export async function pinnedPython(packageName: string, file = "requirements.txt"): Promise<string> {
+export async function readPinnedPythonVersion(packageName: string, file = "requirements.txt"): Promise<string> {
   const pins = await readFile(at(file), "utf8");
   return new RegExp(`^${packageName}(?:\\[.*\\])?==(\\S+)`, "m").exec(pins)?.[1] ?? "";
 }

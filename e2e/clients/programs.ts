@@ -2,22 +2,22 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { loadAider } from "./aider.ts";
-import { type BuildResult, buildGo, buildJava } from "./build-adapters.ts";
+import { type BuildResult, buildGoAdapter, buildJava } from "./build-adapters.ts";
 import type { Client, ClientTraits } from "./client.ts";
 import {
   installPackages,
   installProgram,
   installPython,
   type PythonInstallation,
-  pinnedPython,
-  pinnedVersions,
+  readPinnedPythonVersion,
+  readPinnedVersions,
 } from "./install.ts";
 import { loadLitellmProxy } from "./litellm-proxy.ts";
 import { loadOpenWebUi } from "./open-webui.ts";
 import { startProcessClient } from "./process-client.ts";
 import type { Program } from "./program.ts";
 
-const npmVersion = await pinnedVersions();
+const npmVersion = await readPinnedVersions();
 
 const npm = (id: string, adapter: string, packageName: string, traits: Partial<ClientTraits> = {}): Program => ({
   id,
@@ -42,7 +42,7 @@ async function python(
   return {
     id,
     name: `${packageName.replace(/-slim$/, "")} for Python`,
-    version: await pinnedPython(packageName, `python/${id.replace(/-py$/, "")}.txt`),
+    version: await readPinnedPythonVersion(packageName, `python/${id.replace(/-py$/, "")}.txt`),
     inTests: false,
     traits: { streamRaises: "APIError", ...traits },
     load: async () => fromPython(await installProgram(id.replace(/-py$/, "")), adapter),
@@ -75,7 +75,7 @@ async function compiled(
 }
 
 const go = (module: string) => ({
-  build: buildGo,
+  build: buildGoAdapter,
   file: "go/go.mod",
   pin: new RegExp(`\\b${module}(?:/v\\d+)? v(\\S+)`),
 });
@@ -99,7 +99,7 @@ export const PROGRAMS: Program[] = [
   {
     id: "openai-py",
     name: "openai for Python",
-    version: await pinnedPython("openai"),
+    version: await readPinnedPythonVersion("openai"),
     inTests: true,
     traits: { streamRaises: "APIError" },
     load: async () => fromPython(await installPython(), "with_openai"),
@@ -139,7 +139,7 @@ export const PROGRAMS: Program[] = [
   {
     id: "litellm-proxy",
     name: "LiteLLM proxy",
-    version: await pinnedPython("litellm", "python/litellm.txt"),
+    version: await readPinnedPythonVersion("litellm", "python/litellm.txt"),
     inTests: false,
     traits: { streamRaises: "APIError" },
     load: () => loadLitellmProxy({ streamRaises: "APIError" }),
@@ -147,7 +147,7 @@ export const PROGRAMS: Program[] = [
   {
     id: "aider",
     name: "aider",
-    version: await pinnedPython("aider-chat", "python/aider.txt"),
+    version: await readPinnedPythonVersion("aider-chat", "python/aider.txt"),
     inTests: false,
     traits: { streamRaises: "" },
     load: loadAider,
@@ -155,7 +155,7 @@ export const PROGRAMS: Program[] = [
   {
     id: "open-webui",
     name: "Open WebUI",
-    version: await pinnedPython("open-webui", "python/open-webui.txt"),
+    version: await readPinnedPythonVersion("open-webui", "python/open-webui.txt"),
     inTests: false,
     // Open WebUI does not pass on `x-should-retry`, so an SDK that calls it repeats billed requests.
     traits: { streamRaises: "APIError", repeatsBilled: true },

@@ -5,8 +5,8 @@ import {
   type CheckContext,
   CLIENT_LACKS_FEATURE_REASON,
   type ClientCheck,
-  expectedError,
   expectFailure,
+  makeExpectedError,
   makeScriptPrompt,
   noteError,
 } from "./client-check.ts";
@@ -27,11 +27,11 @@ async function refuses(
   const streamed = await expectFailure(client, (onText) => client.stream(at, ask, onText));
   assert.deepEqual(
     [streamed.status, streamed.code ?? undefined, streamed.text],
-    [...expectedError(subject, expected), ""],
+    [...makeExpectedError(subject, expected), ""],
   );
   const whole = await expectFailure(client, () => client.chat(at, ask));
   noteError(subject, whole);
-  assert.deepEqual([whole.status, whole.code ?? undefined], expectedError(subject, expected));
+  assert.deepEqual([whole.status, whole.code ?? undefined], makeExpectedError(subject, expected));
   return whole;
 }
 
@@ -121,7 +121,7 @@ export const REFUSAL_CHECKS: ClientCheck[] = [
       const ask = { model: "tiny-3b", prompt: makeScriptPrompt({ tokens: 5, fail_after: 2 }) };
       const seen = await expectFailure(client, () => client.chat(world.connection(), ask));
       noteError(subject, seen);
-      assert.deepEqual([seen.status, seen.code ?? undefined], expectedError(subject, [502, "upstream_failed"]));
+      assert.deepEqual([seen.status, seen.code ?? undefined], makeExpectedError(subject, [502, "upstream_failed"]));
       return subject.traits.losesCode && STATUS_ALONE;
     },
   },
@@ -133,7 +133,7 @@ export const REFUSAL_CHECKS: ClientCheck[] = [
       const ask = { model: UNSERVED_MODEL, prompt: "hi" };
       const whole = await expectFailure(client, () => client.chat(world.connection(), ask));
       noteError(subject, whole);
-      assert.deepEqual([whole.status, whole.code ?? undefined], expectedError(subject, [503, "no_capacity"]));
+      assert.deepEqual([whole.status, whole.code ?? undefined], makeExpectedError(subject, [503, "no_capacity"]));
       const streamed = await expectFailure(client, (onText) => client.stream(world.connection(), ask, onText));
       noteError(subject, streamed);
       assert.equal(streamed.text, "");
@@ -167,7 +167,7 @@ export const REFUSAL_CHECKS: ClientCheck[] = [
       const sent = async (work: () => Promise<unknown>, expected: [number, string]): Promise<number> => {
         const before = await world.requests();
         const seen = await expectFailure(client, work);
-        assert.deepEqual([seen.status, seen.code ?? undefined], expectedError(subject, expected));
+        assert.deepEqual([seen.status, seen.code ?? undefined], makeExpectedError(subject, expected));
         return (await world.requests()) - before;
       };
       const [onBilled, onFree] = [

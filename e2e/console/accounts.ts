@@ -10,7 +10,11 @@ export async function findAccount(operator: ConsoleClient, name: string): Promis
 }
 
 /** Grants the account credit as an operator. */
-export async function grant(operator: ConsoleClient, accountName: string, dollars: number): Promise<void> {
+export async function grantCreditAsOperator(
+  operator: ConsoleClient,
+  accountName: string,
+  dollars: number,
+): Promise<void> {
   const { id } = await findAccount(operator, accountName);
   await operator.send("POST", `operator/accounts/${id}/grant`, {
     amount_micro: String(dollars * 1_000_000),

@@ -7,12 +7,12 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { waitUntilRolledUp } from "@tollgate/stage/ledger-check.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Locator, Page } from "playwright-core";
 import { ConsoleClient } from "../console-client.ts";
-import { grant } from "./accounts.ts";
+import { grantCreditAsOperator } from "./accounts.ts";
 import {
   type BrowserSession,
   buildConsole,
@@ -37,7 +37,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
 
   before(async () => {
     buildConsole();
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
     platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b"], {
       STATUS_SAMPLE_S: "1",
     });
@@ -67,7 +67,11 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     const ada = new ConsoleClient(platform);
     await ada.send("POST", "auth/sign-up/email", { ...ADA, name: "Ada" });
     await ada.send("POST", "accounts", { kind: "builder", name: "Analytical engines" });
-    await grant(await new ConsoleClient(platform).signIn(platform.ready.operator), "Analytical engines", 2);
+    await grantCreditAsOperator(
+      await new ConsoleClient(platform).signIn(platform.ready.operator),
+      "Analytical engines",
+      2,
+    );
     const { secret } = await ada.send<{ secret: string }>("POST", "keys", { name: "first key" });
     await chat(secret, "Hello");
   };
@@ -601,8 +605,8 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await page.getByRole("link", { name: "Overview" }).click();
     await credit("$1.99").waitFor();
     const operator = await new ConsoleClient(platform).signIn(platform.ready.operator);
-    await grant(operator, "Second account", 7);
-    await grant(operator, "Analytical engines", 1);
+    await grantCreditAsOperator(operator, "Second account", 7);
+    await grantCreditAsOperator(operator, "Analytical engines", 1);
     await credit("$2.99").waitFor();
     assert.deepEqual(browser.complaints(), []);
   });

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { assertBalanced, readBuilderAccount } from "@tollgate/stage/ledger-check.ts";
 import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
@@ -34,7 +34,7 @@ describe("console pages for credits and nodes", NEEDS_CHROMIUM, () => {
 
   before(async () => {
     buildConsole();
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
     platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b", "--payments", "demo"]);
     paymentsUrl = (platform.ready as unknown as { payments_url: string }).payments_url;
     browser = await openBrowser({ baseUrl: platform.ready.gateway_url });

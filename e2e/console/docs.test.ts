@@ -4,7 +4,7 @@ import { execFile } from "node:child_process";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { hangSignal } from "@tollgate/stage/wait.ts";
 import { buildConsole, copyWithButton, NEEDS_CHROMIUM, openBrowser, openSession, waitUntilEqual } from "./browser.ts";
 
@@ -25,7 +25,7 @@ describe("the docs site", NEEDS_CHROMIUM, () => {
 
   before(async () => {
     buildConsole();
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
     platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b"]);
   });
   after(async () => {

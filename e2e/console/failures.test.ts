@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
-import { isAlive, newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { createDataDir, isAlive, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import type { Locator, Page } from "playwright-core";
 import { ConsoleClient } from "../console-client.ts";
@@ -28,7 +28,7 @@ describe("the console when something fails", NEEDS_CHROMIUM, () => {
 
   before(async () => {
     buildConsole();
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
     platform = await startPlatform(dataDir, FLAGS);
     operator = await new ConsoleClient(platform).signIn(platform.ready.operator);
     await (await sendScriptedChat(platform, { tokens: 5 })).text();

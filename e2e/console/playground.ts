@@ -1,7 +1,7 @@
 /** Controls the playground page: sends messages and reads answers with their cost. */
 
 import type { Platform } from "@tollgate/stage/dev-platform.ts";
-import { type RecordRow, readLastRecord } from "@tollgate/stage/ledger-check.ts";
+import { type RequestRecordRow, readLastRecord } from "@tollgate/stage/ledger-check.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Locator, Page } from "playwright-core";
 
@@ -60,7 +60,7 @@ export class Playground {
 }
 
 /** Waits for a record newer than the one with this ID, because records are written a moment after the answer. */
-export const waitForRecordAfter = (platform: Platform, before: string | undefined): Promise<RecordRow> =>
+export const waitForRecordAfter = (platform: Platform, before: string | undefined): Promise<RequestRecordRow> =>
   eventually("another request is on record", async () => {
     const record = await readLastRecord(platform);
     return record.id !== before && record;

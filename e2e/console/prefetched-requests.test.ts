@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page, Request } from "playwright-core";
 import { ConsoleClient } from "../console-client.ts";
@@ -41,7 +41,7 @@ describe("early requests, which a script sends before the page has loaded", NEED
 
   before(async () => {
     buildConsole();
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
     platform = await startPlatform(dataDir, ["--no-node", "--payments", "demo"]);
     browser = await openBrowser({ baseUrl: platform.ready.gateway_url });
     page = browser.page;

@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
@@ -28,7 +28,7 @@ describe("tollgate login", NEEDS_CHROMIUM, () => {
   let page: Page;
   before(async () => {
     buildConsole();
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
     configDir = await mkdtemp(join(tmpdir(), "tollgate-config-"));
     platform = await startPlatform(dataDir, ["--no-node", "--port", String(await findFreePort())]);
     browser = await openBrowser({ baseUrl: platform.ready.gateway_url });

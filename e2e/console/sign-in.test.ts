@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import type { Page } from "playwright-core";
 import { openTestIssuer, type TestIssuer } from "../../gateway/src/accounts/testing/oidc.ts";
@@ -26,7 +26,7 @@ describe("sign-in to the console", NEEDS_CHROMIUM, () => {
 
   before(async () => {
     buildConsole();
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
     mailbox = await openTestMailbox();
     issuer = await openTestIssuer();
     const port = await findFreePort();

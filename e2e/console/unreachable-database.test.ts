@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { openDatabase } from "@tollgate/stage/database.ts";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import type { Page } from "playwright-core";
 import { type DatabaseProxy, openDatabaseProxy } from "../../gateway/src/db/testing/proxy.ts";
@@ -45,7 +45,7 @@ describe("pages that are open while the database is unreachable", NEEDS_CHROMIUM
 
   before(async () => {
     buildConsole();
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
     const { DATABASE_URL: connectionString } = await openDatabase(dataDir);
     proxy = await openDatabaseProxy({ connectionString });
     const flags = ["--engine", "scripted", "--models", "tiny-3b"];

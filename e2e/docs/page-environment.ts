@@ -21,9 +21,14 @@ import {
 import { homedir, tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { dropDatabase, findDatabase, openDatabase } from "@tollgate/stage/database.ts";
-import { newDataDir, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
-import { bareEnvironment, findFreePort } from "@tollgate/stage/killable-process.ts";
-import { fillPlaceholders, findPorts, type PlaceholderValues, replacePorts } from "../../tools/doc-tests/fill-in.ts";
+import { createDataDir, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { findFreePort, makeMinimalEnvironment } from "@tollgate/stage/killable-process.ts";
+import {
+  fillPlaceholders,
+  findPorts,
+  type PlaceholderValues,
+  replacePorts,
+} from "../../tools/doc-tests/fill-placeholders.ts";
 import type { PageKind } from "../../tools/doc-tests/page.ts";
 import type { DocPackages } from "./packages.ts";
 
@@ -85,7 +90,7 @@ async function withPlatform(options: {
   // The folder has its own package.json, so that `npm install` installs into it and not into a parent folder.
   writeFileSync(join(folder, "package.json"), '{ "private": true, "type": "module" }\n');
   symlinkSync(join(root, "node_modules"), join(base, "checkout", "node_modules"));
-  const dataDir = await newDataDir();
+  const dataDir = await createDataDir();
   // Names the engine instead of `auto`, which would use any engine that runs on this machine.
   const flags = kind === "platform" ? ["--engine", "demo"] : ["--no-node"];
   const platform = await startPlatform(dataDir, flags);
@@ -153,7 +158,7 @@ const REGISTRIES = /^(PIP_\w+|SSL_\w+|NODE_EXTRA_CA_CERTS|https?_proxy|npm_confi
 
 /** Returns an environment without the test run's own variables. */
 function environment(base: string, { python }: DocPackages): NodeJS.ProcessEnv {
-  const bare = bareEnvironment();
+  const bare = makeMinimalEnvironment();
   const bins = [
     join(base, "global", "bin"),
     ...(python !== undefined && "interpreter" in python ? [dirname(python.interpreter)] : []),

@@ -8,14 +8,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { readPage, runnableBlocks } from "../../tools/doc-tests/page.ts";
+import { readPage, selectRunnableBlocks } from "../../tools/doc-tests/page.ts";
 import { explainSkip, listCommands } from "./packages.ts";
 import { runBlocks } from "./run-page.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const NOTHING = { python: undefined, npm: undefined };
 const fence = (info: string, code: string): string => `\`\`\`${info}\n${code}\n\`\`\`\n`;
-const blocksOf = (text: string) => runnableBlocks(readPage(text));
+const blocksOf = (text: string) => selectRunnableBlocks(readPage(text));
 
 async function runText(t: TestContext, text: string): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-page-"));

@@ -1,12 +1,12 @@
 /** Runs a page's code blocks in order, and compares their output with the output on the page. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { findCredentials } from "../../tools/doc-tests/fill-in.ts";
-import { formatSideBySide, matchesOutput } from "../../tools/doc-tests/output.ts";
-import { type Block, readPage, runnableBlocks } from "../../tools/doc-tests/page.ts";
+import { findCredentials } from "../../tools/doc-tests/fill-placeholders.ts";
+import { formatSideBySide, matchesOutput } from "../../tools/doc-tests/match-output.ts";
+import { type Block, readPage, selectRunnableBlocks } from "../../tools/doc-tests/page.ts";
 import { explainSkip, installPackagesFor } from "./packages.ts";
 import { openPageEnvironment, type PageEnvironment } from "./page-environment.ts";
-import { type BlockFailure, Session } from "./session.ts";
+import { type BlockFailure, ShellSession } from "./session.ts";
 
 interface Report {
   ran: number;
@@ -22,7 +22,7 @@ export async function runPage(root: string, file: string): Promise<Report> {
   if (page.mistakes.length > 0) throw new Error(page.mistakes.map((mistake) => `${file}, ${mistake}`).join("\n"));
   const at = ({ line }: { line: number }): string => `${file}:${line}`;
   const leftOut = page.blocks.flatMap((block) => (block.noRun === undefined ? [] : [`${at(block)}: ${block.noRun}`]));
-  const blocks = runnableBlocks(page);
+  const blocks = selectRunnableBlocks(page);
   if (page.kind === "none" || blocks.length === 0) return { ran: 0, leftOut };
   const packages = await installPackagesFor(blocks, root);
   const possible = blocks.filter((block) => {
@@ -44,7 +44,7 @@ export async function runPage(root: string, file: string): Promise<Report> {
 type Place = Pick<PageEnvironment, "folder" | "scratch" | "env" | "fill" | "learn">;
 
 export async function runBlocks(blocks: Block[], place: Place, file: string): Promise<void> {
-  const session = new Session(place);
+  const session = new ShellSession(place);
   try {
     for (const block of blocks) {
       const script = scriptOf({ ...block, text: place.fill(block.text) }, place);

@@ -9,11 +9,11 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { isAlive } from "@tollgate/stage/dev-platform.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { type BlockFailure, Session } from "./session.ts";
+import { type BlockFailure, ShellSession } from "./session.ts";
 
-function open(t: TestContext): { session: Session; scratch: string } {
+function open(t: TestContext): { session: ShellSession; scratch: string } {
   const scratch = mkdtempSync(join(tmpdir(), "tollgate-session-"));
-  const session = new Session({ folder: scratch, scratch, env: process.env });
+  const session = new ShellSession({ folder: scratch, scratch, env: process.env });
   t.after(async () => {
     await session.close();
     rmSync(scratch, { recursive: true });

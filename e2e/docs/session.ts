@@ -41,7 +41,7 @@ trap '__failed "$LINENO" "$BASH_COMMAND"' ERR
 trap __end EXIT
 `;
 
-export class Session {
+export class ShellSession {
   readonly #shell;
   readonly #exited: Promise<unknown>;
   readonly #scratch: string;

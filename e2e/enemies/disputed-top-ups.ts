@@ -6,7 +6,7 @@ import { buildCheckoutSession, buildDispute } from "@tollgate/demo-provider/api-
 import type { Sale } from "@tollgate/demo-provider/sale.ts";
 import { dollars } from "../../gateway/src/base/money.ts";
 import { manualClock } from "../../gateway/src/base/testing.ts";
-import { deliverSignedEvent, eventBody, openTestPayments } from "../../gateway/src/payments/testing.ts";
+import { buildEventBody, deliverSignedEvent, openTestPayments } from "../../gateway/src/payments/testing.ts";
 
 /** The time between two automatic purchases, in milliseconds. */
 const APART_MS = 11 * 60_000;
@@ -29,7 +29,7 @@ export async function countChargesAfterDispute(): Promise<number> {
     await deliverSignedEvent(
       gateway,
       demo,
-      eventBody("checkout.session.completed", buildCheckoutSession(setup), { created }),
+      buildEventBody("checkout.session.completed", buildCheckoutSession(setup), { created }),
     );
     const wanted = { amount: dollars(20), mark: dollars(5), monthMax: dollars(1000), enabled: true };
     await gateway.topUps.set(accountId, wanted);
@@ -43,7 +43,7 @@ export async function countChargesAfterDispute(): Promise<number> {
     for (let i = 0; i < ROUNDS; i++) {
       const sale = purchases().at(-1) as Sale;
       const dispute = { id: `du_${i}`, cents: 2000, status: "needs_response" };
-      await deliverSignedEvent(gateway, demo, eventBody("charge.dispute.created", buildDispute(sale, dispute)));
+      await deliverSignedEvent(gateway, demo, buildEventBody("charge.dispute.created", buildDispute(sale, dispute)));
       await topUp();
     }
     return purchases().length - 1;

@@ -4,7 +4,7 @@
  * The builders use the platform's clock, which stops while the machine is busy with other work.
  */
 
-import { readParts } from "@tollgate/stage/raw-http.ts";
+import { readResponseParts } from "@tollgate/stage/raw-http.ts";
 import { sendUserMessage } from "@tollgate/stage/requests.ts";
 import type { Builder, InProcessStage } from "@tollgate/stage/stage.ts";
 import { MODEL } from "./strategy.ts";
@@ -85,7 +85,7 @@ async function sendOne(stage: InProcessStage, builders: Builder[], i: number): P
   try {
     const order = { model: MODEL, prompt, stream, max_tokens: 200 + (i % 100) };
     const response = await sendUserMessage(stage, key, order, patience.signal);
-    for await (const part of readParts(response)) {
+    for await (const part of readResponseParts(response)) {
       text += part;
       if (/"content":"[^"]/.test(text)) first ??= elapsed();
     }

@@ -190,5 +190,5 @@ export async function setHonestAnswersOfNewNodes(
 export const userMessage = (content: string): { messages: object[] } => ({ messages: [{ role: "user", content }] });
 
 /** A message with instructions for the scripted engine of honest nodes, for requests that need a certain answer. */
-export const scriptedMessage = (orders: object): { messages: object[] } =>
+export const makeScriptedMessage = (orders: object): { messages: object[] } =>
   userMessage(`#script ${JSON.stringify(orders)}`);

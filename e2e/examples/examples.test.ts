@@ -5,14 +5,20 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import {
+  createDataDir,
+  type Platform,
+  raiseLimits,
+  removeDataDir,
+  startPlatform,
+} from "@tollgate/stage/dev-platform.ts";
 import { waitForFormatSupport } from "@tollgate/stage/nodes/agent.ts";
 import { installExamples } from "../clients/install.ts";
-import { type Language, languages, runExample } from "./languages.ts";
+import { type Language, listLanguages, runExample } from "./languages.ts";
 import { defineRetryTests } from "./retry.ts";
 
 const UNSERVED = "mid-14b";
-const tongues = languages(await installExamples());
+const tongues = listLanguages(await installExamples());
 const script = (orders: object): string => `#script ${JSON.stringify(orders)}`;
 const action = (name: string, argument: string): string => script({ text: JSON.stringify({ action: name, argument }) });
 
@@ -21,7 +27,7 @@ describe("the programs in examples/", { concurrency: true }, () => {
   let dataDir: string;
   let notes: string;
   before(async () => {
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
     notes = await mkdtemp(join(tmpdir(), "tollgate-notes-"));
     platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b,embed-m3"]);
     await raiseLimits(platform);

@@ -15,7 +15,7 @@ export interface Language {
 
 const at = (path: string): string => fileURLToPath(new URL(`../../examples/${path}`, import.meta.url));
 
-export function languages(python: PythonInstallation): Language[] {
+export function listLanguages(python: PythonInstallation): Language[] {
   return [
     { name: "TypeScript", missing: undefined, command: [process.execPath], folder: at("typescript"), ending: ".ts" },
     {

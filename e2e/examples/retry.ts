@@ -10,7 +10,7 @@ import { makeKey } from "@tollgate/stage/accounts.ts";
 import type { Platform } from "@tollgate/stage/dev-platform.ts";
 import { readBuilderAccount } from "@tollgate/stage/ledger-check.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
-import { keepBusy } from "@tollgate/stage/requests.ts";
+import { keepModelBusy } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import OpenAI, { type APIError } from "openai";
 import { streamWithRetry } from "../../examples/typescript/retry-stream.ts";
@@ -76,7 +76,7 @@ export function defineRetryTests(languages: Language[], current: () => Platform)
         const platform = current();
         const { id } = await readBuilderAccount(platform);
         const { id: keyId, token } = await makeKey(platform.query, id, { inFlight: 1 });
-        const free = await keepBusy({ ...platform, ready: { ...platform.ready, api_key: token } }, "tiny-3b");
+        const free = await keepModelBusy({ ...platform, ready: { ...platform.ready, api_key: token } }, "tiny-3b");
         const asked = came(language, [tiny({ text: "mine" }, { attemptsMax: MANY, apiKey: token })]);
         const refusals = "select id from request where outcome = 'rate_limit_streams' and key_id = $1";
         const refused = async (): Promise<boolean> => (await platform.query(refusals, [keyId])).length > 0;

@@ -5,19 +5,19 @@ import { drawTrickyText } from "./tricky-values.ts";
 
 export type Endpoint = "chat" | "completion" | "embedding";
 
-export const PATHS: Record<Endpoint, string> = {
+export const PATH_BY_ENDPOINT: Record<Endpoint, string> = {
   chat: "/v1/chat/completions",
   completion: "/v1/completions",
   embedding: "/v1/embeddings",
 };
-export const ENDPOINTS = Object.keys(PATHS) as Endpoint[];
+export const ENDPOINTS = Object.keys(PATH_BY_ENDPOINT) as Endpoint[];
 
 export const GENERATION_MODELS = ["tiny-3b", "small-8b", "small-7b-alt", "mid-14b", "reason-32b"];
 export const EMBEDDING_MODELS = ["embed-m3"];
 
 export type Body = Record<string, unknown>;
 
-export function validBody(random: Random, endpoint: Endpoint): Body {
+export function drawValidBody(random: Random, endpoint: Endpoint): Body {
   if (endpoint === "embedding") return embeddingBody(random);
   const shared = sharedFields(random);
   if (endpoint === "chat") return { ...shared, messages: random.times(1, 4, () => message(random)) };

@@ -1,14 +1,14 @@
 /** Generates requests with correct HTTP framing whose bodies are valid or broken. */
-import { ENDPOINTS, type Endpoint, PATHS, validBody } from "./bodies.ts";
+import { drawValidBody, ENDPOINTS, type Endpoint, PATH_BY_ENDPOINT } from "./bodies.ts";
 import { damageField, damageText, mutateBody } from "./damage.ts";
 import type { ExpectedResponse } from "./expected-response.ts";
-import { type HttpFuzzCase, KEY } from "./fuzz-case.ts";
+import { FUZZ_API_KEY, type HttpFuzzCase } from "./fuzz-case.ts";
 import { drawJsonStyle, writeJson } from "./json.ts";
 import { deriveExpectedResponses } from "./oracle.ts";
 import type { Random } from "./random.ts";
 import { drawRandomValue, drawTrickyText } from "./tricky-values.ts";
 
-export const KEY_HEADERS = { authorization: `Bearer ${KEY}`, "content-type": "application/json" };
+export const KEY_HEADERS = { authorization: `Bearer ${FUZZ_API_KEY}`, "content-type": "application/json" };
 
 export const pickEndpoint = (random: Random): Endpoint =>
   random.pick([...ENDPOINTS, "chat", "chat", "completion"] as const);
@@ -18,7 +18,7 @@ export function makePostCase(endpoint: Endpoint, body: Buffer, headers: Record<s
   return {
     via: "agent",
     method: "POST",
-    path: PATHS[endpoint],
+    path: PATH_BY_ENDPOINT[endpoint],
     headers: { ...KEY_HEADERS, ...headers },
     body,
     expected,
@@ -27,23 +27,23 @@ export function makePostCase(endpoint: Endpoint, body: Buffer, headers: Record<s
 
 export function makeValidBody(random: Random): HttpFuzzCase {
   const endpoint = pickEndpoint(random);
-  return makePostCase(endpoint, Buffer.from(writeJson(validBody(random, endpoint))));
+  return makePostCase(endpoint, Buffer.from(writeJson(drawValidBody(random, endpoint))));
 }
 
 export function makeUnusualJson(random: Random): HttpFuzzCase {
   const endpoint = pickEndpoint(random);
-  return makePostCase(endpoint, Buffer.from(writeJson(validBody(random, endpoint), drawJsonStyle(random), random)));
+  return makePostCase(endpoint, Buffer.from(writeJson(drawValidBody(random, endpoint), drawJsonStyle(random), random)));
 }
 
 export function makeWrongField(random: Random): HttpFuzzCase {
   const endpoint = pickEndpoint(random);
-  const body = damageField(random, endpoint, validBody(random, endpoint));
+  const body = damageField(random, endpoint, drawValidBody(random, endpoint));
   return makePostCase(endpoint, Buffer.from(writeJson(body, drawJsonStyle(random), random)));
 }
 
 export function makeMutatedBody(random: Random): HttpFuzzCase {
   const endpoint = pickEndpoint(random);
-  return makePostCase(endpoint, Buffer.from(writeJson(mutateBody(random, validBody(random, endpoint)))));
+  return makePostCase(endpoint, Buffer.from(writeJson(mutateBody(random, drawValidBody(random, endpoint)))));
 }
 
 export function makeRandomJson(random: Random): HttpFuzzCase {
@@ -55,14 +55,14 @@ export function makeRandomJson(random: Random): HttpFuzzCase {
 
 export function makeDamagedText(random: Random): HttpFuzzCase {
   const endpoint = pickEndpoint(random);
-  return makePostCase(endpoint, damageText(random, writeJson(validBody(random, endpoint))));
+  return makePostCase(endpoint, damageText(random, writeJson(drawValidBody(random, endpoint))));
 }
 
 /** A prompt that is longer than any context: each word is at least one token. */
 export function makeTooLongPrompt(random: Random): HttpFuzzCase {
   const endpoint = pickEndpoint(random);
   const text = Array.from({ length: 40_000 }, (_, i) => `w${i}`).join(" ");
-  const body = validBody(random, endpoint);
+  const body = drawValidBody(random, endpoint);
   const [field, value] = {
     chat: ["messages", [{ role: "user", content: text }]],
     completion: ["prompt", [text]],
@@ -77,7 +77,7 @@ export function makeTooLongArray(random: Random): HttpFuzzCase {
   const count = random.pick([2049, 33_000, 100_001]);
   const list = random.pick([() => "x", () => 1, () => ({}), () => ({ role: "user", content: [] })]);
   const field = random.pick(["messages", "prompt", "input", "stop", "tools"]);
-  const body = { ...validBody(random, endpoint), [field]: Array.from({ length: count }, list) };
+  const body = { ...drawValidBody(random, endpoint), [field]: Array.from({ length: count }, list) };
   return makePostCase(endpoint, Buffer.from(JSON.stringify(body)));
 }
 
@@ -86,7 +86,7 @@ export function makeLargeValidBody(random: Random): HttpFuzzCase {
   const endpoint = pickEndpoint(random);
   const filler = random.pick(["x", "\\u0041", "[", "漢", '\\"']);
   const text = filler.repeat(Math.floor(random.between(1, 9_000_000) / Buffer.byteLength(filler)));
-  const body = writeJson(validBody(random, endpoint)).replace(/^\{/, () => `{"metadata":"${text}",`);
+  const body = writeJson(drawValidBody(random, endpoint)).replace(/^\{/, () => `{"metadata":"${text}",`);
   return makePostCase(endpoint, Buffer.from(body));
 }
 
@@ -95,5 +95,5 @@ export function makeTooLargeBody(random: Random): HttpFuzzCase {
   const headers = { ...KEY_HEADERS, "transfer-encoding": "chunked" };
   const body = Buffer.alloc(10 * 1024 * 1024 + random.between(1, 100_000), 0x20);
   const expected: ExpectedResponse[] = [{ status: 413, code: "request_too_large" }];
-  return { via: "agent", method: "POST", path: PATHS.chat, headers, body, expected };
+  return { via: "agent", method: "POST", path: PATH_BY_ENDPOINT.chat, headers, body, expected };
 }

@@ -5,7 +5,7 @@ import type { ExpectedResponse } from "./expected-response.ts";
  * A placeholder for the platform's key, so that requests depend only on seed and index. It has the length of a key, so
  * that lengths and cuts stay valid when it is replaced.
  */
-export const KEY = `tsk_live_${"K".repeat(12)}_${"K".repeat(43)}`;
+export const FUZZ_API_KEY = `tsk_live_${"K".repeat(12)}_${"K".repeat(43)}`;
 
 /** A request with correct framing, sent over a kept-alive connection. */
 export interface HttpFuzzCase {

@@ -10,7 +10,7 @@ import { eventually, hangSignal } from "@tollgate/stage/wait.ts";
 import { readAnswers } from "./answers.ts";
 import { emptyTally, formatTally, runCampaign } from "./campaign.ts";
 import { type Answer, type ExpectedResponse, NOT_HTTP } from "./expected-response.ts";
-import { KEY } from "./fuzz-case.ts";
+import { FUZZ_API_KEY } from "./fuzz-case.ts";
 import { assertPlatformUnharmed, type FuzzPlatform, openFuzzPlatform } from "./fuzz-platform.ts";
 import { findMistakes } from "./judge.ts";
 import { sendOverNewSocket } from "./send-over-new-socket.ts";
@@ -26,7 +26,9 @@ const REQUESTS = 3_000;
 const CONCURRENCY = 16;
 
 const head = (...headers: string[]): string =>
-  ["POST /v1/chat/completions HTTP/1.1", "host: x", `authorization: Bearer ${KEY}`, ...headers, "", ""].join("\r\n");
+  ["POST /v1/chat/completions HTTP/1.1", "host: x", `authorization: Bearer ${FUZZ_API_KEY}`, ...headers, "", ""].join(
+    "\r\n",
+  );
 const sized = (body: string): string => `content-length: ${Buffer.byteLength(body)}`;
 const chunked = (body: string | Buffer): Buffer =>
   Buffer.concat([
@@ -111,7 +113,7 @@ describe("the gateway under malformed and random requests", () => {
       while (!socket.destroyed && socket.write(chunk)) {}
     };
     socket.on("drain", pump);
-    socket.write(head("transfer-encoding: chunked").replace(KEY, fuzzed.target.key));
+    socket.write(head("transfer-encoding: chunked").replace(FUZZ_API_KEY, fuzzed.target.key));
     pump();
     await new Promise((resolve) => socket.once("close", resolve));
     const [answer] = readAnswers(Buffer.concat(received)).answers;
@@ -158,7 +160,7 @@ describe("the gateway under malformed and random requests", () => {
     socket.setEncoding("latin1").on("data", (text: string) => {
       received += text;
     });
-    socket.write(head("expect: 100-continue", sized(BODY)).replace(KEY, fuzzed.target.key));
+    socket.write(head("expect: 100-continue", sized(BODY)).replace(FUZZ_API_KEY, fuzzed.target.key));
     await until("HTTP/1.1 100 Continue\r\n\r\n");
     socket.write(BODY);
     await until('"usage"');
@@ -197,7 +199,7 @@ describe("the gateway under malformed and random requests", () => {
       (await fuzzed.stage.query("select id from request where outcome = 'client_closed'")).length;
     const before = await count();
     const socket = connect({ port: fuzzed.target.port, host: "127.0.0.1" });
-    socket.write(head(sized(body)).replace(KEY, fuzzed.target.key) + body);
+    socket.write(head(sized(body)).replace(FUZZ_API_KEY, fuzzed.target.key) + body);
     await eventually("it is held", async () => (await fuzzed.stage.query("select id from hold")).length > 0);
     socket.destroy();
     await eventually("it is settled", async () => (await count()) === before + 1);

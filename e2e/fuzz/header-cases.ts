@@ -1,10 +1,10 @@
 /** Generates requests with correct framing and unusual keys, methods, paths or headers. */
 import { METHODS } from "node:http";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
-import { PATHS, validBody } from "./bodies.ts";
+import { drawValidBody, PATH_BY_ENDPOINT } from "./bodies.ts";
 import { KEY_HEADERS, makePostCase, pickEndpoint } from "./body-cases.ts";
 import { type ExpectedResponse, NOT_FOUND, UNAUTHORIZED } from "./expected-response.ts";
-import { type HttpFuzzCase, KEY } from "./fuzz-case.ts";
+import { FUZZ_API_KEY, type HttpFuzzCase } from "./fuzz-case.ts";
 import { writeJson } from "./json.ts";
 import type { Random } from "./random.ts";
 
@@ -16,11 +16,11 @@ export function makeBadKey(random: Random): HttpFuzzCase {
     () => "",
     () => "Bearer",
     () => "Bearer ",
-    () => KEY,
-    () => `Basic ${KEY}`,
-    () => `Bearer ${KEY}x`,
-    () => `Bearer ${KEY} ${KEY}`,
-    () => `Bearer, ${KEY}`,
+    () => FUZZ_API_KEY,
+    () => `Basic ${FUZZ_API_KEY}`,
+    () => `Bearer ${FUZZ_API_KEY}x`,
+    () => `Bearer ${FUZZ_API_KEY} ${FUZZ_API_KEY}`,
+    () => `Bearer, ${FUZZ_API_KEY}`,
     () => `Bearer ${token()}`,
     () => `Bearer ${token().replace("tsk", "tht")}`,
     () => `Bearer ${token().toLowerCase()}`,
@@ -30,14 +30,21 @@ export function makeBadKey(random: Random): HttpFuzzCase {
   ])();
   const endpoint = pickEndpoint(random);
   const { authorization: _, ...headers } = KEY_HEADERS;
-  const body = Buffer.from(random.chance(0.7) ? writeJson(validBody(random, endpoint)) : "{");
+  const body = Buffer.from(random.chance(0.7) ? writeJson(drawValidBody(random, endpoint)) : "{");
   const withHeader = random.chance(0.9) ? { ...headers, authorization } : headers;
-  return { via: "agent", method: "POST", path: PATHS[endpoint], headers: withHeader, body, expected: [UNAUTHORIZED] };
+  return {
+    via: "agent",
+    method: "POST",
+    path: PATH_BY_ENDPOINT[endpoint],
+    headers: withHeader,
+    body,
+    expected: [UNAUTHORIZED],
+  };
 }
 
 export function makeWrongMethodRequest(random: Random): HttpFuzzCase {
   const gets = ["/v1/models", "/v1/models/tiny-3b", "/v1/catalog/rates"];
-  const path = random.pick([...Object.values(PATHS), ...gets]);
+  const path = random.pick([...Object.values(PATH_BY_ENDPOINT), ...gets]);
   const allowed = gets.includes(path) ? ["GET", "HEAD"] : ["POST"];
   const method = random.pick(METHODS.filter((method) => !allowed.includes(method) && method !== "CONNECT"));
   const hasBody = random.chance(0.4) && method !== "HEAD";
@@ -138,12 +145,12 @@ export function makeStrangeHeaders(random: Random): HttpFuzzCase {
     () => Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`x-${i}`, latin(9)])),
   ])();
   const endpoint = pickEndpoint(random);
-  return makePostCase(endpoint, Buffer.from(writeJson(validBody(random, endpoint))), headers);
+  return makePostCase(endpoint, Buffer.from(writeJson(drawValidBody(random, endpoint))), headers);
 }
 
 export function makeCompressedBody(random: Random): HttpFuzzCase {
   const endpoint = pickEndpoint(random);
-  const plain = Buffer.from(writeJson(validBody(random, endpoint)));
+  const plain = Buffer.from(writeJson(drawValidBody(random, endpoint)));
   const refused = (encoding: string, body: Buffer): HttpFuzzCase => ({
     ...makePostCase(endpoint, body, { "content-encoding": encoding }),
     expected: [{ status: 415 }],

@@ -2,7 +2,7 @@
 import { Agent, type ClientRequest, type IncomingMessage, request } from "node:http";
 import { hangSignal } from "@tollgate/stage/wait.ts";
 import type { Answer } from "./expected-response.ts";
-import { type HttpFuzzCase, KEY } from "./fuzz-case.ts";
+import { FUZZ_API_KEY, type HttpFuzzCase } from "./fuzz-case.ts";
 import { NoAnswer, type Target } from "./target.ts";
 
 export class KeepAliveSender {
@@ -41,7 +41,7 @@ export class KeepAliveSender {
   #open({ method, path, headers, body }: HttpFuzzCase): ClientRequest {
     const { port, key } = this.#target;
     const length = body === null || "transfer-encoding" in headers ? {} : { "content-length": String(body.length) };
-    const filled = Object.entries(headers).map(([name, value]) => [name, value.replaceAll(KEY, key)]);
+    const filled = Object.entries(headers).map(([name, value]) => [name, value.replaceAll(FUZZ_API_KEY, key)]);
     return request({
       agent: this.#agent,
       host: "127.0.0.1",

@@ -1,19 +1,19 @@
 /** Parts from which requests for a bare socket are built. */
-import { ENDPOINTS, type Endpoint, PATHS, validBody } from "./bodies.ts";
+import { drawValidBody, ENDPOINTS, type Endpoint, PATH_BY_ENDPOINT } from "./bodies.ts";
 import type { ExpectedResponse } from "./expected-response.ts";
-import { KEY, type SocketFuzzCase } from "./fuzz-case.ts";
+import { FUZZ_API_KEY, type SocketFuzzCase } from "./fuzz-case.ts";
 import { writeJson } from "./json.ts";
 import type { Random } from "./random.ts";
 
 export const HOST_HEADER = "host: fuzz";
-export const AUTHORIZATION_HEADER = `authorization: Bearer ${KEY}`;
+export const AUTHORIZATION_HEADER = `authorization: Bearer ${FUZZ_API_KEY}`;
 
 export function makeHead(line: string, ...headers: string[]): Buffer {
   return Buffer.from([line, HOST_HEADER, AUTHORIZATION_HEADER, ...headers, "", ""].join("\r\n"), "latin1");
 }
 
 export const makePostHead = (endpoint: Endpoint, ...headers: string[]): Buffer =>
-  makeHead(`POST ${PATHS[endpoint]} HTTP/1.1`, ...headers);
+  makeHead(`POST ${PATH_BY_ENDPOINT[endpoint]} HTTP/1.1`, ...headers);
 
 interface Post {
   endpoint: Endpoint;
@@ -22,7 +22,7 @@ interface Post {
 
 export function makeAnyPost(random: Random): Post {
   const endpoint = random.pick(ENDPOINTS);
-  return { endpoint, body: Buffer.from(writeJson(validBody(random, endpoint))) };
+  return { endpoint, body: Buffer.from(writeJson(drawValidBody(random, endpoint))) };
 }
 
 export function makeListeningCase(pieces: Buffer[], ...answers: ExpectedResponse[][]): SocketFuzzCase {

@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { failIfHung } from "@tollgate/stage/wait.ts";
 import { readAnswers } from "./answers.ts";
 import type { Answer } from "./expected-response.ts";
-import { KEY, type SocketFuzzCase } from "./fuzz-case.ts";
+import { FUZZ_API_KEY, type SocketFuzzCase } from "./fuzz-case.ts";
 import { NoAnswer, type Target } from "./target.ts";
 
 /** Returns the responses; none if the client disconnects on purpose. */
@@ -58,7 +58,10 @@ class Conversation {
   }
 
   async #write(pieces: Buffer[]): Promise<void> {
-    const all = Buffer.from(Buffer.concat(pieces).toString("latin1").replaceAll(KEY, this.#target.key), "latin1");
+    const all = Buffer.from(
+      Buffer.concat(pieces).toString("latin1").replaceAll(FUZZ_API_KEY, this.#target.key),
+      "latin1",
+    );
     let at = 0;
     for (const { length } of pieces) {
       if (this.socket.destroyed) return;

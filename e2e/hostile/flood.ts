@@ -1,6 +1,6 @@
 /** Floods the plane with messages through an ordinary NATS client. */
 import type { NatsConnection } from "@nats-io/transport-node";
-import { type Credentials, dialPlane } from "@tollgate/stage/nodes/hand-made-node.ts";
+import { type Credentials, connectToPlane } from "@tollgate/stage/nodes/hand-made-node.ts";
 
 const BATCH = 200;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -19,7 +19,7 @@ export async function publishFlood(
   while (!isOver(cuts)) {
     if (line === undefined || line.isClosed()) {
       if (line !== undefined) cuts += 1;
-      line = await dialPlane(credentials).catch(() => {
+      line = await connectToPlane(credentials).catch(() => {
         cuts += 1;
         return undefined;
       });

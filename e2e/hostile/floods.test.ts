@@ -11,7 +11,7 @@ import type { Process } from "@tollgate/stage/killable-process.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import { sendTooMuchOutput } from "@tollgate/stage/nodes/behaviours.ts";
-import { dialPlane, enrolNode, HandMadeNode } from "@tollgate/stage/nodes/hand-made-node.ts";
+import { connectToPlane, enrolNode, HandMadeNode } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { skipWithoutNats as skip } from "@tollgate/stage/plane.ts";
 import { readText, sendRawRequest } from "@tollgate/stage/raw-http.ts";
 import { findErrorCode, sendUserMessage } from "@tollgate/stage/requests.ts";
@@ -33,9 +33,9 @@ import {
   findGatewayName,
   floodUntilCut,
   joinFloodingNode,
-  malformedFrames,
   malformedStates,
   outputOfUnknownJobs,
+  sendMalformedFrames,
   statesOfManyModels,
 } from "./plane-floods.ts";
 
@@ -49,7 +49,7 @@ const UNWATCHED = { AUTO_QUARANTINE: "false", PROBATION_ANSWERS: "0", DISPATCH_D
 const FLOODS: [string, Flood][] = [
   ["malformed states", malformedStates],
   ["valid states of 250 models", statesOfManyModels],
-  ["malformed frames", malformedFrames],
+  ["malformed frames", sendMalformedFrames],
   ["output of unknown jobs", outputOfUnknownJobs],
 ];
 
@@ -139,9 +139,9 @@ describe("floods from nodes and builders", () => {
 
   test("a node can have at most four connections", async () => {
     const { credentials } = await enrolNode(stage, await stage.host(), { name: "stranger", models: ["small-8b"] });
-    const lines = await Promise.all(Array.from({ length: 4 }, () => dialPlane(credentials)));
+    const lines = await Promise.all(Array.from({ length: 4 }, () => connectToPlane(credentials)));
     for (let again = 0; again < 2; again++) {
-      const fifth = await dialPlane(credentials).catch(() => undefined);
+      const fifth = await connectToPlane(credentials).catch(() => undefined);
       if (fifth !== undefined) lines.push(fifth);
       await fifth?.flush().catch(() => {});
     }

@@ -1,7 +1,7 @@
 /** Floods of the dispatch plane: messages that a node can send endlessly, over all connections that it may have. */
 
 import assert from "node:assert/strict";
-import { stateFrame } from "@tollgate/stage/nodes/hand-made-node.ts";
+import { encodeStateFrame } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { RawNode } from "@tollgate/stage/nodes/raw-node.ts";
 import type { Stage } from "@tollgate/stage/stage.ts";
 import { eventually, hangSignal } from "@tollgate/stage/wait.ts";
@@ -43,10 +43,10 @@ export const malformedStates: Flood = (node) => {
 export const statesOfManyModels: Flood = (node) => {
   const models = Array.from({ length: 250 }, (_, n) => `model-${n}-${"x".repeat(40)}`);
   let busy = 0;
-  return () => ({ subject: nodeStateSubject(node), payload: stateFrame({ models, busy: busy++ % 64 }) });
+  return () => ({ subject: nodeStateSubject(node), payload: encodeStateFrame({ models, busy: busy++ % 64 }) });
 };
 
-export const malformedFrames: Flood = (node, gateway) => {
+export const sendMalformedFrames: Flood = (node, gateway) => {
   const message = { subject: `tg.g.${gateway}.${node}`, payload: Buffer.from("\x01\x10{") };
   return () => message;
 };
@@ -72,7 +72,7 @@ export async function joinFloodingNode(stage: Stage): Promise<RawNode> {
 export async function findGatewayName(stage: Stage): Promise<string> {
   const node = await joinFloodingNode(stage);
   assert.equal(await node.connect(), true);
-  const payload = stateFrame({ slots: 1, models: [MODEL] });
+  const payload = encodeStateFrame({ slots: 1, models: [MODEL] });
   await node.publish([{ subject: nodeStateSubject(node.id), payload }]);
   await eventually("the gateway sends it a job", () => node.jobs.length > 0);
   node.leave();

@@ -10,9 +10,9 @@ import { startThirdPartyServer } from "./third-party-server.ts";
 
 /** The secret has characters that must be URL-encoded. */
 export const OPENID_CLIENT = { client_id: "tollgate", client_secret: "a:secret/of+tests %&=?" };
-export const PASSWORD = "password";
+export const OPENID_USER_PASSWORD = "password";
 
-export interface OpenIdPeer {
+export interface OpenIdProviderServer {
   issuer: string;
   close(): Promise<void>;
 }
@@ -21,7 +21,10 @@ export interface OpenIdPeer {
  * Starts `oidc-provider` with its own pages and settings. By default it returns claims only from UserInfo. The claims
  * of each scope and the users must be configured.
  */
-export async function openOidcProvider(redirects: string[], people: Record<string, object>): Promise<OpenIdPeer> {
+export async function openOidcProvider(
+  redirects: string[],
+  people: Record<string, object>,
+): Promise<OpenIdProviderServer> {
   const server = createServer();
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -53,7 +56,7 @@ interface DexPerson {
 }
 
 /** Starts Dex with its password connector and in-memory storage. */
-export async function openDex(redirects: string[], people: DexPerson[]): Promise<OpenIdPeer> {
+export async function openDex(redirects: string[], people: DexPerson[]): Promise<OpenIdProviderServer> {
   const place = await mkdtemp(join(tmpdir(), "tollgate-dex-"));
   const address = `127.0.0.1:${await findFreePort()}`;
   const issuer = `http://${address}/dex`;

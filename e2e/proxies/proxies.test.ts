@@ -10,15 +10,15 @@ import { Agent, request } from "node:https";
 import { after, before, describe, test } from "node:test";
 import { makeKey, openBuilderAccount, openHostAccount } from "@tollgate/stage/accounts.ts";
 import { RECEIPT_SEED, TEST_KEY_PEPPER, WITHOUT_DURABLE_COMMITS } from "@tollgate/stage/database.ts";
-import { newDataDir, type Platform, removeDataDir } from "@tollgate/stage/dev-platform.ts";
+import { createDataDir, type Platform, removeDataDir } from "@tollgate/stage/dev-platform.ts";
 import { startGatewayProcess } from "@tollgate/stage/gateway-process.ts";
 import type { Process } from "@tollgate/stage/killable-process.ts";
 import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import { type NatsPlane, openNats, skipWithoutNats } from "@tollgate/stage/plane.ts";
 import { eventually, failIfHung } from "@tollgate/stage/wait.ts";
-import { openTestDatabase, type TestDatabase, urlOf } from "../../gateway/src/db/testing.ts";
-import { newAuthority } from "../../gateway/src/plane/credentials/x509.ts";
+import { formatConnectionUrl, openTestDatabase, type TestDatabase } from "../../gateway/src/db/testing.ts";
+import { createAuthority } from "../../gateway/src/plane/credentials/x509.ts";
 import {
   explainMissingProxy,
   GATEWAY_ADDRESSES,
@@ -51,7 +51,7 @@ interface Asked {
 for (const name of PROXIES) test(`${name} is installed`, { skip: explainMissingProxy(name) }, () => {});
 
 describe("gateways behind proxies", { skip }, () => {
-  const authority = newAuthority({ name: "tollgate test", nowMs: Date.now() });
+  const authority = createAuthority({ name: "tollgate test", nowMs: Date.now() });
   const { cert, key } = authority.issue("localhost", ["127.0.0.1"]);
   let db: TestDatabase;
   let nats: NatsPlane;
@@ -76,14 +76,14 @@ describe("gateways behind proxies", { skip }, () => {
     );
   };
   before(async () => {
-    place = await newDataDir();
+    place = await createDataDir();
     db = await openTestDatabase();
     nats = await openNats();
     upstream = { port: await findFreePort(), internalPort: await findFreePort() };
     env = {
       ...nats.env,
       ...WITHOUT_DURABLE_COMMITS,
-      DATABASE_URL: urlOf(db.connection),
+      DATABASE_URL: formatConnectionUrl(db.connection),
       KEY_PEPPER: TEST_KEY_PEPPER,
       PORT: String(upstream.port),
       INTERNAL_PORT: String(upstream.internalPort),
@@ -93,7 +93,7 @@ describe("gateways behind proxies", { skip }, () => {
       PROBATION_ANSWERS: "0",
     };
     for (const nth of [0, 1]) {
-      dataDirs.push(await newDataDir());
+      dataDirs.push(await createDataDir());
       // The first gateway drains for up to an hour: the test ends it when it has seen enough.
       gateways.push(await start(nth, nth === 0 ? { DRAIN_DELAY_S: "3600" } : {}));
     }

@@ -10,7 +10,7 @@ import { connect } from "node:net";
 import { delimiter, join } from "node:path";
 import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
-import { type PythonTool, pythonTool } from "../../tools/python-tools.ts";
+import { findPythonTool, type PythonTool } from "../../tools/python-tools.ts";
 
 /** The timeout of a health check in seconds. Long, because the machine may be busy. */
 const CHECK_S_MAX = 300;
@@ -58,7 +58,7 @@ const KINDS: Record<string, ProxyKind> = {
   },
   Caddy: {
     file: "Caddyfile",
-    binary: pythonTool("caddy" satisfies PythonTool),
+    binary: findPythonTool("caddy" satisfies PythonTool),
     looks: true,
     // Caddy would request a public certificate for a host name, so it gets an IP address.
     place: (given, { port, folder }) => {
@@ -71,7 +71,7 @@ const KINDS: Record<string, ProxyKind> = {
   },
   Envoy: {
     file: "envoy.yaml",
-    binary: pythonTool("envoy" satisfies PythonTool),
+    binary: findPythonTool("envoy" satisfies PythonTool),
     looks: true,
     place: (text, { port }) =>
       replaceOnce(

@@ -25,9 +25,15 @@ import {
   openHostAccount,
 } from "@tollgate/stage/accounts.ts";
 import { PRIVATE_DATABASE_ENV, TEST_KEY_PEPPER } from "@tollgate/stage/database.ts";
-import { newDataDir, type Platform, removeDataDir, runTollgate, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import {
+  createDataDir,
+  type Platform,
+  removeDataDir,
+  runTollgate,
+  startPlatform,
+} from "@tollgate/stage/dev-platform.ts";
 import { waitUntilSettled } from "@tollgate/stage/ledger-check.ts";
-import { type Behaviour, callNodeApi, HandMadeNode, stateFrame } from "@tollgate/stage/nodes/hand-made-node.ts";
+import { type Behaviour, callNodeApi, encodeStateFrame, HandMadeNode } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { RawNode } from "@tollgate/stage/nodes/raw-node.ts";
 import { readText } from "@tollgate/stage/raw-http.ts";
 import { sendUserMessage } from "@tollgate/stage/requests.ts";
@@ -75,7 +81,7 @@ let host: Host;
 let agent: ChildProcess;
 const answers: { what: string; answer: ConsoleResponse }[] = [];
 before(async () => {
-  dataDir = await newDataDir();
+  dataDir = await createDataDir();
   mailbox = await openTestMailbox();
   demo = await openDemoPaymentProvider({ clock: systemClock, random: systemRandom(), log: createLog("silent") });
   closeDemo = async () => {
@@ -485,7 +491,7 @@ describe("no secret and no prompt leaks while every feature is used", () => {
     }
     node.line.publish(
       nodeStateSubject(node.id),
-      stateFrame({ agent: word("an agent"), models: ["small-8b", word("a model")] }),
+      encodeStateFrame({ agent: word("an agent"), models: ["small-8b", word("a model")] }),
     );
     node.line.publish(`tg.g.${word("a gateway")}.${node.id}`, Buffer.from(word("a frame to nobody")));
     await node.line.flush();

@@ -16,11 +16,11 @@ const HEADERS = {
 };
 
 const HOME = join(ENGINE_CACHE_DIRECTORY, `ollama-${OLLAMA_VERSION}`);
-export const OLLAMA = join(HOME, "bin", "ollama");
+export const OLLAMA_PROGRAM = join(HOME, "bin", "ollama");
 
 /** Builds Ollama. Returns why that is not possible; undefined once it is built. */
 export async function installOllama(): Promise<string | undefined> {
-  if (existsSync(OLLAMA)) return undefined;
+  if (existsSync(OLLAMA_PROGRAM)) return undefined;
   const missing = Object.entries(HEADERS).filter(([, file]) => !existsSync(file));
   if (missing.length > 0) return `its build needs Debian's ${missing.map(([name]) => name).join(" and ")}`;
   console.log(`  building ollama ${OLLAMA_VERSION} (once, many minutes on two cores)…`);

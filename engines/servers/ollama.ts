@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import type { EngineUnderTest, Message } from "../engine.ts";
 import { ENGINE_CACHE_DIRECTORY } from "../install/cache.ts";
 import { failureReason, runCommand } from "../install/command.ts";
-import { installOllama, OLLAMA, OLLAMA_VERSION } from "../install/ollama.ts";
+import { installOllama, OLLAMA_PROGRAM, OLLAMA_VERSION } from "../install/ollama.ts";
 import { MODEL_SHAPE } from "../model/weights.ts";
 import { askJson, isReachable, startServer } from "./server.ts";
 
@@ -47,11 +47,11 @@ export const ollama: EngineUnderTest = {
     };
     await mkdir(env.HOME, { recursive: true });
     const isReady = (address: string): Promise<boolean> => isReachable(`${address}/api/version`);
-    const server = await startServer({ file: OLLAMA, args: ["serve"], env }, { url, log, isReady });
+    const server = await startServer({ file: OLLAMA_PROGRAM, args: ["serve"], env }, { url, log, isReady });
     const modelfile = join(dirname(log), "Modelfile");
     await writeFile(modelfile, `FROM ${gguf}\nPARAMETER num_thread 1\nTEMPLATE """${TEMPLATE}"""\n`);
     for (const name of [NAME, EMBEDDING_NAME]) {
-      const made = await runCommand(OLLAMA, ["create", name, "-f", modelfile], { env });
+      const made = await runCommand(OLLAMA_PROGRAM, ["create", name, "-f", modelfile], { env });
       if (made.code === 0) continue;
       await server.kill();
       throw new Error(`ollama create: ${failureReason(made)}`);

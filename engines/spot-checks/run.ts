@@ -13,13 +13,13 @@ import { newIds, publicId } from "../../gateway/src/base/ids.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
 import { seededRandom } from "../../gateway/src/base/testing.ts";
 import type { Dispatcher, DispatchResult } from "../../gateway/src/dispatch/dispatcher.ts";
-import { newRosterNode, type RosterNode } from "../../gateway/src/dispatch/roster-node.ts";
+import { createRosterNode, type RosterNode } from "../../gateway/src/dispatch/roster-node.ts";
 import { type ActiveModel, loadCatalogue } from "../../gateway/src/metering/catalogue.ts";
 import { generateCanary } from "../../gateway/src/trust/generated-canaries.ts";
 import { openSpotChecks, type SpotChecks } from "../../gateway/src/trust/spot-checks/checker.ts";
 import {
   addCheck,
-  evidenceStrength,
+  computeEvidenceStrength,
   INITIAL_TEST_STATE,
   type SequentialTestState,
 } from "../../gateway/src/trust/spot-checks/sequential-test.ts";
@@ -136,7 +136,7 @@ async function passes(method: "text" | "next"): Promise<boolean> {
 
 async function openHost(engine: Engine): Promise<Host> {
   const [hostAccountId, nodeId] = [newId(), newId()];
-  const node = newRosterNode(publicId("node", nodeId), { nodeId, hostAccountId, models: [MODEL] });
+  const node = createRosterNode(publicId("node", nodeId), { nodeId, hostAccountId, models: [MODEL] });
   const kind = await engine.scoring?.(MODEL);
   if (kind === undefined) throw new Error(`${engine.name} cannot score`);
   return { engine, kind, node: Object.assign(node, { models: new Set([MODEL]), slots: 8 }) };
@@ -230,7 +230,7 @@ function memoryStore(): CheckStore {
       if (noted === undefined) return INITIAL_TEST_STATE;
       const state = addCheck(tests.get(nodeId) ?? INITIAL_TEST_STATE, { ...noted, at: at.getTime() });
       tests.set(nodeId, state);
-      highest = Math.max(highest, evidenceStrength(state));
+      highest = Math.max(highest, computeEvidenceStrength(state));
       return state;
     },
   };

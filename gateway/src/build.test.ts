@@ -12,7 +12,7 @@ import { DAY_MS } from "./base/time.ts";
 import { type BuiltGateway, buildGateway } from "./build.ts";
 import { parseConfig } from "./config.ts";
 import { openDatabaseProxy } from "./db/testing/proxy.ts";
-import { openTestDatabase, type TestDatabase, urlOf } from "./db/testing.ts";
+import { formatConnectionUrl, openTestDatabase, type TestDatabase } from "./db/testing.ts";
 import { waitPastMidnight } from "./history/testing.ts";
 import { createTestHold, createTestSettlement } from "./ledger/testing.ts";
 
@@ -68,7 +68,7 @@ describe("a gateway whose database can lose confirmed commits", () => {
       await rm(directory, { recursive: true });
     });
     const { DATABASE_DURABILITY: _, ...env } = ENV;
-    const config = parseConfig({ ...env, DATA_DIR: directory, DATABASE_URL: urlOf(database.connection) });
+    const config = parseConfig({ ...env, DATA_DIR: directory, DATABASE_URL: formatConnectionUrl(database.connection) });
     const log = createLog("silent");
     const onLost = (error: Error): void => assert.fail(error);
     const started = buildGateway({ config, log, onLost, anyInternalPort: true, progress() {} });
@@ -153,7 +153,7 @@ describe("a gateway whose machine's clock is a day ahead of the database's", () 
     const config = parseConfig({
       ...ENV,
       DATA_DIR: join(directory, name),
-      DATABASE_URL: urlOf(database.connection),
+      DATABASE_URL: formatConnectionUrl(database.connection),
     });
     const log = createLog("silent");
     const onLost = (error: Error): void => assert.fail(error);

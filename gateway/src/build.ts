@@ -2,7 +2,7 @@
  * Creates ports and settings from the configuration, and calls `assemble`. No other code depends on the implementation
  * behind a port.
  */
-import { developmentMail, type MailSender, smtpMail } from "./accounts/mail.ts";
+import { createSmtpMailSender, developmentMail, type MailSender } from "./accounts/mail.ts";
 import type { CloseFunction } from "./assemble/context.ts";
 import type { ExternalInterfaces, Listener } from "./assemble/port-interfaces.ts";
 import { assemble, type ListeningGateway } from "./assemble.ts";
@@ -22,11 +22,11 @@ import { openTracing } from "./build/open-tracing.ts";
 import { openPaymentProvider } from "./build/payments.ts";
 import { openPlane, verifyPlaneDeployment } from "./build/plane.ts";
 import { deriveSettingsFromConfig } from "./build/settings.ts";
-import { type MissingDependency, type ReportMissing, untilStarted } from "./build/wait-for-dependencies.ts";
+import { type MissingDependency, type ReportMissing, retryUntilStarted } from "./build/wait-for-dependencies.ts";
 import { type DatabaseClock, openDatabaseClock } from "./db/database-clock.ts";
-import { startingHealth } from "./http/health.ts";
+import { createStartupHealth } from "./http/health.ts";
 import { CATALOGUE_FILE, loadCatalogue } from "./metering/catalogue.ts";
-import { type ServerSecrets, serverSecrets } from "./server-secrets.ts";
+import { loadServerSecrets, type ServerSecrets } from "./server-secrets.ts";
 import { loadSecretCanaries } from "./trust/canaries.ts";
 
 export interface BuiltGateway extends ListeningGateway {
@@ -47,13 +47,13 @@ export async function buildGateway(options: GatewayBuildOptions): Promise<BuiltG
     missing = now;
   };
   const opened: Dependency[] = [];
-  const starting = startingHealth(
+  const starting = createStartupHealth(
     () => missing,
     () => opened,
   );
   try {
     const listener = await openStartingListener({ ...common, onClose }, starting);
-    const gateway = await untilStarted(common, tellMissing, () => {
+    const gateway = await retryUntilStarted(common, tellMissing, () => {
       opened.length = 0;
       listener.internal.tellOf(starting);
       return start(common, { time, listener, tellMissing, opened });
@@ -112,7 +112,7 @@ async function openPorts(context: BuildContext, started: Started, close: () => P
   const tracing = await openTracing(context);
   const { pid: postgresPid, ...store } = await openGatewayDatabase(context, time, tellMissing);
   opened.push(store.health);
-  const secrets: ServerSecrets = await serverSecrets(config);
+  const secrets: ServerSecrets = await loadServerSecrets(config);
   const shared = await openSharedSettings(context, { store, secrets }, tellMissing);
   const models = await openModelsAndTokenizers(context, store);
   const plane = await openPlane(context, secrets);
@@ -148,6 +148,6 @@ async function openPorts(context: BuildContext, started: Started, close: () => P
 }
 
 function mailOf({ config, development = false, log }: BuildContext): MailSender | undefined {
-  if (config.mail !== undefined) return smtpMail(config.mail);
+  if (config.mail !== undefined) return createSmtpMailSender(config.mail);
   return development ? developmentMail(log) : undefined;
 }

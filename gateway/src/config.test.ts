@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { ConfigError, databaseUrlOf, parseConfig, SETTING_NAMES, SETTINGS_DOMAINS } from "./config.ts";
+import { ConfigError, findDatabaseUrl, parseConfig, SETTING_NAMES, SETTINGS_DOMAINS } from "./config.ts";
 import { NODE_RULES } from "./fleet/rules.ts";
 import { HOLD_LEASE_MS } from "./ledger/ledger.ts";
 
@@ -356,11 +356,11 @@ test("a secret can be read from a file, and errors name the setting and the file
   assert.equal(parseConfig({ KEY_PEPPER_FILE: pepper }).keyPepper, "p".repeat(43));
   const url = file("url", "postgres://a.test/books");
   assert.equal(parseConfig({ KEY_PEPPER_FILE: pepper, DATABASE_URL_FILE: url }).databaseUrl, "postgres://a.test/books");
-  assert.equal(databaseUrlOf({ DATABASE_URL_FILE: url }), "postgres://a.test/books");
-  assert.equal(databaseUrlOf({ DATABASE_URL: "postgres://b.test/books" }), "postgres://b.test/books");
-  assert.throws(() => databaseUrlOf({ DATABASE_URL: "" }), /DATABASE_URL must be set to the database/);
+  assert.equal(findDatabaseUrl({ DATABASE_URL_FILE: url }), "postgres://a.test/books");
+  assert.equal(findDatabaseUrl({ DATABASE_URL: "postgres://b.test/books" }), "postgres://b.test/books");
+  assert.throws(() => findDatabaseUrl({ DATABASE_URL: "" }), /DATABASE_URL must be set to the database/);
   assert.throws(
-    () => databaseUrlOf({ DATABASE_URL_FILE: join(folder, "none") }),
+    () => findDatabaseUrl({ DATABASE_URL_FILE: join(folder, "none") }),
     /DATABASE_URL_FILE: .*cannot be read/,
   );
   for (const [env, words] of [

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { accountSettings } from "./accounts/config.ts";
 import { drainSettings } from "./assemble/config.ts";
 import { logSettings, traceSettings } from "./base/config.ts";
-import { withSecretFiles } from "./base/secret-files.ts";
+import { readSecretFiles } from "./base/secret-files.ts";
 import type { SettingsDomain, SettingValues, Variables } from "./base/settings.ts";
 import { databaseSettings } from "./db/config.ts";
 import { dispatchSettings } from "./dispatch/config.ts";
@@ -79,12 +79,12 @@ export class ConfigError extends Error {
 }
 
 /** Finds the database's URL for commands that need nothing else: DATABASE_URL, or the content of DATABASE_URL_FILE. */
-export function databaseUrlOf({ DATABASE_URL = "", DATABASE_URL_FILE = "" }: Variables): string {
+export function findDatabaseUrl({ DATABASE_URL = "", DATABASE_URL_FILE = "" }: Variables): string {
   const given = {
     ...(DATABASE_URL !== "" && { DATABASE_URL }),
     ...(DATABASE_URL_FILE !== "" && { DATABASE_URL_FILE }),
   };
-  const { variables, mistakes } = withSecretFiles(given, ["DATABASE_URL"]);
+  const { variables, mistakes } = readSecretFiles(given, ["DATABASE_URL"]);
   if (mistakes.length > 0) throw new ConfigError(mistakes);
   if (variables.DATABASE_URL === undefined)
     throw new ConfigError(["DATABASE_URL must be set to the database to migrate"]);
@@ -94,7 +94,7 @@ export function databaseUrlOf({ DATABASE_URL = "", DATABASE_URL_FILE = "" }: Var
 export function parseConfig(env: Variables): Config {
   // An empty variable counts as not set, because container configurations write unset variables that way.
   const set = Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== "");
-  const { variables, mistakes } = withSecretFiles(Object.fromEntries(set), SECRETS);
+  const { variables, mistakes } = readSecretFiles(Object.fromEntries(set), SECRETS);
   for (const [name, now] of Object.entries(RETIRED)) {
     if (variables[name] !== undefined) mistakes.push(`${name} is no longer a setting: ${now}. Remove the variable`);
   }

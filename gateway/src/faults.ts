@@ -117,7 +117,7 @@ export function unsupportedEncoding(encoding: string, header?: string): Fault {
 }
 
 /** For a body that arrives too slowly. Closes the connection, because the rest of the body may still arrive. */
-export function bodyTooSlow(): Fault {
+export function makeSlowBodyFault(): Fault {
   return new Fault({ ...slowBodyError(), headers: { connection: "close" } });
 }
 

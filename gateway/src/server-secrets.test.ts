@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { parseConfig } from "./config.ts";
-import { removeReplacedSecret, replaceStoredSecret, secretsFileIn, serverSecrets } from "./server-secrets.ts";
+import { loadServerSecrets, removeReplacedSecret, replaceStoredSecret, secretsFileIn } from "./server-secrets.ts";
 
 async function openPlace(t: TestContext) {
   const dataDir = await mkdtemp(join(tmpdir(), "tollgate-secrets-"));
   t.after(() => rm(dataDir, { recursive: true }));
-  const read = (env: Record<string, string> = {}) => serverSecrets(parseConfig({ ...env, DATA_DIR: dataDir }));
+  const read = (env: Record<string, string> = {}) => loadServerSecrets(parseConfig({ ...env, DATA_DIR: dataDir }));
   return { dataDir, read };
 }
 

@@ -42,7 +42,7 @@ interface Configured {
   plane: { seed: string | undefined; seedOld: string | undefined };
 }
 
-export async function serverSecrets(configured: Configured): Promise<ServerSecrets> {
+export async function loadServerSecrets(configured: Configured): Promise<ServerSecrets> {
   const { keyPepper, keyPepperOld, keyPepperNext: pepperNext, receiptSeed, plane } = configured;
   if (keyPepper !== undefined && receiptSeed !== undefined && plane.seed !== undefined) {
     // Reads the file only if the configuration lacks a secret.

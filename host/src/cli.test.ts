@@ -5,7 +5,7 @@ import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
 import { runTollgateHost } from "./cli.ts";
-import { loginFile } from "./command/login-file.ts";
+import { openLoginFile } from "./command/login-file.ts";
 import type { Supervisor } from "./command/supervisor.ts";
 import { sendJson, stubServer, unusedAddress } from "./testing/stub-http.ts";
 import { NATS_USER_SEED, type StubNats, stubNats } from "./testing/stub-nats.ts";
@@ -87,7 +87,7 @@ test("exits with code 2 for wrong arguments and 1 for failures, and says what to
   for (const [args, code, line] of cases) {
     const terminal = new FakeTerminal();
     assert.equal(
-      await runTollgateHost(args, { terminal, logins: loginFile("/nonexistent"), supervisor }),
+      await runTollgateHost(args, { terminal, logins: openLoginFile("/nonexistent"), supervisor }),
       code,
       args.join(" "),
     );
@@ -142,7 +142,7 @@ test("does not repeat a token that the user passed in the wrong place", async ()
     assert.equal(
       await runTollgateHost(args, {
         terminal,
-        logins: loginFile("/nonexistent"),
+        logins: openLoginFile("/nonexistent"),
         supervisor,
         env: { TOLLGATE_TRACE: "1" },
       }),

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { type CommandTable, JSON_FLAG } from "@tollgate/terminal/command.ts";
 import { completion } from "@tollgate/terminal/completion.ts";
 import { configDirectory } from "@tollgate/terminal/private-file.ts";
-import { runCommandLine, terminalEnvOf } from "@tollgate/terminal/run-command-line.ts";
+import { deriveTerminalEnv, runCommandLine } from "@tollgate/terminal/run-command-line.ts";
 import { openTerminal } from "@tollgate/terminal/terminal.ts";
 import type { PlaneDialer } from "./agent/plane.ts";
 import { systemClock } from "./clock.ts";
@@ -15,7 +15,7 @@ import { elect } from "./command/elect/elect.ts";
 import { explainHostError, PROGRAM_NAME } from "./command/errors.ts";
 import { jobs } from "./command/jobs.ts";
 import { login } from "./command/login.ts";
-import { loginFile } from "./command/login-file.ts";
+import { openLoginFile } from "./command/login-file.ts";
 import { logout } from "./command/logout.ts";
 import { thisMachine } from "./command/machine/machine.ts";
 import { market } from "./command/market.ts";
@@ -81,7 +81,7 @@ export function runTollgateHost(args: string[], overrides: Partial<CommandContex
 }
 
 function realContext(args: string[]): CommandContext {
-  const env = terminalEnvOf(args, process.env);
+  const env = deriveTerminalEnv(args, process.env);
   const machine = thisMachine();
   return {
     env,
@@ -90,7 +90,7 @@ function realContext(args: string[]): CommandContext {
     terminal: openTerminal(process, env),
     clock: systemClock,
     machine,
-    logins: loginFile(configDirectory({ platform: machine.platform, home: machine.home, env })),
+    logins: openLoginFile(configDirectory({ platform: machine.platform, home: machine.home, env })),
     findEngines,
     findAbsences: explainMissingEngines,
     dial,

@@ -6,14 +6,14 @@ import {
   nodePermissions,
   nodeStateSubject,
   nodeSubject,
-  sendingNodeOf,
+  parseSendingNode,
 } from "./nats-subjects.ts";
 
 test("parses the sending node from subjects on which nodes publish, and returns undefined for other subjects", () => {
-  assert.equal(sendingNodeOf(gatewaySubject("gw1", "node_a")), "node_a");
-  assert.equal(sendingNodeOf(nodeStateSubject("node_a")), "node_a");
+  assert.equal(parseSendingNode(gatewaySubject("gw1", "node_a")), "node_a");
+  assert.equal(parseSendingNode(nodeStateSubject("node_a")), "node_a");
   for (const foreign of ["tg.n.node_a", "tg.g.gw1", "tg.g.gw1.node_a.x", "other.s.node_a", ""]) {
-    assert.equal(sendingNodeOf(foreign), undefined, foreign);
+    assert.equal(parseSendingNode(foreign), undefined, foreign);
   }
 });
 

@@ -17,7 +17,7 @@ export const ALL_NODE_STATES_SUBJECT = "tg.s.*";
 export const STATE_REQUEST_SUBJECT = "tg.q";
 
 /** The sending node of a subject on which a gateway received a message. Undefined for other subjects. */
-export function sendingNodeOf(subject: string): string | undefined {
+export function parseSendingNode(subject: string): string | undefined {
   const parts = subject.split(".");
   if (parts[0] !== "tg") return undefined;
   if (parts[1] === "s" && parts.length === 3) return parts[2];

@@ -28,7 +28,7 @@ const MODELS: Record<string, Traits> = {
 };
 
 /** Returns a model's prices in picodollars per token, as the catalogue publishes them. */
-export function pricesOf(model: string, version: number): Prices {
+export function computePrices(model: string, version: number): Prices {
   const [least, most] = (MODELS[model] as Traits).prices;
   const rise = 1_000 * (version - 1);
   return { in: BigInt(least + rise), out: model === EMBEDDING_MODEL ? 0n : BigInt(most + rise) };
@@ -36,7 +36,7 @@ export function pricesOf(model: string, version: number): Prices {
 
 function catalogueOf(version: number): Catalogue {
   const models = Object.entries(MODELS).map(([id, { class: of, asksCanaries = false }]) => {
-    const prices = pricesOf(id, version);
+    const prices = computePrices(id, version);
     const isEmbedding = id === EMBEDDING_MODEL;
     return {
       id,

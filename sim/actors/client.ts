@@ -5,7 +5,7 @@ import { isStorageTrouble } from "../../gateway/src/db/errors.ts";
 import { Fault } from "../../gateway/src/faults.ts";
 import type { Call, Reply } from "../../gateway/src/inference/call.ts";
 import type { Endpoint } from "../../gateway/src/inference/endpoint.ts";
-import { serve } from "../../gateway/src/inference/serve.ts";
+import { serveRequest } from "../../gateway/src/inference/serve.ts";
 import { chat } from "../../gateway/src/routes/openai/chat.ts";
 import { completions } from "../../gateway/src/routes/openai/completions.ts";
 import { embeddings } from "../../gateway/src/routes/openai/embeddings.ts";
@@ -131,7 +131,7 @@ export function sendRequest(
       gone.abort();
     });
   world.trace.add(who, `asks ${running.name} for ${order.model}, stream ${order.stream}`);
-  serve(gateway, endpoint, call).then(
+  serveRequest(gateway, endpoint, call).then(
     () => {
       if (hears() && sight.end === null) world.fail("every request is answered", `${id} was served and told nothing`);
     },

@@ -5,7 +5,7 @@ import { VECTOR_WIDTH } from "./catalogue.ts";
  * Returns the vector of a text. Texts that share words get similar vectors. The numbers are whole, so that sums are
  * exact.
  */
-export function embeddingOf(text: string): Float32Array {
+export function computeEmbedding(text: string): Float32Array {
   const sum = new Float32Array(VECTOR_WIDTH);
   for (const word of text.toLowerCase().match(/\w+/g) ?? ["nothing"]) {
     let bits = 0x811c9dc5;

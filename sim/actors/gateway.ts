@@ -4,22 +4,22 @@
  */
 
 import type { ExternalInterfaces } from "../../gateway/src/assemble/port-interfaces.ts";
-import { testSettings, testStore } from "../../gateway/src/assemble/testing.ts";
+import { createTestDatabaseAccess, testSettings } from "../../gateway/src/assemble/testing.ts";
 import { assemble } from "../../gateway/src/assemble.ts";
 import { type NewId, newIds, publicIdSuffix } from "../../gateway/src/base/ids.ts";
 import { noTracing } from "../../gateway/src/base/tracing.ts";
 import type { Gateway } from "../../gateway/src/inference/gateway.ts";
 import { SWEEP_MIGRATION } from "../../gateway/src/ledger/ledger.ts";
 import { limitsWithLocalFallback } from "../../gateway/src/limits/local-fallback.ts";
-import { valkeyLimits } from "../../gateway/src/limits/valkey.ts";
+import { openValkeyLimits } from "../../gateway/src/limits/valkey.ts";
 import type { Catalogue } from "../../gateway/src/metering/catalogue.ts";
 import type { Meter } from "../../gateway/src/metering/meter.ts";
 import { openPayoutBatches, type PayoutBatches } from "../../gateway/src/operators/payouts.ts";
 import type { ProviderEvent } from "../../gateway/src/payments/provider.ts";
-import { type EventResult, processEvent } from "../../gateway/src/payments/receive.ts";
+import { type PaymentEventResult, processEvent } from "../../gateway/src/payments/receive.ts";
 import { SPOT_CHECKS_MIGRATION } from "../../gateway/src/trust/spot-checks/store.ts";
 import type { SimDisk } from "../world/disk.ts";
-import { type ProcessLifetime, processClock } from "../world/process-lifetime.ts";
+import { createProcessClock, type ProcessLifetime } from "../world/process-lifetime.ts";
 import type { World } from "../world/world.ts";
 import { gatewayLog } from "./log.ts";
 
@@ -47,7 +47,7 @@ export interface RunningGateway {
   newId: NewId;
   payouts: PayoutBatches;
   /** Handles an event of the payment provider. Resolves when all its effects are committed. */
-  receive(event: ProviderEvent): Promise<EventResult>;
+  receive(event: ProviderEvent): Promise<PaymentEventResult>;
   /** Accepts no more requests, ends those in flight after the grace period, then exits. */
   drain(graceMs: number): Promise<void>;
 }
@@ -100,7 +100,7 @@ function portsOf(
 ): ExternalInterfaces {
   const chance = world.chance.of(name);
   const originMs = chance.between(0, 1_000_000);
-  const clock = processClock(life, world.scheduler, { skewMs: machine.skewMs, originMs });
+  const clock = createProcessClock(life, world.scheduler, { skewMs: machine.skewMs, originMs });
   const log = gatewayLog(world, life, name);
   const newId = newIds(clock, chance.of("ids"));
   const pid = machine.number * 1_000 + machine.starts;
@@ -112,7 +112,7 @@ function portsOf(
     log,
     tracing: noTracing,
     store: {
-      ...testStore({ pool: world.store.pool(life) }),
+      ...createTestDatabaseAccess({ pool: world.store.pool(life) }),
       broadcast: world.store.broadcast(life),
       // The simulated database has no tables for spot checks; sim/hosts simulates their rules.
       schema: {
@@ -126,7 +126,7 @@ function portsOf(
     async limits({ gateways }) {
       const connect = (_url: string, options: Parameters<World["limitsServer"]["client"]>[1]) =>
         world.limitsServer.client(life, options);
-      const shared = await valkeyLimits({ url: "simulated", clock, log, connect });
+      const shared = await openValkeyLimits({ url: "simulated", clock, log, connect });
       return limitsWhenAway === "local" ? limitsWithLocalFallback({ shared, clock, gateways }) : shared;
     },
     spool: {

@@ -4,4 +4,4 @@ import type { NodeRecord } from "../world/store/nodes.ts";
 
 export const publicNodeId = (record: NodeRecord): string => publicId("node", record.id);
 
-export const nodeUuid = (nodeId: string): Uuid => parseId("node", nodeId) as Uuid;
+export const parseNodeUuid = (nodeId: string): Uuid => parseId("node", nodeId) as Uuid;

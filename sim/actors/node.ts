@@ -16,8 +16,8 @@ import type { NodeLink } from "../world/network.ts";
 import { makeSentence } from "../world/one-token-words.ts";
 import type { World } from "../world/world.ts";
 import { THINKING_MODEL, VECTOR_WIDTH } from "./catalogue.ts";
-import { embeddingOf } from "./embedding.ts";
-import { type OutputPiece, outputPieces } from "./output-pieces.ts";
+import { computeEmbedding } from "./embedding.ts";
+import { type OutputPiece, splitIntoOutputPieces } from "./output-pieces.ts";
 
 /** The node's own record of a job. */
 export interface JobFacts {
@@ -307,8 +307,8 @@ export class SimNode {
   /** Sends one vector for each text; some kinds of nodes send wrong vectors. */
   #embed(running: Running, script: AnswerScript, kind: NodeKind): void {
     const texts = running.body.input ?? [];
-    const constant = embeddingOf("constant");
-    const vectors = texts.map((text) => (kind === "constant" ? constant : embeddingOf(text)));
+    const constant = computeEmbedding("constant");
+    const vectors = texts.map((text) => (kind === "constant" ? constant : computeEmbedding(text)));
     if (BREAKS.includes(kind)) {
       this.#vectors(running, vectors.slice(0, 1));
       this.#after(running, 30, () => this.#misbehave(running, kind));
@@ -324,7 +324,7 @@ export class SimNode {
     running.facts.isAtFault = true;
     const turn = this.jobs.size % 4;
     if (turn === 0) this.#vectors(running, vectors.slice(1));
-    else if (turn === 1) this.#vectors(running, [...vectors, embeddingOf("more")]);
+    else if (turn === 1) this.#vectors(running, [...vectors, computeEmbedding("more")]);
     else if (turn === 2) {
       const width = VECTOR_WIDTH / 2;
       this.#vectors(
@@ -351,12 +351,12 @@ export class SimNode {
     running.facts.refusedPrompt = kind === "failing" && running.facts.isFormatted;
     if (kind === "failing") this.#say(gateway, { kind: "failed", job, seq, cause: "engine", message: "" });
     else if (kind === "vectors" && isEmbedding) this.#output(running, answer(" river"), { counts: false });
-    else if (kind === "vectors") this.#vectors(running, [embeddingOf("x")], { counts: false });
+    else if (kind === "vectors") this.#vectors(running, [computeEmbedding("x")], { counts: false });
     else if (kind === "accepts twice") this.#say(gateway, { kind: "accepted", job });
     else if (kind === "garbage") this.#raw(gateway, Buffer.from([1, 19, 1, 0, 255, 255, 255]));
     else {
       running.seq += kind === "gap" ? 3 : -1;
-      if (isEmbedding) this.#vectors(running, [embeddingOf("x")], { counts: false });
+      if (isEmbedding) this.#vectors(running, [computeEmbedding("x")], { counts: false });
       else this.#output(running, answer(makeSentence(2, 1)), { counts: false });
     }
     this.#end(running, kind === "failing" ? "failed" : "broken");
@@ -393,7 +393,7 @@ export class SimNode {
     if (known !== undefined) return [() => this.#output(running, answer(known))];
     const thinks = model !== THINKING_MODEL ? null : this.plan.host % 2 === 0 ? "by tags" : "by channel";
     const stop = this.plan.kind === "deaf" ? null : (sampling.stop?.[0] ?? null);
-    return outputPieces(script, { thinks, stop, wordsMax }).map((piece) => () => this.#output(running, piece));
+    return splitIntoOutputPieces(script, { thinks, stop, wordsMax }).map((piece) => () => this.#output(running, piece));
   }
 
   #rows(running: Running, vectors: Float32Array[], perFrame: number): (() => void)[] {

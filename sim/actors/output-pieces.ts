@@ -1,6 +1,6 @@
 /** Divides an engine's output for a job into the pieces that its agent sends. */
 import type { AnswerScript } from "../plan.ts";
-import { countWords, makeSentence, textBeforeStop } from "../world/one-token-words.ts";
+import { countWords, cutAtStopString, makeSentence } from "../world/one-token-words.ts";
 import { THINKING_TAGS } from "./catalogue.ts";
 
 export interface OutputPiece {
@@ -20,10 +20,10 @@ interface Manner {
   wordsMax: number;
 }
 
-export function outputPieces(script: AnswerScript, { thinks, stop, wordsMax }: Manner): OutputPiece[] {
+export function splitIntoOutputPieces(script: AnswerScript, { thinks, stop, wordsMax }: Manner): OutputPiece[] {
   const thinkWords = thinks === null ? 0 : Math.min(script.thinkWords, wordsMax);
   const wordsLeft = wordsMax - thinkWords;
-  const words = Math.min(countWords(textBeforeStop(makeSentence(0, script.words), stop)), wordsLeft);
+  const words = Math.min(countWords(cutAtStopString(makeSentence(0, script.words), stop)), wordsLeft);
   const pieces: OutputPiece[] = [];
   if (thinks === "by tags") pieces.push(...tag(THINKING_TAGS.open));
   for (const text of chunks(thinkWords, script.perDelta))

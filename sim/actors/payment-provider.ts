@@ -5,7 +5,7 @@
  */
 import { publicId } from "../../gateway/src/base/ids.ts";
 import { pico } from "../../gateway/src/base/money.ts";
-import { inCents, type PaymentEventContent, type ProviderEvent } from "../../gateway/src/payments/provider.ts";
+import { type PaymentEventContent, type ProviderEvent, toCents } from "../../gateway/src/payments/provider.ts";
 import type { PlanItem } from "../plan.ts";
 import { retryUntilDone } from "../stage/retry-until-done.ts";
 import type { WorldParticipants } from "../stage/stage.ts";
@@ -34,7 +34,7 @@ export function simulatePayment(stage: WorldParticipants, item: PaymentItem): vo
     payment: null,
     state: "open",
   });
-  const money = (part: bigint) => inCents(pico(part));
+  const money = (part: bigint) => toCents(pico(part));
   const steps: PaymentEventContent[][] = [
     [{ kind: "session", session, reference: publicId("pay", id), payment, seen: item.seen, total: money(amount) }],
   ];

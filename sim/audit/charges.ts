@@ -2,10 +2,10 @@
  * Checks the charge and the payee of each ended request. Implements the rules of charging (docs/billing.md) a second
  * time, from what clients received and what nodes did, without code of the gateway.
  */
-import { EMBEDDING_MODEL, pricesOf, VECTOR_WIDTH } from "../actors/catalogue.ts";
+import { computePrices, EMBEDDING_MODEL, VECTOR_WIDTH } from "../actors/catalogue.ts";
 import type { ClientObservation } from "../actors/client.ts";
 import type { JobFacts } from "../actors/node.ts";
-import { countWords, textBeforeStop } from "../world/one-token-words.ts";
+import { countWords, cutAtStopString } from "../world/one-token-words.ts";
 import type { RequestRecord } from "../world/store/ledger-model.ts";
 
 /** The data about a finished request that the rules need. */
@@ -42,7 +42,7 @@ export function describeWrongCharge(known: Case): string | undefined {
   const bill = billOf(known);
   if (typeof bill === "string" && bill !== FREE) return bill;
   const asked = record.charge + record.short;
-  const prices = pricesOf(record.model, record.priceVersion);
+  const prices = computePrices(record.model, record.priceVersion);
   if (record.promptTokens !== promptTokens) return `the prompt has ${promptTokens} tokens, not ${record.promptTokens}`;
   if (bill === FREE) {
     if (asked !== 0n) return `${record.outcome} costs nothing here, and ${asked} was charged`;
@@ -67,7 +67,7 @@ export function describeWrongCharge(known: Case): string | undefined {
 
 /** Returns how many words of a job's output can be billed: thinking, and the answer up to its stop string. */
 const outputOf = ({ thought, said }: JobFacts, { ask }: ClientObservation): number =>
-  countWords(thought) + countWords(textBeforeStop(said, ask.stop));
+  countWords(thought) + countWords(cutAtStopString(said, ask.stop));
 
 function billOf(known: Case): Bill | typeof FREE | string {
   const { sight, record, jobs, served } = known;
@@ -78,7 +78,7 @@ function billOf(known: Case): Bill | typeof FREE | string {
   if (served.some(({ isCountable }) => !isCountable)) return uncountableBill(known);
   const said = Math.min(cap, last === undefined ? 0 : outputOf(last, sight));
   // Does not count thinking, because a client receives it only with a complete answer.
-  const answered = Math.min(cap, last === undefined ? 0 : countWords(textBeforeStop(last.said, sight.ask.stop)));
+  const answered = Math.min(cap, last === undefined ? 0 : countWords(cutAtStopString(last.said, sight.ask.stop)));
   const isFailure = served.some(({ end }) => end === "failed");
   switch (record.outcome) {
     case "ok":
@@ -144,7 +144,7 @@ function okBill({ sight, record, jobs, served }: Case, { said, cap }: { said: nu
     if (blanks === 0) return "an empty answer, and no node had given one";
     // The prompt is billed if two nodes returned empty answers, or if one answer began with a stop string. A single
     // empty answer costs nothing.
-    const isStopped = served.some(({ said }) => said !== "" && countWords(textBeforeStop(said, sight.ask.stop)) === 0);
+    const isStopped = served.some(({ said }) => said !== "" && countWords(cutAtStopString(said, sight.ask.stop)) === 0);
     if (record.charge + record.short === 0n) return isStopped ? "an answer that a stop string ended was free" : FREE;
     return blanks >= 2 || isStopped ? { least: 0, most: 0, share: "paid" } : "one empty answer was billed";
   }
@@ -154,7 +154,7 @@ function okBill({ sight, record, jobs, served }: Case, { said, cap }: { said: nu
 
 /** Whether the node sent its whole answer, or a stop string, after which no output counts. */
 const isComplete = ({ end, said }: JobFacts, { ask }: ClientObservation): boolean =>
-  end === "done" || textBeforeStop(said, ask.stop) !== said;
+  end === "done" || cutAtStopString(said, ask.stop) !== said;
 
 /**
  * Returns the bill for a node that sent long runs of spaces. The simulator counts words, so it does not know how many

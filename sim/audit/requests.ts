@@ -8,7 +8,7 @@ import { publicId, publicIdSuffix } from "../../gateway/src/base/ids.ts";
 import { EMBEDDING_MODEL } from "../actors/catalogue.ts";
 import type { ClientObservation } from "../actors/client.ts";
 import type { JobFacts } from "../actors/node.ts";
-import { nodeUuid } from "../actors/node-ids.ts";
+import { parseNodeUuid } from "../actors/node-ids.ts";
 import type { RequestPlan } from "../plan.ts";
 import type { WorldParticipants } from "../stage/stage.ts";
 import type { TokenCounting } from "../token-counting.ts";
@@ -81,7 +81,7 @@ export function auditRequests(facts: Facts): void {
     }
     auditTold(facts, sight, record.outcome);
     auditBlame(facts, record, of);
-    const served = of.filter(({ nodeId }) => record.node !== null && nodeUuid(nodeId) === record.node);
+    const served = of.filter(({ nodeId }) => record.node !== null && parseNodeUuid(nodeId) === record.node);
     const host = served[0] === undefined ? null : stage.hostOf(served[0].nodeId);
     const promptTokens = promptTokensOf(sight.ask, tokens);
     const wrong = describeWrongCharge({ sight, record, promptTokens, jobs: of, served, host });

@@ -5,9 +5,9 @@
  */
 import { decideEnding, isNormalPace } from "../../gateway/src/inference/request-endings.ts";
 import { ReliabilityRecord } from "../../gateway/src/trust/reliability.ts";
-import { Calibration, type ScoreGroup } from "../../gateway/src/trust/spot-checks/calibration.ts";
-import { isDrawnForCheck, nextDue } from "../../gateway/src/trust/spot-checks/sampling.ts";
-import { scoreClassOf, scoreLogprobs } from "../../gateway/src/trust/spot-checks/score.ts";
+import { Calibration, type ComparableScoreGroup } from "../../gateway/src/trust/spot-checks/calibration.ts";
+import { isDrawnForCheck, scheduleNextCheckMs } from "../../gateway/src/trust/spot-checks/sampling.ts";
+import { chooseScoreClass, scoreLogprobs } from "../../gateway/src/trust/spot-checks/score.ts";
 import {
   addCheck,
   computeEvidenceFactors,
@@ -23,8 +23,12 @@ import {
   simulateLogprobs,
   type UniformRandom,
 } from "../../gateway/src/trust/spot-checks/testing.ts";
-import { decideCheckVerdict, nextStep, type VerifierOpinion } from "../../gateway/src/trust/spot-checks/verdict.ts";
-import { HONEST_SCORE_NOISE, type HostAction, honestAction, type Strategy } from "./strategies.ts";
+import {
+  decideCheckVerdict,
+  decideNextStep,
+  type VerifierOpinion,
+} from "../../gateway/src/trust/spot-checks/verdict.ts";
+import { drawHonestAction, HONEST_SCORE_NOISE, type HostAction, type Strategy } from "./strategies.ts";
 
 /** The default of SPOT_CHECK_FALSE_ALARMS. */
 const FALSE_ALARMS = 1e-4;
@@ -61,7 +65,7 @@ export function calibrateSpotChecks(seed: number): Calibration {
   const calibration = new Calibration();
   for (let i = 0; i < CALIBRATED_BY; i++) {
     const asked = ask(roll);
-    const { served } = honestAction(roll) as Extract<HostAction, { does: "answer" }>;
+    const { served } = drawHonestAction(roll) as Extract<HostAction, { does: "answer" }>;
     const score = scoreLogprobs(simulateLogprobs({ ...asked, noise: 0.02, ...served }, roll));
     if (score !== undefined) calibration.add(benchOf(asked), { identity: `host ${i % 6}`, score });
   }
@@ -169,7 +173,7 @@ function check(
   const { test, dueAt, answers } = identity;
   const drawn = isDrawnForCheck({ answers, suspected: isSuspected(test), dueAt }, { now, roll: roll() });
   if (!drawn) return undefined;
-  identity.dueAt = nextDue(now, roll());
+  identity.dueAt = scheduleNextCheckMs(now, roll());
   const bench = benchOf(asked);
   const score = scoreLogprobs(logprobsOf(act.served, asked, roll));
   const verifier = (): VerifierOpinion => {
@@ -182,9 +186,9 @@ function check(
   };
   const suspected = isStronglySuspected(test);
   const first = verifier();
-  const third = nextStep({ first, suspected }) === "third" ? verifier() : undefined;
+  const third = decideNextStep({ first, suspected }) === "third" ? verifier() : undefined;
   const control =
-    nextStep({ first, suspected, ...(third && { third }) }) === "control"
+    decideNextStep({ first, suspected, ...(third && { third }) }) === "control"
       ? controlOf(bench, asked, roll, calibration)
       : undefined;
   const { factors, verdict } = decideCheckVerdict({ first, suspected, third: third ?? null, control: control ?? null });
@@ -204,10 +208,10 @@ interface Asked {
 const pick = <T>(of: readonly T[], roll: UniformRandom): T => of[Math.floor(roll() * of.length)] as T;
 const ask = (roll: UniformRandom): Asked => ({ temperature: pick(TEMPERATURES, roll), tokens: pick(LENGTHS, roll) });
 
-const benchOf = ({ temperature, tokens }: Asked): ScoreGroup => ({
+const benchOf = ({ temperature, tokens }: Asked): ComparableScoreGroup => ({
   model: "m",
   method: "text",
-  class: scoreClassOf(
+  class: chooseScoreClass(
     { sampling: { temperature }, formatted: false, outputTokens: tokens, outputTokensMax: 200 },
     "text",
   ),
@@ -226,7 +230,12 @@ function logprobsOf(
 }
 
 /** Returns the score of an honest node's answer to the same request, for comparison. */
-function controlOf(bench: ScoreGroup, asked: Asked, roll: UniformRandom, calibration: Calibration): VerifierOpinion {
+function controlOf(
+  bench: ComparableScoreGroup,
+  asked: Asked,
+  roll: UniformRandom,
+  calibration: Calibration,
+): VerifierOpinion {
   const score = scoreLogprobs(simulateLogprobs({ ...asked, noise: 0.05 }, roll));
   const judged = score && calibration.judge(bench, { identity: "another", score });
   return { factors: judged && computeEvidenceFactors(judged), reference: false };

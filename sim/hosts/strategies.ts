@@ -38,7 +38,7 @@ export interface Strategy {
 }
 
 const honestly = (noise: number): HostAction => ({ does: "answer", served: { noise }, cost: HONEST_COST });
-export const honestAction = (roll: UniformRandom): HostAction =>
+export const drawHonestAction = (roll: UniformRandom): HostAction =>
   honestly(HONEST_SCORE_NOISE[Math.floor(roll() * HONEST_SCORE_NOISE.length)] as number);
 const junk: HostAction = { does: "answer", served: { text: "junk" }, cost: 0 };
 const smaller: HostAction = { does: "answer", served: { noise: 2.5 }, cost: 0.1 };
@@ -50,10 +50,10 @@ const stall: HostAction = { does: "stall", cost: 0.02 };
 const oneIn =
   (of: number, bad: HostAction) =>
   ({ roll }: Moment): HostAction =>
-    roll() < 1 / of ? bad : honestAction(roll);
+    roll() < 1 / of ? bad : drawHonestAction(roll);
 
 export const STRATEGIES: Strategy[] = [
-  { name: "honest", honest: true, act: ({ roll }) => honestAction(roll) },
+  { name: "honest", honest: true, act: ({ roll }) => drawHonestAction(roll) },
   {
     name: "honest, on the machine that differs most",
     honest: true,
@@ -73,21 +73,21 @@ export const STRATEGIES: Strategy[] = [
   { name: "junk, with a third of the verifiers as friends", act: () => junk, friends: 1 / 3 },
   {
     name: "honest for 200 answers, then junk",
-    act: ({ answers, roll }) => (answers < 200 ? honestAction(roll) : junk),
+    act: ({ answers, roll }) => (answers < 200 ? drawHonestAction(roll) : junk),
   },
   {
     name: "honest for 200 answers, then junk, again and again as somebody else",
-    act: ({ answers, roll }) => (answers < 200 ? honestAction(roll) : junk),
+    act: ({ answers, roll }) => (answers < 200 ? drawHonestAction(roll) : junk),
     returns: true,
   },
   {
     name: "honest for 4,000 answers, then junk, again and again as somebody else",
-    act: ({ answers, roll }) => (answers < 4_000 ? honestAction(roll) : junk),
+    act: ({ answers, roll }) => (answers < 4_000 ? drawHonestAction(roll) : junk),
     returns: true,
   },
   {
     name: "honest on probation, then junk, again and again as somebody else",
-    act: ({ answers, roll }) => (answers < 20 ? honestAction(roll) : junk),
+    act: ({ answers, roll }) => (answers < 20 ? drawHonestAction(roll) : junk),
     returns: true,
   },
   { name: "junk, again and again as somebody else", act: () => junk, returns: true },
@@ -103,6 +103,6 @@ export const STRATEGIES: Strategy[] = [
   { name: "declines everything", act: () => ({ does: "decline", cost: 0 }) },
   {
     name: "claims 4,096 slots and serves one job in eight",
-    act: ({ roll }) => (roll() < 1 / 8 ? honestAction(roll) : stall),
+    act: ({ roll }) => (roll() < 1 / 8 ? drawHonestAction(roll) : stall),
   },
 ];

@@ -331,7 +331,7 @@ export const MUTATIONS: Mutation[] = [
   {
     name: "of two words on a refund the last that came counts",
     file: `${PAYMENTS}receive.ts`,
-    find: "known === undefined ? told : newerReversal(known, told);",
+    find: "known === undefined ? told : chooseNewerReversal(known, told);",
     replace: "told;",
   },
   {

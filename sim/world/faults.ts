@@ -15,7 +15,7 @@ export type FaultKind =
 
 export type FaultCounts = Record<FaultKind, number>;
 
-export const zeroFaultCounts = (): FaultCounts => ({
+export const createFaultCounts = (): FaultCounts => ({
   struck: 0,
   "statement lost": 0,
   "connection refused": 0,

@@ -7,11 +7,11 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import { createLog } from "../../gateway/src/base/log.ts";
-import { LimitCounts, memoryLimits } from "../../gateway/src/limits/in-memory-limits.ts";
+import { LimitCounts, openMemoryLimits } from "../../gateway/src/limits/in-memory-limits.ts";
 import { DEFAULT_LIMITS, type Limits, LimitsUnavailable } from "../../gateway/src/limits/limits.ts";
-import { valkeyLimits } from "../../gateway/src/limits/valkey.ts";
+import { openValkeyLimits } from "../../gateway/src/limits/valkey.ts";
 import { LimitsServer } from "./limits-server.ts";
-import { ProcessLifetime, processClock } from "./process-lifetime.ts";
+import { createProcessClock, ProcessLifetime } from "./process-lifetime.ts";
 import { Scheduler } from "./scheduler.ts";
 
 const HISTORIES = 20;
@@ -22,7 +22,7 @@ class Bench {
   readonly scheduler = new Scheduler();
   readonly server = new LimitsServer(this.scheduler, new SeededRandom("ways"));
   readonly life = new ProcessLifetime();
-  readonly clock = processClock(this.life, this.scheduler);
+  readonly clock = createProcessClock(this.life, this.scheduler);
 
   /** Advances time until the answer arrives, and a moment longer for effects that no caller awaits. */
   async known<T>(answer: Promise<T>): Promise<T> {
@@ -41,7 +41,7 @@ class Bench {
 
   gateway(): Promise<Limits> {
     const options = { url: "simulated", clock: this.clock, log: createLog("silent") };
-    return this.known(valkeyLimits({ ...options, connect: (_url, how) => this.server.client(this.life, how) }));
+    return this.known(openValkeyLimits({ ...options, connect: (_url, how) => this.server.client(this.life, how) }));
   }
 }
 
@@ -72,7 +72,7 @@ describe("the simulated limits server", () => {
       const bench = new Bench();
       const board = new LimitCounts();
       const shared = [await bench.gateway(), await bench.gateway()];
-      const memory = [memoryLimits({ clock: bench.clock, board }), memoryLimits({ clock: bench.clock, board })];
+      const memory = [openMemoryLimits({ clock: bench.clock, board }), openMemoryLimits({ clock: bench.clock, board })];
       for (let at = 0; at < STEPS; at++) {
         const draw = { what: chance.below(11), id: String(chance.below(6)), tokens: chance.below(12) };
         const which = chance.below(2);

@@ -14,7 +14,7 @@ export function makeSentence(from: number, count: number): string {
 export const countWords = (text: string): number => text.match(/\S+/g)?.length ?? 0;
 
 /** Returns the part of a text before its stop string, or the whole text. */
-export function textBeforeStop(text: string, stop: string | null): string {
+export function cutAtStopString(text: string, stop: string | null): string {
   const at = stop === null ? -1 : text.indexOf(stop);
   return at < 0 ? text : text.slice(0, at);
 }

@@ -66,7 +66,7 @@ export class ProcessLifetime {
 }
 
 /** Returns the clock of a process: its wall time may be wrong, and its monotonic time starts at any value. */
-export function processClock(
+export function createProcessClock(
   life: ProcessLifetime,
   scheduler: Scheduler,
   { skewMs = 0, originMs = 0 }: { skewMs?: number; originMs?: number } = {},

@@ -3,7 +3,7 @@
 import { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import { newIds, type Uuid } from "../../gateway/src/base/ids.ts";
 import { RecordedCanaries } from "../../gateway/src/trust/testing.ts";
-import { type FaultCounts, zeroFaultCounts } from "./faults.ts";
+import { createFaultCounts, type FaultCounts } from "./faults.ts";
 import { LimitsServer } from "./limits-server.ts";
 import { Network } from "./network.ts";
 import { WORLD_START_MS } from "./process-lifetime.ts";
@@ -43,7 +43,7 @@ export class World {
   readonly toldUnsafe = new Set<string>();
   /** The answers to the canaries that gateways generate. Simulated nodes have no model, so they read them here. */
   readonly answers = new RecordedCanaries();
-  readonly faults: FaultCounts = zeroFaultCounts();
+  readonly faults: FaultCounts = createFaultCounts();
   /** The first broken rule of this run, if any. */
   violation: Violation | undefined;
 

@@ -1,7 +1,7 @@
 /** Sends a steady mixed load until it is stopped, and then checks that every answer was complete and charged once. */
 import assert from "node:assert/strict";
 import type { Platform } from "../dev-platform.ts";
-import { assertBalanced, type RecordRow } from "../ledger-check.ts";
+import { assertBalanced, type RequestRecordRow } from "../ledger-check.ts";
 import { convertRequestIdToUuid, readText } from "../raw-http.ts";
 import { eventually } from "../wait.ts";
 
@@ -93,7 +93,7 @@ export async function startSteadyLoad({
       await Promise.all(lanes);
       assert.deepEqual(errors, []);
       await eventually("no hold is left", async () => (await query("select id from hold")).length === 0);
-      const records = await query<RecordRow>("select * from request where charge_pico > 0 or outcome <> 'ok'");
+      const records = await query<RequestRecordRow>("select * from request where charge_pico > 0 or outcome <> 'ok'");
       const charged = new Map(records.map((record) => [record.id, record]));
       const paid = [...answered].filter(([, { path }]) => path !== "/v1/models");
       for (const [id] of paid) assert.equal(charged.get(convertRequestIdToUuid(id))?.outcome, "ok", id);

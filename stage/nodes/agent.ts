@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ReadyFile } from "../dev-platform.ts";
-import { bareEnvironment, newProcess, type Process } from "../killable-process.ts";
+import { createProcess, makeMinimalEnvironment, type Process } from "../killable-process.ts";
 import { eventually } from "../wait.ts";
 
 const HOST = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", import.meta.url));
@@ -51,7 +51,7 @@ interface AgentOptions {
  * Creates the process `tollgate-host up` with the scripted engine without starting it. It counts as ready once its node
  * is online.
  */
-export function newAgent({
+export function createAgent({
   name,
   gatewayUrl,
   hostToken,
@@ -62,11 +62,11 @@ export function newAgent({
   wrapper = [],
 }: AgentOptions): Process {
   const flags = ["--gateway", gatewayUrl, "--name", name, "--engine", "scripted", "--models", models.join(",")];
-  const agent = newProcess({
+  const agent = createProcess({
     name,
     command: [...wrapper, process.execPath, HOST, "up", ...flags, "--slots", String(slots)],
     log: logFile,
-    environment: { ...bareEnvironment(), ...env, TOLLGATE_HOST_TOKEN: hostToken },
+    environment: { ...makeMinimalEnvironment(), ...env, TOLLGATE_HOST_TOKEN: hostToken },
   });
   return agent;
 }
@@ -82,7 +82,7 @@ export async function startNode(
   const { gateway_url: gatewayUrl, host_token: hostToken } = platform.ready;
   const directory = await mkdtemp(join(tmpdir(), "tollgate-agent-"));
   const logFile = join(directory, "log");
-  const agent = newAgent({ name, gatewayUrl, hostToken, models: model.split(","), slots, logFile });
+  const agent = createAgent({ name, gatewayUrl, hostToken, models: model.split(","), slots, logFile });
   try {
     await agent.start();
     await eventually(`${name} is online`, async () => {

@@ -91,7 +91,7 @@ export async function fetchCredentials(
   return { url: minted.plane_url, jwt: minted.jwt, seed: minted.seed, expiresAt: minted.expires_at * 1000 };
 }
 
-export const dialPlane = ({ url, jwt, seed }: Omit<Credentials, "expiresAt">): Promise<NatsConnection> =>
+export const connectToPlane = ({ url, jwt, seed }: Omit<Credentials, "expiresAt">): Promise<NatsConnection> =>
   connect({ servers: url, authenticator: jwtAuthenticator(jwt, Buffer.from(seed)), reconnect: false });
 
 /** The behaviour of a hand-made node, and the state that it reports. */
@@ -193,7 +193,7 @@ export class HandMadeNode {
    */
   static async join(stage: Platform, host: Host, traits: HandMadeNodeOptions): Promise<HandMadeNode> {
     const { id, credentials } = await enrolNode(stage, host, traits);
-    const node = new HandMadeNode(stage, host, id, await dialPlane(credentials), traits);
+    const node = new HandMadeNode(stage, host, id, await connectToPlane(credentials), traits);
     await node.line.flush();
     const isIn = async (): Promise<boolean> => ["online", "quarantined"].includes(await node.state());
     if (traits.waits !== false) await eventually(`${traits.name} is online`, isIn);
@@ -216,7 +216,7 @@ export class HandMadeNode {
   report(): void {
     const { models, claims } = this.#manners;
     if (!this.line.isClosed())
-      this.line.publish(nodeStateSubject(this.id), stateFrame({ models, busy: this.#running.size, ...claims }));
+      this.line.publish(nodeStateSubject(this.id), encodeStateFrame({ models, busy: this.#running.size, ...claims }));
   }
 
   async state(): Promise<string> {
@@ -283,7 +283,7 @@ export class HandMadeNode {
   }
 }
 
-export function stateFrame(state: Partial<NodeState>): Uint8Array {
+export function encodeStateFrame(state: Partial<NodeState>): Uint8Array {
   return encodeFrame({
     kind: "state",
     state: {

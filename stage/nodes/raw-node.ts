@@ -7,7 +7,7 @@ import type { Host } from "../accounts.ts";
 import { type Credentials, enrolNode, type NodeRegistration } from "./hand-made-node.ts";
 
 /** A job that was offered to the node and has not ended. */
-export interface OpenJob {
+export interface UnfinishedJob {
   job: string;
   gateway: string;
   embedding: boolean;
@@ -24,7 +24,7 @@ export class RawNode {
   readonly id: string;
   /** The node's credentials, which tests also use for other clients of the plane. */
   readonly credentials: Credentials;
-  readonly jobs: OpenJob[] = [];
+  readonly jobs: UnfinishedJob[] = [];
   /** The number of connection attempts. */
   connects = 0;
   gateway = "nobody";

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { newProcess } from "../killable-process.ts";
+import { createProcess } from "../killable-process.ts";
 import { eventually } from "../wait.ts";
 import { explainMissingFakeClock, openFakeClock } from "./clock.ts";
 
@@ -20,7 +20,7 @@ test("a test can shift the wall clock of a running process without its timers an
 }, async (t) => {
   const clock = await openFakeClock();
   const directory = await mkdtemp(join(tmpdir(), "tollgate-chaos-test-"));
-  const teller = newProcess({
+  const teller = createProcess({
     name: "teller",
     command: [process.execPath, "-e", TELLER],
     environment: { ...process.env, ...clock.environment },

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { natsReleases } from "../../tools/nats-servers.ts";
-import { findFreePort, newProcess, type Process } from "../killable-process.ts";
+import { createProcess, findFreePort, type Process } from "../killable-process.ts";
 import { eventually } from "../wait.ts";
 
 interface NatsOptions {
@@ -53,7 +53,7 @@ export async function startNats({ release = "newest", size = 3 }: NatsOptions = 
     places.push({ name: String(i), port: await findFreePort(), route: await findFreePort() });
   initialise(directory, places);
   const servers = places.map(({ name, port }) =>
-    newProcess({
+    createProcess({
       name: `nats-${name}`,
       command: [binary, "-c", `nats-${name}.conf`],
       directory,

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
-import { newProcess } from "../killable-process.ts";
+import { createProcess } from "../killable-process.ts";
 import { eventually, failIfHung } from "../wait.ts";
 import { explainMissingNetwork, openNetwork } from "./network-namespace.ts";
 
@@ -28,7 +28,7 @@ test("a test can disconnect a process from its network without closing connectio
         reject,
       );
     });
-  const server = newProcess({
+  const server = createProcess({
     name: "far",
     command: network.inside([process.execPath, "-e", SERVER, network.far]),
     log: join(directory, "log"),

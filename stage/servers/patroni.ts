@@ -10,10 +10,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { choosePostgresUser, spawnOptions } from "../../gateway/src/db/embedded/user.ts";
-import { newAuthority } from "../../gateway/src/plane/credentials/x509.ts";
+import { createAuthority } from "../../gateway/src/plane/credentials/x509.ts";
 import { isOnPath } from "../../tools/install-test-servers.ts";
-import { pythonPath, pythonTool } from "../../tools/python-tools.ts";
-import { findFreePort, killTree, newProcess, type Process } from "../killable-process.ts";
+import { buildPythonEnvironment, findPythonTool } from "../../tools/python-tools.ts";
+import { createProcess, findFreePort, killTree, type Process } from "../killable-process.ts";
 import { eventually } from "../wait.ts";
 import { openSwitchableProxy, type SwitchableProxy } from "./switchable-proxy.ts";
 
@@ -82,13 +82,13 @@ interface MemberState {
 /** Returns why Patroni cannot run here; undefined if it can. */
 export function explainMissingPatroni(): string | undefined {
   const missing = Object.values(BINARIES).filter((binary) => !isOnPath(binary));
-  if (pythonTool("patroni") === undefined) missing.push("patroni");
+  if (findPythonTool("patroni") === undefined) missing.push("patroni");
   return missing.length === 0 ? undefined : `${missing.join(", ")}: not installed`;
 }
 
 export async function startPatroni(options: ClusterOptions): Promise<PatroniCluster> {
   const { synchronous, entrance, programs = "/usr/lib/postgresql/15/bin", members: count = 3 } = options;
-  const patroniCommand = [PYTHON, pythonTool("patroni") as string];
+  const patroniCommand = [PYTHON, findPythonTool("patroni") as string];
   const runAs = await choosePostgresUser();
   const directory = await mkdtemp("/tmp/tollgate-patroni-");
   if (runAs) await chown(directory, runAs.uid, runAs.gid);
@@ -107,7 +107,7 @@ export async function startPatroni(options: ClusterOptions): Promise<PatroniClus
     const sockets = join(directory, `${name}.socket`);
     await mkdir(sockets, { mode: 0o700 });
     if (runAs) await chown(sockets, runAs.uid, runAs.gid);
-    const patroni = newProcess({
+    const patroni = createProcess({
       name,
       command: [...patroniCommand, config],
       log: join(directory, `${name}.log`),
@@ -117,7 +117,7 @@ export async function startPatroni(options: ClusterOptions): Promise<PatroniClus
       lastSignal: "TERM",
       environment: {
         ...spawnOptions(runAs).env,
-        ...pythonPath("patroni"),
+        ...buildPythonEnvironment("patroni"),
         PATRONI_NAME: name,
         PATRONI_ETCD3_HOSTS: `127.0.0.1:${etcd.port}`,
         PATRONI_RESTAPI_LISTEN: `127.0.0.1:${restPort}`,
@@ -203,7 +203,7 @@ export async function startPatroni(options: ClusterOptions): Promise<PatroniClus
   const [row] = await query<{ v: string }>("select current_setting('server_version') as v");
   const patroniVersion = spawnSync(PYTHON, [...patroniCommand.slice(1), "--version"], {
     encoding: "utf8",
-    env: { ...process.env, ...pythonPath("patroni") },
+    env: { ...process.env, ...buildPythonEnvironment("patroni") },
   }).stdout.trim();
 
   return {
@@ -259,7 +259,7 @@ type RunAs = Awaited<ReturnType<typeof choosePostgresUser>>;
 
 /** Creates a private certificate authority, and one certificate with the address that all members use. */
 async function writeCertificates(directory: string, runAs: RunAs): Promise<void> {
-  const authority = newAuthority({ name: "patroni", nowMs: Date.now() });
+  const authority = createAuthority({ name: "patroni", nowMs: Date.now() });
   const { cert, key } = authority.issue("postgres", ["127.0.0.1"]);
   for (const [name, text] of Object.entries({ "ca.pem": authority.cert, "server.pem": cert, "server.key": key })) {
     await writeFile(join(directory, name), text, { mode: name.endsWith(".key") ? 0o600 : 0o644 });
@@ -302,7 +302,7 @@ async function newEtcd(directory: string, runAs: RunAs): Promise<{ port: number;
   ];
   const log = join(directory, "etcd.log");
   const environment = spawnOptions(runAs).env;
-  return { port, process: newProcess({ name: "etcd", command, log, user: runAs, environment, ready }) };
+  return { port, process: createProcess({ name: "etcd", command, log, user: runAs, environment, ready }) };
 }
 
 async function newHaproxy(directory: string, members: Member[]): Promise<{ port: number; process: Process }> {
@@ -316,5 +316,5 @@ async function newHaproxy(directory: string, members: Member[]): Promise<{ port:
   const path = join(directory, "haproxy.cfg");
   await writeFile(path, text);
   const command = [BINARIES.haproxy, "-db", "-f", path];
-  return { port, process: newProcess({ name: "haproxy", command, log: join(directory, "haproxy.log") }) };
+  return { port, process: createProcess({ name: "haproxy", command, log: join(directory, "haproxy.log") }) };
 }

@@ -6,11 +6,11 @@ import { randomBytes } from "node:crypto";
 import { appendFile, chmod, chown, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
-import { type Binaries, binaryPath } from "../../gateway/src/db/embedded/binaries.ts";
+import { findBinary, type PostgresBinaries } from "../../gateway/src/db/embedded/binaries.ts";
 import { createCluster, SUPERUSER } from "../../gateway/src/db/embedded/cluster.ts";
 import { serverArguments } from "../../gateway/src/db/embedded/server.ts";
 import { type ProcessUser, runToCompletion, spawnOptions } from "../../gateway/src/db/embedded/user.ts";
-import { findFreePort, newProcess, type Process } from "../killable-process.ts";
+import { createProcess, findFreePort, type Process } from "../killable-process.ts";
 import { type Disk, openDisk } from "./disk.ts";
 
 export interface PostgresServer {
@@ -90,12 +90,12 @@ test -f "$2/PG_VERSION"
 interface ServerOptions {
   name: string;
   directory: string;
-  binaries: Binaries;
+  binaries: PostgresBinaries;
   runAs: ProcessUser;
   diskMb: number;
 }
 
-export async function newPostgresServer(options: ServerOptions): Promise<PostgresServer> {
+export async function createPostgresServer(options: ServerOptions): Promise<PostgresServer> {
   const { name, directory, binaries, runAs, diskMb } = options;
   const disk = await openDisk(join(directory, name), { sizeMb: diskMb, owner: runAs });
   const [cluster, port] = [join(disk.path, "cluster"), await findFreePort()];
@@ -126,10 +126,10 @@ export async function newPostgresServer(options: ServerOptions): Promise<Postgre
       void client.end().catch(() => {});
     }
   };
-  const process_ = newProcess({
+  const process_ = createProcess({
     name,
     command: [
-      binaryPath(binaries, "postgres"),
+      findBinary(binaries, "postgres"),
       ...serverArguments(cluster, sockets, { ...SETTINGS, port: String(port), cluster_name: name }),
     ],
     log: join(directory, `${name}.log`),

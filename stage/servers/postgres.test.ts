@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import pg from "pg";
-import { whyPostgresUnavailable } from "../../gateway/src/db/testing/versions.ts";
+import { explainMissingPostgres } from "../../gateway/src/db/testing/versions.ts";
 import { eventually, HANG_LIMIT_MS } from "../wait.ts";
 import { type Postgres, startPostgres } from "./postgres.ts";
 
@@ -40,7 +40,7 @@ const isBack = (postgres: Postgres): Promise<true> =>
   );
 
 for (const major of [15, 18]) {
-  const skip = (await whyPostgresUnavailable(major)) ?? false;
+  const skip = (await explainMissingPostgres(major)) ?? false;
   describe(`PostgreSQL ${major}`, { skip }, () => {
     test("survives kills, freezes, cut connections, slow and full disks and failovers without losing data", async (t) => {
       const postgres = await startPostgres({ major, diskMb: 256 });

@@ -18,7 +18,7 @@ import { choosePostgresUser } from "../../gateway/src/db/embedded/user.ts";
 import { findPostgresBinaries } from "../../gateway/src/db/testing/versions.ts";
 import { eventually } from "../wait.ts";
 import { createReplicationManager } from "./postgres-replication-manager.ts";
-import { newPostgresServer, type PostgresServer } from "./postgres-server.ts";
+import { createPostgresServer, type PostgresServer } from "./postgres-server.ts";
 import { openSwitchableProxy } from "./switchable-proxy.ts";
 
 type Which = "primary" | "standby";
@@ -104,7 +104,7 @@ export async function createServerDirectory({ major, diskMb }: Required<Postgres
   if (runAs) await chown(directory, runAs.uid, runAs.gid);
   const binaries = await findPostgresBinaries(major, { runAs, place: directory });
   return {
-    make: (name: string) => newPostgresServer({ name, directory, binaries, runAs, diskMb }),
+    make: (name: string) => createPostgresServer({ name, directory, binaries, runAs, diskMb }),
     /** Stops the servers and removes the directory with their files. */
     async remove(...servers: PostgresServer[]): Promise<void> {
       for (const { process, disk } of servers) {

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
 import { findValkeyServer } from "../../gateway/src/limits/testing.ts";
-import { findFreePort, newProcess } from "../killable-process.ts";
+import { createProcess, findFreePort } from "../killable-process.ts";
 
 export interface Valkey {
   readonly url: string;
@@ -30,7 +30,7 @@ export async function startValkey(): Promise<Valkey> {
   if (binary === undefined) throw new Error("neither valkey-server nor redis-server is installed");
   const directory = await mkdtemp(join(tmpdir(), "tollgate-chaos-valkey-"));
   const port = await findFreePort();
-  const server = newProcess({
+  const server = createProcess({
     name: "valkey",
     command: [binary, "--port", String(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"],
     directory,

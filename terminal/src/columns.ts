@@ -3,10 +3,10 @@ import type { Terminal } from "./terminal.ts";
 import {
   alignProperties,
   alignRows,
+  measureTextWidth,
+  PAINT_WITHOUT_COLORS,
   type Paint,
-  PLAIN_PAINT,
   sanitiseForTerminal,
-  textWidth,
   truncate,
 } from "./text.ts";
 
@@ -23,7 +23,7 @@ export interface Column<Row> {
 
 /** The table's maximum width and colors. Output to a pipe is not limited in width. */
 type Look = Pick<Terminal, "watched" | "columns" | "paint">;
-const ALL: Look = { watched: false, columns: 0, paint: PLAIN_PAINT };
+const ALL: Look = { watched: false, columns: 0, paint: PAINT_WITHOUT_COLORS };
 const LAST_COLUMNS_MIN = 12;
 
 /**
@@ -36,7 +36,7 @@ export function formatTable<Row>(columns: readonly Column<Row>[], rows: readonly
     const cells = rows.map((row) => sanitiseForTerminal(String(cell(row))));
     return align === "money" ? pointed(cells) : cells;
   });
-  const widths = laid.map((cells, i) => Math.max(...[columns[i]?.title ?? "", ...cells].map(textWidth)));
+  const widths = laid.map((cells, i) => Math.max(...[columns[i]?.title ?? "", ...cells].map(measureTextWidth)));
   const before = widths.slice(0, -1).reduce((sum, one) => sum + one + 2, 0);
   const last = columns.length - 1;
   const room = Math.max(LAST_COLUMNS_MIN, look.columns - before);

@@ -1,6 +1,6 @@
 /** Prints `--help` at every level, from the table of commands. */
 import { type CommandDeclaration, type CommandDeclarations, type Flag, formatChoices } from "./command.ts";
-import { type Paint, PLAIN_PAINT, padEnd, textWidth, wrapText } from "./text.ts";
+import { measureTextWidth, PAINT_WITHOUT_COLORS, type Paint, padEnd, wrapText } from "./text.ts";
 
 /** Help is not wider than this, because longer lines are hard to read. */
 const COLUMNS_MAX = 100;
@@ -13,7 +13,7 @@ interface Page {
 export function formatHelp(
   table: CommandDeclarations,
   name: string,
-  page: Page = { columns: COLUMNS_MAX, paint: PLAIN_PAINT },
+  page: Page = { columns: COLUMNS_MAX, paint: PAINT_WITHOUT_COLORS },
 ): string {
   const fitted = { ...page, columns: Math.min(page.columns, COLUMNS_MAX) };
   const command = Object.hasOwn(table.commands, name) ? table.commands[name] : undefined;
@@ -89,7 +89,7 @@ const exampleOf = (self: string, example: string | undefined, { paint }: Page): 
   example === undefined ? [] : ["", paint.strong("Example:"), `  ${self} ${example}`.trimEnd()];
 
 function section(title: string, rows: [string, string][], { columns, paint }: Page): string[] {
-  const left = Math.max(...rows.map(([name]) => textWidth(name))) + 4;
+  const left = Math.max(...rows.map(([name]) => measureTextWidth(name))) + 4;
   const lines = rows.map(
     ([name, text]) =>
       padEnd(`  ${name}`, left) + wrapText(text, columns - left).replaceAll("\n", `\n${" ".repeat(left)}`),

@@ -9,7 +9,7 @@ import { parseCommandLine } from "./parse-command-line.ts";
 const NO_COLOR = "--no-color";
 
 /** The environment for `openTerminal`. --no-color on the command line turns colors off. */
-export function terminalEnvOf(args: string[], env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+export function deriveTerminalEnv(args: string[], env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return args.includes(NO_COLOR) ? { ...env, NO_COLOR: "1" } : env;
 }
 

@@ -16,7 +16,7 @@ export function createPaint(enabled: boolean): Paint {
   return { good: wrap(32), warn: wrap(33), bad: wrap(31), dim: wrap(2), strong: wrap(1) };
 }
 
-export const PLAIN_PAINT = createPaint(false);
+export const PAINT_WITHOUT_COLORS = createPaint(false);
 
 interface ColourEnv {
   NO_COLOR?: string | undefined;
@@ -35,16 +35,16 @@ export function wantsColours(isTTY: boolean, env: ColourEnv): boolean {
 const COLOUR = /\x1b\[\d+m/g;
 
 /** The number of columns that the text occupies. Color codes do not count. */
-export function textWidth(text: string): number {
+export function measureTextWidth(text: string): number {
   return [...text.replaceAll(COLOUR, "")].length;
 }
 
 export function padEnd(text: string, columns: number): string {
-  return text + " ".repeat(Math.max(0, columns - textWidth(text)));
+  return text + " ".repeat(Math.max(0, columns - measureTextWidth(text)));
 }
 
 export function padStart(text: string, columns: number): string {
-  return " ".repeat(Math.max(0, columns - textWidth(text))) + text;
+  return " ".repeat(Math.max(0, columns - measureTextWidth(text))) + text;
 }
 
 /** Cuts a text without color codes to `columns` and puts an ellipsis at the cut. */
@@ -63,7 +63,7 @@ export function wrapText(text: string, columns: number, indent = 0): string {
   for (const word of text.split(" ")) {
     const longer = line === "" ? word : `${line} ${word}`;
     const room = columns - (lines.length === 0 ? 0 : indent);
-    if (line !== "" && textWidth(longer) > room) {
+    if (line !== "" && measureTextWidth(longer) > room) {
       lines.push(line);
       line = word;
     } else line = longer;
@@ -84,7 +84,8 @@ type Align = "left" | "right";
 /** Formats one line per row, with two spaces between columns. The last column is not padded. */
 export function alignRows(rows: readonly (readonly string[])[], align: readonly Align[] = []): string[] {
   const widths: number[] = [];
-  for (const row of rows) for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, textWidth(cell));
+  for (const row of rows)
+    for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, measureTextWidth(cell));
   return rows.map((row) =>
     row
       .map((cell, i) => {

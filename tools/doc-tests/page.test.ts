@@ -1,7 +1,7 @@
 /** Tests how a page's code fences and header are read, and which ones are refused. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readPage, runnableBlocks } from "./page.ts";
+import { readPage, selectRunnableBlocks } from "./page.ts";
 
 const fence = (info: string, code = "true"): string => `\`\`\`${info}\n${code}\n\`\`\`\n`;
 
@@ -11,7 +11,7 @@ test("reads sh, python and ts blocks in order, with their line numbers, also wit
   );
   assert.equal(page.kind, "platform");
   assert.deepEqual(
-    runnableBlocks(page).map(({ language, text, line }) => [language, text, line]),
+    selectRunnableBlocks(page).map(({ language, text, line }) => [language, text, line]),
     [
       ["sh", "a\n", 3],
       ["python", "if b:\n  c\n", 9],
@@ -40,7 +40,7 @@ test("skips a block that is marked no-run with a reason, and recognizes a backgr
     ],
   );
   assert.deepEqual(
-    runnableBlocks(page).map(({ text }) => text),
+    selectRunnableBlocks(page).map(({ text }) => text),
     ["b\n"],
   );
 });
@@ -48,7 +48,10 @@ test("skips a block that is marked no-run with a reason, and recognizes a backgr
 test("reads a page's doctest kind from its first line, and runs no block of a page of kind none", () => {
   for (const kind of ["platform", "platform-without-node", "clone", "none"]) {
     const page = readPage(`<!-- doctest: ${kind} -->\n# A\n\n${fence("sh")}`);
-    assert.deepEqual([page.kind, page.mistakes, runnableBlocks(page).length], [kind, [], kind === "none" ? 0 : 1]);
+    assert.deepEqual(
+      [page.kind, page.mistakes, selectRunnableBlocks(page).length],
+      [kind, [], kind === "none" ? 0 : 1],
+    );
   }
 });
 

@@ -42,7 +42,7 @@ const LANGUAGES = [...RUN, OUTPUT, "json", "yaml", "text", "ini", "toml", "sql",
 const parser = createParser({ html: true });
 
 /** The blocks that are run, in order. */
-export const runnableBlocks = ({ kind, blocks }: Page): Block[] =>
+export const selectRunnableBlocks = ({ kind, blocks }: Page): Block[] =>
   kind === "none" ? [] : blocks.filter(({ language, noRun }) => RUN.includes(language) && noRun === undefined);
 
 export function readPage(text: string): Page {

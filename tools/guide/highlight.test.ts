@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { highlight, languageOfFile } from "./highlight.ts";
+import { detectLanguage, highlight } from "./highlight.ts";
 
 const SAMPLES: [language: string, text: string, coloured: string][] = [
   ["sh", "export A=1 # why", '<span class="k">export</span> A=1 <span class="c"># why</span>'],
@@ -45,5 +45,5 @@ test("marks a shell prompt apart from its command", () => {
 
 test("derives the language of a file from its name", () => {
   const found = ["deploy/image/Dockerfile", "deploy/proxies/nginx.conf", "a/b.py", "a/.conf.yml", "a/Caddyfile"];
-  assert.deepEqual(found.map(languageOfFile), ["dockerfile", "nginx", "py", "yml", "text"]);
+  assert.deepEqual(found.map(detectLanguage), ["dockerfile", "nginx", "py", "yml", "text"]);
 });

@@ -52,13 +52,13 @@ const LANGUAGES: Record<string, Language> = {
 
 const BY_FILE: Record<string, string> = { Dockerfile: "dockerfile", "nginx.conf": "nginx" };
 
-export function languageOfFile(file: string): string {
+export function detectLanguage(file: string): string {
   const name = file.slice(file.lastIndexOf("/") + 1);
   const end = name.slice(name.lastIndexOf(".") + 1);
   return BY_FILE[name] ?? (Object.hasOwn(LANGUAGES, end) ? end : "text");
 }
 
-export const captionOf = (language: string): string => LANGUAGES[language]?.name ?? language;
+export const findCaption = (language: string): string => LANGUAGES[language]?.name ?? language;
 
 /** The address in the docs that is replaced with the reader's own. */
 export const LOCAL_ADDRESS = "http://127.0.0.1:8080";

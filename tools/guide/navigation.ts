@@ -8,7 +8,8 @@ import { type GuidePage, PAGES, SECTIONS } from "./pages.ts";
 import { REFERENCE_URL, renderInternalApiLinks } from "./reference/tabs.ts";
 import type { Heading } from "./render.ts";
 
-export const urlOf = ({ path }: Pick<GuidePage, "path">): string => (path === "" ? GUIDE_URL : `${GUIDE_URL}/${path}`);
+export const buildGuideUrl = ({ path }: Pick<GuidePage, "path">): string =>
+  path === "" ? GUIDE_URL : `${GUIDE_URL}/${path}`;
 
 /**
  * Renders the table of contents with collapsible sections. The section of the shown page is open, and the page's
@@ -19,8 +20,8 @@ export function tableOfContents(shown: GuidePage, headings: Heading[]): Html {
   const below = html`\n<ul class="within">${within.map(({ id, text }) => html`<li><a href="#${id}">${text}</a></li>\n`)}</ul>\n`;
   const link = (page: GuidePage) =>
     page === shown
-      ? html`<li><a href="${urlOf(page)}" aria-current="page">${page.name}</a>${within.length === 0 ? "" : below}</li>\n`
-      : html`<li><a href="${urlOf(page)}">${page.name}</a></li>\n`;
+      ? html`<li><a href="${buildGuideUrl(page)}" aria-current="page">${page.name}</a>${within.length === 0 ? "" : below}</li>\n`
+      : html`<li><a href="${buildGuideUrl(page)}">${page.name}</a></li>\n`;
   const isOpen = (name: string): boolean => name === shown.section || shown.path === "";
   const sections = [...SECTIONS].map(
     ([name, pages]) =>
@@ -46,6 +47,6 @@ export function previousAndNextLinks(shown: GuidePage): Html | string {
   const link = (page: GuidePage | undefined, rel: "prev" | "next", text: string): Html | string =>
     page === undefined
       ? ""
-      : html`<a rel="${rel}" href="${urlOf(page)}"><span>${text}</span> <strong>${page.name}</strong></a>\n`;
+      : html`<a rel="${rel}" href="${buildGuideUrl(page)}"><span>${text}</span> <strong>${page.name}</strong></a>\n`;
   return html`<nav class="pager" aria-label="Previous and next page">\n${link(PAGES[at - 1], "prev", "Previous")}${link(PAGES[at + 1], "next", "Next")}</nav>\n`;
 }

@@ -102,7 +102,7 @@ export interface GuidePage {
 }
 
 export const PAGES: readonly GuidePage[] = Object.entries(TABLE).flatMap(([section, pages]) =>
-  Object.entries(pages).map(([file, name]) => ({ file, path: guidePathOf(file), name, section })),
+  Object.entries(pages).map(([file, name]) => ({ file, path: findGuidePath(file), name, section })),
 );
 
 export const SECTIONS: ReadonlyMap<string, readonly GuidePage[]> = Map.groupBy(PAGES, ({ section }) => section);
@@ -111,7 +111,7 @@ export const SECTIONS: ReadonlyMap<string, readonly GuidePage[]> = Map.groupBy(P
  * Converts a file's path to its path in the guide. Examples: docs/operators/nats.md → operators/nats; deploy/README.md
  * → deploy; docs/README.md → the guide's own address.
  */
-export function guidePathOf(file: string): string {
+export function findGuidePath(file: string): string {
   if (!file.endsWith(".md")) return file;
   const path = file.replace(/^docs\//, "").replace(/(^|\/)README\.md$|\.md$/, "");
   return path === path.toUpperCase() ? path.toLowerCase() : path;

@@ -1,5 +1,5 @@
 /** Reads the size of a WebP or SVG picture, so that pages do not shift when it loads. */
-export function pictureSize(file: Uint8Array): { width: number; height: number } {
+export function readPictureSize(file: Uint8Array): { width: number; height: number } {
   const svg = /^<svg [^>]*?width="(\d+)" height="(\d+)"/.exec(Buffer.from(file.subarray(0, 300)).toString());
   return svg === null ? webpSize(file) : { width: Number(svg[1]), height: Number(svg[2]) };
 }

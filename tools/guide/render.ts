@@ -15,7 +15,7 @@ import {
   outputBlock,
 } from "../../gateway/src/site/reference/page-frame.ts";
 import { anchorMaker } from "./anchors.ts";
-import { captionOf, highlight, LOCAL_ADDRESS } from "./highlight.ts";
+import { findCaption, highlight, LOCAL_ADDRESS } from "./highlight.ts";
 
 interface Picture {
   url: string;
@@ -36,14 +36,14 @@ export interface Heading {
   text: string;
 }
 
-interface Rendered {
+interface RenderedPage {
   title: string;
   /** The headings, not including the page's title. */
   headings: Heading[];
   body: Html;
 }
 
-export function renderPage(text: string, places: LinkTargets): Rendered {
+export function renderPage(text: string, places: LinkTargets): RenderedPage {
   const renderer = new Renderer(places);
   const body = renderer.blocks(reader.read(withoutComments(text)));
   const [title, ...headings] = renderer.headings;
@@ -97,7 +97,7 @@ class Renderer {
   }
 
   #heading(level: number, words: Inline[]): Html {
-    const plain = plainTextOf(words);
+    const plain = extractPlainText(words);
     const id = this.#anchor(plain);
     this.headings.push({ level, id, text: plain });
     const tag = new Html(`h${level}`);
@@ -108,7 +108,7 @@ class Renderer {
   #code({ language, text }: { language: string; text: string }): Html {
     const place = `, in ${this.headings.at(-1)?.text ?? ""}`;
     if (language === "output") return outputBlock(`Output${place}`, highlight("text", text));
-    const caption = captionOf(language);
+    const caption = findCaption(language);
     return codeBlock(`${caption}${place}`, highlight(language, text), caption);
   }
 
@@ -128,7 +128,7 @@ class Renderer {
     const isStacked =
       (head.length === 3 || head.length === 4) && rows.flat().some(({ source }) => source.length > LONG_CHARS);
     const cell = ({ nodes }: BlockText, i: number) => {
-      const name = i === 0 ? "" : plainTextOf(head[i]?.nodes ?? []);
+      const name = i === 0 ? "" : extractPlainText(head[i]?.nodes ?? []);
       return html`<td${isStacked && name !== "" ? html` data-column="${name}"` : ""}>${this.#inline(nodes, BREAK)}</td>`;
     };
     const named = ({ source, nodes }: BlockText) =>
@@ -186,8 +186,8 @@ function tight(item: Html): Html {
   return only === undefined ? item : new Html(only);
 }
 
-export function plainTextOf(nodes: Inline[]): string {
+export function extractPlainText(nodes: Inline[]): string {
   return nodes
-    .map((node) => ("inside" in node ? plainTextOf(node.inside) : node.kind === "break" ? " " : node.text))
+    .map((node) => ("inside" in node ? extractPlainText(node.inside) : node.kind === "break" ? " " : node.text))
     .join("");
 }

@@ -4,7 +4,7 @@ import { globSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { CONTRIBUTOR_FOLDERS, PAGES } from "./pages.ts";
-import { pictureSize } from "./picture.ts";
+import { readPictureSize } from "./picture.ts";
 import { buildSite } from "./site.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -82,7 +82,7 @@ test("reads the size of WebP and SVG pictures, and refuses other formats", () =>
   };
   const small = { width: 300, height: 200 };
   assert.deepEqual(
-    pictureSize(
+    readPictureSize(
       picture("VP8 ", [
         [26, 44],
         [27, 1],
@@ -92,7 +92,7 @@ test("reads the size of WebP and SVG pictures, and refuses other formats", () =>
     small,
   );
   assert.deepEqual(
-    pictureSize(
+    readPictureSize(
       picture("VP8X", [
         [24, 43],
         [25, 1],
@@ -103,7 +103,7 @@ test("reads the size of WebP and SVG pictures, and refuses other formats", () =>
   );
   // The header of a lossless WebP: the width 299 in 14 bits, then the height 199 in 14 bits.
   assert.deepEqual(
-    pictureSize(
+    readPictureSize(
       picture("VP8L", [
         [21, 0x2b],
         [22, 0xc1],
@@ -113,8 +113,8 @@ test("reads the size of WebP and SVG pictures, and refuses other formats", () =>
     small,
   );
   const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200" viewBox="0 0 300 200">';
-  assert.deepEqual(pictureSize(Buffer.from(svg)), small);
-  assert.throws(() => pictureSize(Buffer.from("<svg><rect/></svg>")), /no SVG with its size/);
-  assert.throws(() => pictureSize(picture("ALPH", [])), /unknown kind: ALPH/);
-  assert.throws(() => pictureSize(Buffer.from("no picture")), /no WebP/);
+  assert.deepEqual(readPictureSize(Buffer.from(svg)), small);
+  assert.throws(() => readPictureSize(Buffer.from("<svg><rect/></svg>")), /no SVG with its size/);
+  assert.throws(() => readPictureSize(picture("ALPH", [])), /unknown kind: ALPH/);
+  assert.throws(() => readPictureSize(Buffer.from("no picture")), /no WebP/);
 });

@@ -16,10 +16,10 @@ import {
   GUIDE_URL,
 } from "../../gateway/src/site/reference/page-frame.ts";
 import { replaceFolder } from "../replace-folder.mjs";
-import { captionOf, highlight, languageOfFile } from "./highlight.ts";
-import { breadcrumbs, previousAndNextLinks, tableOfContents, urlOf } from "./navigation.ts";
-import { EXAMPLE_FOLDERS, type GuidePage, guidePathOf, PAGES } from "./pages.ts";
-import { pictureSize } from "./picture.ts";
+import { detectLanguage, findCaption, highlight } from "./highlight.ts";
+import { breadcrumbs, buildGuideUrl, previousAndNextLinks, tableOfContents } from "./navigation.ts";
+import { EXAMPLE_FOLDERS, findGuidePath, type GuidePage, PAGES } from "./pages.ts";
+import { readPictureSize } from "./picture.ts";
 import { referencePage } from "./reference/page.ts";
 import { navigationTabs, REFERENCE_URL } from "./reference/tabs.ts";
 import { type Heading, type LinkTargets, renderPage } from "./render.ts";
@@ -44,7 +44,7 @@ export async function buildSite(root: string): Promise<Files> {
   const publish = (file: string, { section }: GuidePage): GuidePage | undefined => {
     const known = pages.find((page) => page.file === file);
     if (known !== undefined || !isExample(root, file)) return known;
-    const page = { file, path: guidePathOf(file), name: file, section };
+    const page = { file, path: findGuidePath(file), name: file, section };
     pages.push(page);
     return page;
   };
@@ -118,8 +118,8 @@ const titleOf = ({ file }: GuidePage): Html =>
   html`<h1 id="file">${posix.basename(file)}</h1>\n<p><code>${file}</code></p>\n`;
 
 function sourceOf(page: GuidePage, text: string): Html {
-  const language = languageOfFile(page.file);
-  return html`${titleOf(page)}${codeFigure(page.file, highlight(language, text.trimEnd()), captionOf(language))}\n`;
+  const language = detectLanguage(page.file);
+  return html`${titleOf(page)}${codeFigure(page.file, highlight(language, text.trimEnd()), findCaption(language))}\n`;
 }
 
 /** Lists every file below a folder and publishes each as a page of its own. */
@@ -134,7 +134,9 @@ function fileList(
     .filter((name) => name !== from.file && !name.includes("node_modules/"));
   const links = found.toSorted().map((name) => {
     const page = publish(name, from);
-    return page === undefined ? "" : html`<li><a href="${urlOf(page)}">${name.slice(folder.length + 1)}</a></li>\n`;
+    return page === undefined
+      ? ""
+      : html`<li><a href="${buildGuideUrl(page)}">${name.slice(folder.length + 1)}</a></li>\n`;
   });
   return html`<h2 id="files">Files</h2>\n<ul>${links}</ul>\n`;
 }
@@ -157,13 +159,13 @@ function placesOf(from: GuidePage, { publish, readPicture }: Published): LinkTar
       const [path = "", anchor] = address.split("#");
       const target = resolve(path).replace(/\/$/, "");
       const page = publish(`${target}/README.md`, from) ?? publish(target, from);
-      return page === undefined ? undefined : `${urlOf(page)}${anchor === undefined ? "" : `#${anchor}`}`;
+      return page === undefined ? undefined : `${buildGuideUrl(page)}${anchor === undefined ? "" : `#${anchor}`}`;
     },
     picture(address) {
       const path = resolve(address);
       if (!path.startsWith(PICTURES)) throw new Error(`${file}: pictures are in ${PICTURES}, not ${address}`);
       const name = path.slice(PICTURES.length);
-      return { url: `${GUIDE_URL}/pictures/${name}`, ...pictureSize(readPicture(name)) };
+      return { url: `${GUIDE_URL}/pictures/${name}`, ...readPictureSize(readPicture(name)) };
     },
   };
 }

@@ -130,7 +130,7 @@ export const MUTATIONS: Mutation[] = [
     name: "required_micro of a 402 is rounded down",
     file: `${SRC}inference/admit.ts`,
     find: "required_micro: Number(ceilMicro(amount))",
-    replace: "required_micro: Number(floorMicro(amount))",
+    replace: "required_micro: Number(roundDownToMicro(amount))",
     test: `${SRC}inference/admit.test.ts`,
     title: "rounds required_micro up and available_micro down when the balance is too small",
   },

@@ -14,7 +14,7 @@ interface Component {
   properties?: { name: string; value: string }[];
 }
 
-interface Bill {
+interface BillOfMaterials {
   metadata: { component: Component };
   components: Component[];
   dependencies: { ref: string; dependsOn: string[] }[];
@@ -28,7 +28,7 @@ export function createBillOfMaterials(
   root: string,
   workspaces: string[],
   subject: { name: string; version: string },
-): Bill {
+): BillOfMaterials {
   const chosen = workspaces.flatMap((name) => ["--workspace", name]);
   const text = execFileSync(
     "npm",
@@ -41,7 +41,7 @@ export function createBillOfMaterials(
       shell: process.platform === "win32",
     },
   );
-  const bill: Bill = JSON.parse(text);
+  const bill: BillOfMaterials = JSON.parse(text);
   const ref = `${subject.name}@${subject.version}`;
   const component: Component = {
     "bom-ref": ref,
@@ -63,7 +63,7 @@ const nameIn = (ref: string): string => ref.slice(0, ref.lastIndexOf("@"));
 const isOurs = (part: Component): boolean => /^(@tollgate\/|tollgate(-host)?@)/.test(part["bom-ref"]);
 
 /** Returns the licence texts of every package in the bills of materials as one text. */
-export function collectLicences(root: string, bills: Bill[]): string {
+export function collectLicences(root: string, bills: BillOfMaterials[]): string {
   const parts = new Map(bills.flatMap(({ components }) => components.map((part) => [part["bom-ref"], part])));
   const texts = [...parts.values()]
     .filter((part) => !isOurs(part))

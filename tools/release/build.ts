@@ -8,7 +8,7 @@ import { copyFileSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, statSy
 import { basename, dirname, join } from "node:path";
 import { collectLicences, createBillOfMaterials } from "./bill-of-materials.ts";
 import { compilePackage } from "./compile.ts";
-import { type Manifest, manifestOf, PACKAGES, type PackageSpec, type SourceRepository } from "./packages.ts";
+import { type Manifest, makeManifest, PACKAGES, type PackageSpec, type SourceRepository } from "./packages.ts";
 
 const DEMO_MODEL = "host/models/tollgate-demo.gguf";
 
@@ -61,7 +61,7 @@ export async function packPackage(spec: PackageSpec, { root, out, version, origi
   copyFiles(spec, root, folder);
   const carried = spec.carried.map((name) => createBillOfMaterials(root, [name], { name, version }));
   writeFileSync(join(folder, "THIRD-PARTY"), collectLicences(root, carried));
-  writeJson(join(folder, "package.json"), manifestOf(spec, workspace, origin));
+  writeJson(join(folder, "package.json"), makeManifest(spec, workspace, origin));
   const packed: [{ filename: string }] = JSON.parse(
     execFileSync("npm", ["pack", "--json", "--loglevel=error", "--pack-destination", out], {
       cwd: folder,

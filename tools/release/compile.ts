@@ -6,7 +6,7 @@ import { createRequire } from "node:module";
 import { basename, extname, join, relative } from "node:path";
 import type { PackageSpec } from "./packages.ts";
 
-interface Compiled {
+interface CompiledPackage {
   /** Paths of the compiled files within the package. */
   files: string[];
   /** Imported packages that a user has to install. */
@@ -24,7 +24,7 @@ const OURS = ["@tollgate/", "@oxc-project/runtime/"];
 /** Packages that are never bundled. This one consists mostly of binaries, and a host decides whether to install it. */
 const APART = ["node-llama-cpp"];
 
-export async function compilePackage(spec: PackageSpec, root: string, to: string): Promise<Compiled> {
+export async function compilePackage(spec: PackageSpec, root: string, to: string): Promise<CompiledPackage> {
   const isOurs = (id: string): boolean => /^[./]/.test(id) || OURS.some((scope) => id.startsWith(scope));
   const isApart = (id: string): boolean => id.startsWith("node:") || APART.includes(packageOf(id));
   const { rolldown }: typeof import("rolldown") = await import(BUNDLER);

@@ -81,7 +81,7 @@ export interface SourceRepository {
  * Creates the package.json of the npm package. Optional dependencies of the workspace become optional peers: users
  * install them as needed, and npm checks their versions.
  */
-export function manifestOf(spec: PackageSpec, workspace: Manifest, origin: SourceRepository = {}): object {
+export function makeManifest(spec: PackageSpec, workspace: Manifest, origin: SourceRepository = {}): object {
   const node = `>=${spec.nodeMajor}`;
   // The npm package `node` contains Node, for machines whose own Node is older.
   const optional = { ...workspace.optionalDependencies, ...workspace.peerDependencies, node };

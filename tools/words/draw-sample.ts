@@ -10,7 +10,7 @@ import { parseArgs } from "node:util";
 import { guidePages } from "../doc-tests/pages.ts";
 import { readCodeTexts } from "./code-texts.ts";
 import { listMessages } from "./messages.ts";
-import { sentencesIn } from "./sentences.ts";
+import { listSentences } from "./sentences.ts";
 
 const DRAWN = { sentences: 40, messages: 40, titles: 70, comments: 40, names: 40 };
 const SOURCES = ["{api,gateway,host,protocol,terminal}/src/**/*.ts", "console/src/**/*.{ts,tsx}"];
@@ -30,7 +30,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const read = (file: string): string => readFileSync(join(ROOT, file), "utf8");
 const unique = (texts: string[]): string[] => [...new Set(texts)].sort();
 
-const allSentences = (): string[] => unique(guidePages(ROOT).flatMap((page) => sentencesIn(read(page))));
+const allSentences = (): string[] => unique(guidePages(ROOT).flatMap((page) => listSentences(read(page))));
 const allMessages = (): string[] =>
   unique(
     SOURCES.flatMap((source) => globSync(source, { cwd: ROOT }))

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { readCodeTexts } from "./code-texts.ts";
 import { pickRandomTexts } from "./draw-sample.ts";
 import { listMessages } from "./messages.ts";
-import { sentencesIn } from "./sentences.ts";
+import { listSentences } from "./sentences.ts";
 
 test("reads whole sentences of a page, with links marked, without headings, tables, code blocks and fragments", () => {
   const page = `# A heading of at least five words
@@ -22,7 +22,7 @@ without output. Too short. Use version 1.2, e.g. with npm, for every gateway.
 echo This is code and not a sentence.
 \`\`\`
 `;
-  assert.deepEqual(sentencesIn(page), [
+  assert.deepEqual(listSentences(page), [
     "The gateway closes the [stream] after `2.5` s without output.",
     "Use version 1.2, e.g. with npm, for every gateway.",
     "Each item of a list is prose too.",

@@ -11,7 +11,7 @@ const MARKS: Record<string, string> = { em_open: "*", em_close: "*", link_open: 
 
 const parser = createParser({ html: true });
 
-export function sentencesIn(page: string): string[] {
+export function listSentences(page: string): string[] {
   return parser.parse(page, {}).flatMap((token, i, tokens) => {
     if (token.type !== "inline" || tokens[i - 1]?.type !== "paragraph_open") return [];
     return split(textOf(token.children ?? [])).filter((sentence) => wordsIn(sentence) >= WORDS_MIN);

@@ -5,7 +5,7 @@ import { ACCOUNT_KINDS, SCRIPT_ACCESS } from "../enumerations.ts";
 import { refusal, refusalsOfCodes } from "../faults.ts";
 import { describeRequiredRole, PERMISSIONS, ROLES } from "../roles.ts";
 import { declareRoutes } from "../route.ts";
-import { AccountKind, Count, Id, makeListSchema, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import { AccountKind, Count, Id, makeListSchema, makeSampleId, SAMPLE_TIME, sampleList, Time } from "../values.ts";
 import { LocaleField, TimeZoneField } from "./preference-fields.ts";
 import { DisplayName } from "./sign-in-fields.ts";
 
@@ -94,7 +94,7 @@ export const accountRequestSchemas = {
 };
 
 export const sampleIdentity = {
-  id: sampleId("usr"),
+  id: makeSampleId("usr"),
   email: "ada@example.com",
   name: "Ada",
   operator: false,
@@ -104,7 +104,7 @@ export const sampleIdentity = {
   time_zone: "Europe/Berlin",
 };
 export const sampleAccount = {
-  id: sampleId("acc"),
+  id: makeSampleId("acc"),
   kind: "builder",
   name: "Work",
   suspended: false,
@@ -112,7 +112,7 @@ export const sampleAccount = {
   may: PERMISSIONS,
 };
 const sampleSession = {
-  id: sampleId("ses"),
+  id: makeSampleId("ses"),
   current: true,
   address: "203.0.113.7",
   user_agent: "Mozilla/5.0",

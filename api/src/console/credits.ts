@@ -9,7 +9,7 @@ import { refusal, refusalsOfCodes } from "../faults.ts";
 import { PageQuery } from "../list-query-fields.ts";
 import { MicrodollarsField, parseMicroToPico } from "../microdollars.ts";
 import { declareRoutes } from "../route.ts";
-import { AsOfField, Count, Id, Money, makeListSchema, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import { AsOfField, Count, Id, Money, makeListSchema, makeSampleId, SAMPLE_TIME, sampleList, Time } from "../values.ts";
 import { describeCheckoutLimit, PURCHASE_LIMITS } from "./money.ts";
 
 const MARK = { from: 1, to: 100_000_000 };
@@ -313,7 +313,7 @@ export const paymentRoutes = declareRoutes({
         kind: "purchase",
         state: "paid",
         amount_micro: "20000000.000000",
-        purchase_id: sampleId("pay"),
+        purchase_id: makeSampleId("pay"),
         provider_id: null,
         pack_id: "pack_20",
         has_receipt: true,

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { refusal } from "../faults.ts";
 import { describeRequiredRole } from "../roles.ts";
 import { declareRoutes } from "../route.ts";
-import { AccountKind, AsOfField, Count, Id, Money, SAMPLE_TIME, sampleId } from "../values.ts";
+import { AccountKind, AsOfField, Count, Id, Money, makeSampleId, SAMPLE_TIME } from "../values.ts";
 import { SIGN_IN_REFUSALS } from "./sign-in.ts";
 import { SecondFactorCodeFields } from "./sign-in-fields.ts";
 
@@ -12,9 +12,10 @@ const Code = SecondFactorCodeFields.shape.code.nullish();
 export const DeleteAccountFields = z.object({ name: Confirmation, code: Code });
 export const DeletePersonFields = z.object({ email: Confirmation, code: Code });
 
-export const NAME_RULE = "must be exactly the account's name";
+export const DELETION_NAME_RULE = "must be exactly the account's name";
 export const EMAIL_RULE = "must be your email address";
-export const CODE_RULE = "must be a code of your authenticator app or a backup code, because your second factor is on";
+export const DELETION_CODE_RULE =
+  "must be a code of your authenticator app or a backup code, because your second factor is on";
 
 const DeletionPlan = z.strictObject({
   object: z.literal("account_deletion"),
@@ -80,7 +81,7 @@ export const deletionRoutes = declareRoutes({
       json: DeletionPlan,
       example: {
         object: "account_deletion",
-        account: sampleId("acc"),
+        account: makeSampleId("acc"),
         kind: "builder",
         given_up_micro: "1250000.000000",
         keys: 2,
@@ -100,7 +101,7 @@ export const deletionRoutes = declareRoutes({
     guard: "signedIn",
     path: ACCOUNT_PATH,
     body: { fields: DeleteAccountFields, example: { name: "Work", code: "123456" } },
-    answer: { description: "The account is deleted.", json: AccountDeleted, example: { deleted: sampleId("acc") } },
+    answer: { description: "The account is deleted.", json: AccountDeleted, example: { deleted: makeSampleId("acc") } },
     faults: [
       ...OWN,
       ...FACTOR,
@@ -132,7 +133,7 @@ export const deletionRoutes = declareRoutes({
     answer: {
       description: "You are deleted and signed out.",
       json: PersonDeleted,
-      example: { deleted: sampleId("usr") },
+      example: { deleted: makeSampleId("usr") },
       headers: ["set-cookie"],
     },
     faults: [

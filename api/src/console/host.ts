@@ -9,7 +9,7 @@ import * as insight from "../nodes/insight.ts";
 import { NODE_PATH_PARAMETER, nodeRoutes } from "../nodes/routes.ts";
 import * as samples from "../nodes/samples.ts";
 import { declareRoutes, type Route } from "../route.ts";
-import { Id, makeListSchema, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import { Id, makeListSchema, makeSampleId, SAMPLE_TIME, sampleList, Time } from "../values.ts";
 import { describeSecretCountLimit, SecretNameFields } from "./keys.ts";
 
 export const HostToken = z.strictObject({
@@ -70,7 +70,7 @@ export const hostRequestSchemas = {
 };
 
 const sampleToken = {
-  id: sampleId("hst"),
+  id: makeSampleId("hst"),
   object: "host_token",
   name: "workshop",
   start: "tht_live_4fJ2kQ9sZ0aB",

@@ -12,8 +12,8 @@ import {
   Money,
   MoneyField,
   makeListSchema,
+  makeSampleId,
   SAMPLE_TIME,
-  sampleId,
   sampleList,
   Time,
 } from "../values.ts";
@@ -154,7 +154,7 @@ export const keyRequestSchemas = {
 };
 
 export const sampleKey = {
-  id: sampleId("key"),
+  id: makeSampleId("key"),
   object: "api_key",
   name: "production",
   start: "tsk_live_4fJ2kQ9sZ0aB",

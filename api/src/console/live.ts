@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { refusalsOfCodes } from "../faults.ts";
 import { declareRoutes } from "../route.ts";
-import { Count, Id, Money, sampleId } from "../values.ts";
+import { Count, Id, Money, makeSampleId } from "../values.ts";
 import { Balance, sampleBalance } from "./money.ts";
 import { ModelCapacity, NodesByState } from "./operator-platform.ts";
 
@@ -47,7 +47,7 @@ export const liveRoutes = declareRoutes({
       events: {
         description: `${STREAM} The stream also ends when the viewer's role changes; get the session again then.`,
         named: { balance: LiveBalance, requests: LiveRequests },
-        example: transcript({ balance: liveBalance, requests: { in_flight: 1, latest: sampleId("req") } }),
+        example: transcript({ balance: liveBalance, requests: { in_flight: 1, latest: makeSampleId("req") } }),
       },
     },
     faults: refusalsOfCodes("too_many_viewers"),

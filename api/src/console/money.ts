@@ -13,9 +13,9 @@ import {
   IdField,
   Money,
   makeListSchema,
+  makeSampleId,
   RequestOutcome,
   SAMPLE_TIME,
-  sampleId,
   sampleList,
   Time,
 } from "../values.ts";
@@ -201,7 +201,7 @@ export const moneyRoutes = declareRoutes({
         object: "ledger_entry",
         kind: "charge",
         amount_micro: "-1.050000",
-        request_id: sampleId("req"),
+        request_id: makeSampleId("req"),
         transfer_id: null,
         month: null,
         reason: null,
@@ -234,7 +234,7 @@ export const creditRoutes = declareRoutes({
       json: Checkout,
       example: {
         object: "checkout",
-        id: sampleId("pay"),
+        id: makeSampleId("pay"),
         url: "https://checkout.stripe.com/c/pay/cs_…",
         pack_id: "pack_20",
         amount_micro: "20000000.000000",

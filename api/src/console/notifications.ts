@@ -12,7 +12,7 @@ import {
 import { refusal, refusalsOfCodes } from "../faults.ts";
 import { PageQuery } from "../list-query-fields.ts";
 import { declareRoutes } from "../route.ts";
-import { Count, Id, IdField, makeListSchema, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import { Count, Id, IdField, makeListSchema, makeSampleId, SAMPLE_TIME, sampleList, Time } from "../values.ts";
 
 const KINDS = [...BUILDER_NOTIFICATIONS, ...HOST_NOTIFICATIONS] as const;
 const URL_CHARS_MAX = 2000;
@@ -147,7 +147,7 @@ const sampleSettings = {
 };
 const sampleNotification = {
   object: "notification",
-  id: sampleId("ntf"),
+  id: makeSampleId("ntf"),
   kind: "low_credit",
   title: "Your balance is below $5.00",
   text: "The balance of the account “production” (acc_…) is $4.98, below the alert threshold of $5.00.",
@@ -223,8 +223,8 @@ export const notificationRoutes = declareRoutes({
       json: DeliveryList,
       example: sampleList({
         object: "delivery",
-        id: sampleId("dlv"),
-        notification_id: sampleId("ntf"),
+        id: makeSampleId("dlv"),
+        notification_id: makeSampleId("ntf"),
         kind: "low_credit",
         channel: "webhook",
         to: null,

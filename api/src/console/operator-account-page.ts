@@ -11,8 +11,8 @@ import {
   Id,
   Money,
   makeListSchema,
+  makeSampleId,
   SAMPLE_TIME,
-  sampleId,
   sampleList,
   Time,
 } from "../values.ts";
@@ -174,7 +174,7 @@ export const accountPageRoutes = declareRoutes({
       example: {
         ...sampleList({
           object: "account_payout",
-          payout: sampleId("pay"),
+          payout: makeSampleId("pay"),
           note: "November",
           state: "paid",
           amount_micro: "735000.000000",

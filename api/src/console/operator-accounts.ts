@@ -10,8 +10,8 @@ import {
   Id,
   Money,
   makeListSchema,
+  makeSampleId,
   SAMPLE_TIME,
-  sampleId,
   sampleList,
   Time,
 } from "../values.ts";
@@ -74,7 +74,7 @@ export const operatorAccountsRequestSchemas = {
 };
 
 const sampleAccount = {
-  id: sampleId("acc"),
+  id: makeSampleId("acc"),
   object: "account",
   kind: "builder",
   name: "Work",

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { refusalsOfCodes } from "../faults.ts";
 import { PageFields, SpanFields } from "../list-query-fields.ts";
 import { declareRoutes } from "../route.ts";
-import { Id, IdField, makeListSchema, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import { Id, IdField, makeListSchema, makeSampleId, SAMPLE_TIME, sampleList, Time } from "../values.ts";
 import { SearchText } from "./operator-fields.ts";
 
 export const AUDIT_OUTCOMES = ["done", "refused", "failed", "running"] as const;
@@ -64,7 +64,7 @@ export const auditRoutes = declareRoutes({
         at: SAMPLE_TIME,
         operator: "olga@example.com",
         action: "account.grant",
-        subject: sampleId("acc"),
+        subject: makeSampleId("acc"),
         subject_name: "Acme",
         subject_account: null,
         details: { amount_micro: "5000000.000000", reason: "a welcome" },
@@ -84,7 +84,7 @@ export const auditRoutes = declareRoutes({
       description: "The CSV file.",
       csv: {
         description: "A header line, then one comma-separated line per action.",
-        example: `at,operator,action,subject,subject_name,outcome,details\r\n2026-09-21T13:33:20.000Z,olga@example.com,account.suspend,${sampleId("acc")},Acme,done,"{""reason"":""an unpaid dispute""}"\r\n`,
+        example: `at,operator,action,subject,subject_name,outcome,details\r\n2026-09-21T13:33:20.000Z,olga@example.com,account.suspend,${makeSampleId("acc")},Acme,done,"{""reason"":""an unpaid dispute""}"\r\n`,
       },
       headers: ["content-disposition"],
     },

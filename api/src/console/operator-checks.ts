@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { NodeField } from "../nodes/fields.ts";
 import { declareRoutes } from "../route.ts";
-import { Count, Id, Money, makeListSchema, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import { Count, Id, Money, makeListSchema, makeSampleId, SAMPLE_TIME, sampleList, Time } from "../values.ts";
 
 export const PlatformChecksQuery = z.object({ node: NodeField.optional() });
 
@@ -57,9 +57,9 @@ export const operatorCheckRoutes = declareRoutes({
       json: PlatformChecks,
       example: {
         ...sampleList({
-          node: sampleId("node"),
+          node: makeSampleId("node"),
           node_name: "workshop-1",
-          account: sampleId("acc"),
+          account: makeSampleId("acc"),
           account_name: "Workshop",
           ...sample,
           score: -0.41,

@@ -4,7 +4,7 @@ import { INCIDENT_CAUSES, PLATFORM_STATES } from "../enumerations.ts";
 import { refusal } from "../faults.ts";
 import { isPlainText, PLAIN_TEXT_RULE } from "../plain-text.ts";
 import { declareRoutes } from "../route.ts";
-import { Id, SAMPLE_TIME, sampleId, Time } from "../values.ts";
+import { Id, makeSampleId, SAMPLE_TIME, Time } from "../values.ts";
 
 export const NewIncidentUpdate = z.strictObject({
   text: z
@@ -49,7 +49,7 @@ export const operatorIncidentsRequestSchemas = {
 };
 
 const sampleIncident = {
-  id: sampleId("inc"),
+  id: makeSampleId("inc"),
   object: "incident",
   model: null,
   state: "down",

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { refusal, refusalsOfCodes } from "../faults.ts";
 import { PageQuery } from "../list-query-fields.ts";
 import { declareRoutes } from "../route.ts";
-import { Count, Id, makeListSchema, sampleId, sampleList } from "../values.ts";
+import { Count, Id, makeListSchema, makeSampleId, sampleList } from "../values.ts";
 import { ApiKey, EffectiveKeyLimits, sampleKey } from "./keys.ts";
 
 export const ACCOUNT_PATH_PARAMETER = { id: "The account ID, `acc_…`." };
@@ -80,7 +80,7 @@ export const operatorKeyRoutes = declareRoutes({
     answer: {
       description: "The operator's limits and the limits in force.",
       json: KeyLimits,
-      example: { object: "key_limits", id: sampleId("key"), ...sampleLimits },
+      example: { object: "key_limits", id: makeSampleId("key"), ...sampleLimits },
     },
     faults: [refusal("not_found", "No such key, or it is revoked.")],
   },

@@ -6,7 +6,7 @@ import { PageFields, PageQuery } from "../list-query-fields.ts";
 import { ListedNode, Node, NodeStats, SpotCheckList } from "../nodes/answers.ts";
 import { sampleListedNode, sampleNode, sampleNodeStats, sampleSpotCheck } from "../nodes/samples.ts";
 import { declareRoutes } from "../route.ts";
-import { AsOfField, Count, Id, IdField, makeListSchema, SAMPLE_TIME, sampleId, sampleList } from "../values.ts";
+import { AsOfField, Count, Id, IdField, makeListSchema, makeSampleId, SAMPLE_TIME, sampleList } from "../values.ts";
 import { ReasonFields, SearchText } from "./operator-fields.ts";
 
 export const NodesQuery = z.object({
@@ -45,7 +45,7 @@ const PlatformNodeDetail = z.strictObject({
 
 export const operatorNodesAnswerSchemas = { PlatformNode, ListedPlatformNode, PlatformNodeList, PlatformNodeDetail };
 
-const sampleOwner = { account: sampleId("acc"), account_name: "Barn" };
+const sampleOwner = { account: makeSampleId("acc"), account_name: "Barn" };
 const samplePlatformNode = { ...sampleNode, ...sampleOwner };
 const sampleListed = { ...sampleListedNode, ...sampleOwner };
 const NODE_PATH = { id: "The node ID, `node_…`." };

@@ -11,9 +11,9 @@ import {
   Id,
   Money,
   makeListSchema,
+  makeSampleId,
   NextCursor,
   SAMPLE_TIME,
-  sampleId,
   sampleList,
   Time,
 } from "../values.ts";
@@ -95,7 +95,7 @@ export const operatorPayoutsRequestSchemas = {
 };
 
 const samplePayout = {
-  id: sampleId("pay"),
+  id: makeSampleId("pay"),
   object: "payout_batch",
   state: "open",
   note: "November",
@@ -110,8 +110,8 @@ const samplePayout = {
   paid_by: null,
 };
 const sampleLine = {
-  payout: sampleId("pay"),
-  account: sampleId("acc"),
+  payout: makeSampleId("pay"),
+  account: makeSampleId("acc"),
   name: "Workshop",
   owners: "henry@example.com",
   amount_micro: "735000.000000",

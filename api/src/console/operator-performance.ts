@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { RANGE_END_DESCRIPTION, SpanFields } from "../list-query-fields.ts";
 import { declareRoutes } from "../route.ts";
-import { AsOfField, Count, Id, Milliseconds, Money, SAMPLE_TIME, sampleId, Time } from "../values.ts";
+import { AsOfField, Count, Id, Milliseconds, Money, makeSampleId, SAMPLE_TIME, Time } from "../values.ts";
 import {
   DatabaseHistoryLoss,
   LastLedgerVerdict,
@@ -151,15 +151,15 @@ export const platformPerformanceRoutes = declareRoutes({
           },
         ],
         top_accounts: [
-          { account: sampleId("acc"), name: "Work", requests: 1204, failed: 8, charge_micro: "5539.450000" },
+          { account: makeSampleId("acc"), name: "Work", requests: 1204, failed: 8, charge_micro: "5539.450000" },
         ],
         nodes_to_look_at: {
           total: 1,
           data: [
             {
-              node: sampleId("node"),
+              node: makeSampleId("node"),
               name: "attic",
-              account: sampleId("acc"),
+              account: makeSampleId("acc"),
               account_name: "Barn",
               reasons: [
                 {

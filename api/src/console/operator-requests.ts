@@ -5,7 +5,7 @@ import { NO_SUCH_REQUEST } from "../faults.ts";
 import { Receipt } from "../nodes/answers.ts";
 import { sampleReceipt } from "../nodes/samples.ts";
 import { declareRoutes } from "../route.ts";
-import { Id, Money, SAMPLE_TIME, sampleId } from "../values.ts";
+import { Id, Money, makeSampleId, SAMPLE_TIME } from "../values.ts";
 import { ATTEMPT_LIST_WORDS, Request, RequestAttempt, sampleAttempts, sampleRequest } from "./requests.ts";
 
 export const LEDGER_LINES = ["charge", "share", "withheld", "fee"] as const;
@@ -53,13 +53,13 @@ export const platformRequestRoutes = declareRoutes({
       json: PlatformRequest,
       example: {
         ...sampleRequest,
-        attempt_list: sampleAttempts.map((one) => ({ ...one, node: { id: sampleId("node"), name: "garage" } })),
-        account: { id: sampleId("acc"), name: "Acme" },
-        node: { id: sampleId("node"), name: "garage" },
-        host: { id: sampleId("acc"), name: "Barn" },
+        attempt_list: sampleAttempts.map((one) => ({ ...one, node: { id: makeSampleId("node"), name: "garage" } })),
+        account: { id: makeSampleId("acc"), name: "Acme" },
+        node: { id: makeSampleId("node"), name: "garage" },
+        host: { id: makeSampleId("acc"), name: "Barn" },
         ledger: [
-          { kind: "charge", account: { id: sampleId("acc"), name: "Acme" }, amount_micro: "-1.050000" },
-          { kind: "share", account: { id: sampleId("acc"), name: "Barn" }, amount_micro: "0.735000" },
+          { kind: "charge", account: { id: makeSampleId("acc"), name: "Acme" }, amount_micro: "-1.050000" },
+          { kind: "share", account: { id: makeSampleId("acc"), name: "Barn" }, amount_micro: "0.735000" },
           { kind: "fee", account: null, amount_micro: "0.315000" },
         ],
         withheld: null,

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { PLATFORM_STATES } from "../enumerations.ts";
 import { Quarantine } from "../nodes/answers.ts";
 import { declareRoutes } from "../route.ts";
-import { Count, Id, Money, SAMPLE_TIME, sampleId, Time } from "../values.ts";
+import { Count, Id, Money, makeSampleId, SAMPLE_TIME, Time } from "../values.ts";
 import { HEALTH_DEPENDENCIES } from "./health.ts";
 
 export const PLATFORM_TROUBLE_CAUSES = ["unreachable", "no_models", "no_capacity", "errors"] as const;
@@ -76,16 +76,16 @@ export const triageRoutes = declareRoutes({
         inbox: {
           quarantines: [
             {
-              node: sampleId("node"),
+              node: makeSampleId("node"),
               name: "garage",
-              account: sampleId("acc"),
+              account: makeSampleId("acc"),
               account_name: "Barn",
               quarantine: { reason: "canary", evidence: { model: "small-8b" }, at: SAMPLE_TIME },
             },
           ],
           payouts: [
             {
-              id: sampleId("pay"),
+              id: makeSampleId("pay"),
               note: "November",
               created_at: SAMPLE_TIME,
               hosts: 3,

@@ -9,7 +9,7 @@ import { WithheldShare } from "../nodes/answers.ts";
 import { NodeField } from "../nodes/fields.ts";
 import { sampleWithheldEarnings } from "../nodes/samples.ts";
 import { declareRoutes } from "../route.ts";
-import { Count, Id, IdField, Money, makeListSchema, sampleId, sampleList } from "../values.ts";
+import { Count, Id, IdField, Money, makeListSchema, makeSampleId, sampleList } from "../values.ts";
 import { Reason } from "./operator-fields.ts";
 
 const REQUESTS_MAX = 1000;
@@ -60,7 +60,7 @@ export const operatorWithheldRequestSchemas = {
 
 const sample = {
   ...sampleWithheldEarnings,
-  account: sampleId("acc"),
+  account: makeSampleId("acc"),
   account_name: "Workshop",
   node_name: "workshop-1",
   released_by: null,
@@ -87,7 +87,10 @@ export const operatorWithheldShareRoutes = declareRoutes({
     description:
       "Pays the shares to their hosts from the reserve. Shares that were released before, and requests without a withheld share, are passed over, so repeating the call has no effect.",
     guard: "operator",
-    body: { fields: ReleaseWithheldSharesFields, example: { node: sampleId("node"), note: "The failures were ours." } },
+    body: {
+      fields: ReleaseWithheldSharesFields,
+      example: { node: makeSampleId("node"), note: "The failures were ours." },
+    },
     answer: { description: "The sum.", json: Released, example: { shares: 3, amount_micro: "1.470000" } },
   },
 });

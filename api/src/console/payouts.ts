@@ -7,7 +7,7 @@ import { PAYOUT_METHODS, PAYOUT_STATES } from "../enumerations.ts";
 import { refusalsOfCodes } from "../faults.ts";
 import { PageQuery } from "../list-query-fields.ts";
 import { declareRoutes } from "../route.ts";
-import { Id, Money, makeListSchema, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import { Id, Money, makeListSchema, makeSampleId, SAMPLE_TIME, sampleList, Time } from "../values.ts";
 import { PayoutMethodFields } from "./payout-method-fields.ts";
 import { SIGN_IN_REFUSALS } from "./sign-in.ts";
 import { SecondFactorCodeFields } from "./sign-in-fields.ts";
@@ -129,7 +129,7 @@ export const hostPayoutRoutes = declareRoutes({
       json: HostPayoutList,
       example: sampleList({
         object: "payout",
-        payout: sampleId("pay"),
+        payout: makeSampleId("pay"),
         state: "paid",
         amount_micro: "735000.000000",
         held_back_micro: "120000.000000",

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { refusalsOfCodes } from "../faults.ts";
 import { declareRoutes } from "../route.ts";
-import { Id, IdField, SAMPLE_TIME, sampleId, Time } from "../values.ts";
+import { Id, IdField, makeSampleId, SAMPLE_TIME, Time } from "../values.ts";
 
 /** Stands for all playground keys together in queries. No list of keys contains these keys. */
 export const PLAYGROUND_KEY_FILTER = "playground";
@@ -36,7 +36,7 @@ export const playgroundRoutes = declareRoutes({
       description: "The key. Keep it in memory only.",
       json: PlaygroundKey,
       example: {
-        id: sampleId("key"),
+        id: makeSampleId("key"),
         object: "playground_key",
         secret: `tsk_live_4fJ2kQ9sZ0aB_${"…".repeat(3)}`,
         expires_at: SAMPLE_TIME + 12 * 60 * 60,

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { SpanFields } from "../list-query-fields.ts";
 import { declareRoutes } from "../route.ts";
-import { Count, Id, makeListSchema, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import { Count, Id, makeListSchema, makeSampleId, SAMPLE_TIME, sampleList, Time } from "../values.ts";
 
 const RefusalsQuery = z.object(SpanFields);
 
@@ -53,11 +53,11 @@ export const refusalRoutes = declareRoutes({
           status: 404,
           requests: 12,
           last_at: SAMPLE_TIME,
-          keys: [{ id: sampleId("key"), name: "production", requests: 12 }],
+          keys: [{ id: makeSampleId("key"), name: "production", requests: 12 }],
           examples: [
             {
               at: SAMPLE_TIME,
-              key: { id: sampleId("key"), name: "production" },
+              key: { id: makeSampleId("key"), name: "production" },
               model: "smal-8b",
               message: "This model does not exist, or cannot be used here. GET /v1/models lists the available models.",
             },

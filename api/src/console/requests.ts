@@ -14,9 +14,9 @@ import {
   Money,
   MoneyField,
   makeListSchema,
+  makeSampleId,
   RequestOutcome,
   SAMPLE_TIME,
-  sampleId,
   sampleList,
   Time,
 } from "../values.ts";
@@ -194,11 +194,11 @@ export const requestAnswerSchemas = {
 };
 
 export const sampleRequest = {
-  id: sampleId("req"),
+  id: makeSampleId("req"),
   object: "request",
   created_at: SAMPLE_TIME,
   finished_at: SAMPLE_TIME + 2,
-  key: { id: sampleId("key"), name: "production" },
+  key: { id: makeSampleId("key"), name: "production" },
   endpoint: "chat",
   model: "small-8b",
   build: "small-8b-q4-1",
@@ -350,7 +350,7 @@ export const requestRoutes = declareRoutes({
       description: "The counts by key and reason.",
       json: UnfundedList,
       example: {
-        ...sampleList({ key: sampleId("key"), reason: "no_credit", requests: 12 }),
+        ...sampleList({ key: makeSampleId("key"), reason: "no_credit", requests: 12 }),
         from: SAMPLE_TIME,
         to: SAMPLE_TIME + 86_400,
       },

@@ -5,7 +5,7 @@ import { TEAM_ACTIONS } from "../enumerations.ts";
 import { refusal, refusalsOfCodes } from "../faults.ts";
 import { describeRequiredRole, ROLES } from "../roles.ts";
 import { declareRoutes } from "../route.ts";
-import { AccountKind, Id, SAMPLE_TIME, sampleId, Time } from "../values.ts";
+import { AccountKind, Id, makeSampleId, SAMPLE_TIME, Time } from "../values.ts";
 import { Account, Role, sampleAccount } from "./accounts.ts";
 import { CLIENT_AUTO_RETRY_MAX_S, describeAttemptLimit } from "./sign-in.ts";
 import { EmailFields, EmailVerificationFields } from "./sign-in-fields.ts";
@@ -90,7 +90,7 @@ export const teamRequestSchemas = {
 };
 
 const sampleMember = {
-  id: sampleId("usr"),
+  id: makeSampleId("usr"),
   name: "Ada",
   email: "ada@example.com",
   role: "owner",
@@ -98,7 +98,7 @@ const sampleMember = {
   you: true,
 };
 const sampleInvitation = {
-  id: sampleId("inv"),
+  id: makeSampleId("inv"),
   email: "grace@example.com",
   role: "viewer",
   invited_by: "ada@example.com",
@@ -132,7 +132,7 @@ const team = declareRoutes({
       json: Team,
       example: {
         object: "team",
-        account: sampleId("acc"),
+        account: makeSampleId("acc"),
         members: [sampleMember],
         invitations: [sampleInvitation],
         events: [sampleEvent],

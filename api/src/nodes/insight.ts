@@ -9,9 +9,9 @@ import {
   Milliseconds,
   Money,
   makeListSchema,
+  makeSampleId,
   RequestOutcome,
   SAMPLE_TIME,
-  sampleId,
   Time,
 } from "../values.ts";
 import { NodeField } from "./fields.ts";
@@ -211,17 +211,17 @@ const sampleSeries = {
 export const sampleNodeInsight = {
   object: "node_insight",
   as_of: SAMPLE_TIME,
-  node: sampleId("node"),
+  node: makeSampleId("node"),
   ...sampleSeries,
 };
 export const sampleHostInsight = {
   object: "host_insight",
   as_of: SAMPLE_TIME,
   ...sampleSeries,
-  nodes: [{ node: sampleId("node"), total: sampleSeries.total, utilisation: [0.42] }],
+  nodes: [{ node: makeSampleId("node"), total: sampleSeries.total, utilisation: [0.42] }],
 };
 export const sampleJob = {
-  request_id: sampleId("req"),
+  request_id: makeSampleId("req"),
   model: "small-8b",
   created_at: SAMPLE_TIME,
   finished_at: SAMPLE_TIME + 2,

@@ -2,7 +2,7 @@
 import { NO_SUCH_REQUEST, refusal, refusalsOfCodes } from "../faults.ts";
 import { PageQuery } from "../list-query-fields.ts";
 import { declareRoutes } from "../route.ts";
-import { SAMPLE_TIME, sampleId, sampleList } from "../values.ts";
+import { makeSampleId, SAMPLE_TIME, sampleList } from "../values.ts";
 import * as answers from "./answers.ts";
 import {
   EarningsQuery,
@@ -236,7 +236,7 @@ export const nodeRoutes = declareRoutes({
         jwt: "eyJ0eXAiOiJKV1QiLCJhbGciOiJlZDI1NTE5LW5rZXkifQ…",
         seed: "SU…",
         expires_at: SAMPLE_TIME + 3600,
-        subjects: { publish: [`node.${sampleId("node")}.>`], subscribe: [`job.${sampleId("node")}.>`] },
+        subjects: { publish: [`node.${makeSampleId("node")}.>`], subscribe: [`job.${makeSampleId("node")}.>`] },
         builds: [{ model: "small-8b", build: "small-8b-q4-1", tokenizer: "llama3" }],
       },
     },

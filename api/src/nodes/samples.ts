@@ -1,8 +1,8 @@
 /** Example answers for the node API and the console API. A test checks each one against its schema. */
-import { SAMPLE_TIME, sampleId, sampleList } from "../values.ts";
+import { makeSampleId, SAMPLE_TIME, sampleList } from "../values.ts";
 
 export const sampleListedNode = {
-  id: sampleId("node"),
+  id: makeSampleId("node"),
   object: "node",
   name: "workshop-1",
   state: "online",
@@ -18,7 +18,7 @@ export const sampleNode = { ...sampleListedNode, hardware: { gpu: "RTX 4090", me
 
 export const sampleNodeStats = {
   object: "node_stats",
-  node: sampleId("node"),
+  node: makeSampleId("node"),
   state: "online",
   connected: true,
   slots: 4,
@@ -49,7 +49,7 @@ export const sampleNodeModel = {
 export const sampleReceipt = {
   object: "usage.receipt",
   version: 1,
-  request_id: sampleId("req"),
+  request_id: makeSampleId("req"),
   endpoint: "chat",
   model: "small-8b",
   build: "small-8b-q4-1",
@@ -70,8 +70,8 @@ export const sampleReceipt = {
 };
 
 export const sampleEarning = {
-  request_id: sampleId("req"),
-  node: sampleId("node"),
+  request_id: makeSampleId("req"),
+  node: makeSampleId("node"),
   model: "small-8b",
   finished_at: SAMPLE_TIME,
   prompt_tokens: 14,
@@ -82,8 +82,8 @@ export const sampleEarning = {
 };
 
 export const sampleWithheldEarnings = {
-  request_id: sampleId("req"),
-  node: sampleId("node"),
+  request_id: makeSampleId("req"),
+  node: makeSampleId("node"),
   model: "small-8b",
   outcome: "upstream_failed",
   withheld_at: SAMPLE_TIME,
@@ -96,7 +96,7 @@ export const sampleWithheldEarnings = {
 };
 
 export const sampleSpotCheck = {
-  request_id: sampleId("req"),
+  request_id: makeSampleId("req"),
   model: "small-8b",
   checked_at: SAMPLE_TIME,
   method: "text",

@@ -9,13 +9,13 @@ import { publicApi } from "../public/api.ts";
 import type { Route } from "../route.ts";
 import { validateFields } from "../validate-fields.ts";
 import type { Api } from "./api.ts";
-import { buildDocument, examplesOf } from "./document.ts";
-import { errorEnvelope, listRouteErrors } from "./error-responses.ts";
+import { buildDocument, listExamples } from "./document.ts";
+import { listRouteErrors, makeErrorEnvelopeSchema } from "./error-responses.ts";
 import {
   type Document,
-  documentText,
   findMistakes,
-  operationsOf,
+  formatDocument,
+  listOperations,
   type Parameter,
   type Response,
   resolveRef,
@@ -35,7 +35,7 @@ for (const [name, api] of APIS) {
 
   describe(`the ${name} API`, () => {
     test("the document is the same each time it is built", () => {
-      assert.equal(documentText(buildDocument(api)), documentText(document));
+      assert.equal(formatDocument(buildDocument(api)), formatDocument(document));
     });
 
     test("the document is valid", () => {
@@ -44,16 +44,16 @@ for (const [name, api] of APIS) {
     });
 
     test("no schema has an $id, because it would change how references are resolved", () => {
-      assert.doesNotMatch(documentText(document), /"\$(id|schema|defs)"/);
+      assert.doesNotMatch(formatDocument(document), /"\$(id|schema|defs)"/);
     });
 
     test("operation IDs are unique, and the document contains every operation", () => {
-      const ids = operationsOf(document).map(({ operation }) => operation.operationId);
+      const ids = listOperations(document).map(({ operation }) => operation.operationId);
       assert.deepEqual(ids.sort(), routes.map(([id]) => id).sort());
     });
 
     test("each error code is listed under its status in the error catalogue", () => {
-      for (const { operation } of operationsOf(document)) {
+      for (const { operation } of listOperations(document)) {
         for (const [status, response] of Object.entries(operation.responses)) {
           if (Number(status) < 400) continue;
           const examples = resolveRef<Response>(document, response).content?.["application/json"]?.examples ?? {};
@@ -66,8 +66,8 @@ for (const [name, api] of APIS) {
     });
 
     test("every example of an error matches the error schema", () => {
-      const envelope = api.error ?? errorEnvelope(routes.flatMap(([, route]) => listRouteErrors(route)));
-      const responses = operationsOf(document).flatMap(({ operation }) => Object.entries(operation.responses));
+      const envelope = api.error ?? makeErrorEnvelopeSchema(routes.flatMap(([, route]) => listRouteErrors(route)));
+      const responses = listOperations(document).flatMap(({ operation }) => Object.entries(operation.responses));
       for (const [status, response] of responses) {
         if (Number(status) < 400) continue;
         const media = resolveRef<Response>(document, response).content?.["application/json"];
@@ -78,7 +78,7 @@ for (const [name, api] of APIS) {
 
     test("every example of a response matches its schema", () => {
       for (const [id, { answer }] of routes) {
-        for (const { value } of Object.values(examplesOf(answer))) {
+        for (const { value } of Object.values(listExamples(answer))) {
           const parsed = answer.json?.safeParse(value);
           assert.ok(parsed?.success, `${id}: ${parsed?.error?.message}`);
         }
@@ -87,7 +87,7 @@ for (const [name, api] of APIS) {
 
     test("the schemas detect an undeclared or missing field in every response example, at any depth", () => {
       for (const [id, { answer }] of routes) {
-        for (const { value } of Object.values(examplesOf(answer))) {
+        for (const { value } of Object.values(listExamples(answer))) {
           for (const [path, spoiled] of withOneFieldMore(value)) {
             assert.ok(!answer.json?.safeParse(spoiled).success, `${id} takes ${path}.undeclared`);
           }
@@ -102,7 +102,7 @@ for (const [name, api] of APIS) {
     test("every operation with a body has an example that the body's schema accepts", () => {
       for (const [id, { body }] of routes) {
         if (body === undefined) continue;
-        const examples = Object.values(examplesOf(body));
+        const examples = Object.values(listExamples(body));
         assert.ok(examples.length > 0, id);
         for (const { value } of examples) assert.ok("fields" in validateFields(body.fields, value), id);
       }
@@ -118,7 +118,7 @@ for (const [name, api] of APIS) {
     });
 
     test("the documented minimum and maximum of the `limit` parameter equal the enforced ones", () => {
-      const limits = operationsOf(document).flatMap(({ operation }) =>
+      const limits = listOperations(document).flatMap(({ operation }) =>
         (operation.parameters ?? [])
           .map((one) => resolveRef<Parameter>(document, one))
           .filter((one) => one.name === "limit"),
@@ -152,7 +152,7 @@ function withOneFieldMore(value: unknown, path = "$"): [string, unknown][] {
 }
 
 function requiredOf(document: Document, id: string): string[] {
-  const found = operationsOf(document).find(({ operation }) => operation.operationId === id);
+  const found = listOperations(document).find(({ operation }) => operation.operationId === id);
   const [[, success] = []] = Object.entries(found?.operation.responses ?? {});
   const media = success && resolveRef<Response>(document, success).content?.["application/json"];
   return media === undefined ? [] : (resolveRef<Schema>(document, media.schema as Schema).required ?? []);

@@ -1,11 +1,11 @@
 /** Generates an API's OpenAPI document from its declared routes. */
 import type { z } from "zod";
-import { accessRulesOf } from "../guards.ts";
+import { findAccessRules } from "../guards.ts";
 import type { EventStreamAnswer, Examples, Route } from "../route.ts";
 import type { Api, NamedRefusals } from "./api.ts";
-import { buildErrorResponses, errorEnvelope, listRouteErrors } from "./error-responses.ts";
+import { buildErrorResponses, listRouteErrors, makeErrorEnvelopeSchema } from "./error-responses.ts";
 import type { Document, Example, Header, Media, Operation, Parameter, Ref, Response } from "./openapi.ts";
-import { adaptForAnswers, convertQueryParameters, convertToJsonSchemas, describeFields } from "./schemas.ts";
+import { adaptSchemaForAnswers, convertQueryParameters, convertToJsonSchemas, describeFields } from "./schemas.ts";
 
 /** Headers that all APIs share, unless an API describes them itself. */
 const HEADERS: Record<string, Header> = {
@@ -41,7 +41,7 @@ export function buildDocument(api: Api): Document {
     Object.entries(table.routes).map(([id, route]): Operated => ({ tag: table.tag, ...route, id })),
   );
   const refusals = new Map(operated.map((route) => [route, listRouteErrors(route)]));
-  const answers = { ...api.answers, Error: api.error ?? errorEnvelope([...refusals.values()].flat()) };
+  const answers = { ...api.answers, Error: api.error ?? makeErrorEnvelopeSchema([...refusals.values()].flat()) };
   const names = new Map<z.ZodType, string>([
     ...Object.entries(api.requests).map(([name, { fields }]) => [fields, name] as const),
     ...Object.entries(answers).map(([name, schema]) => [schema, name] as const),
@@ -50,7 +50,7 @@ export function buildDocument(api: Api): Document {
   const responses: Document["components"]["responses"] = {};
   for (const [route, faults] of refusals) {
     const [method = "", path = ""] = route.at.split(" ");
-    const { headers } = accessRulesOf(route);
+    const { headers } = findAccessRules(route);
     const { byStatus, shared } = buildErrorResponses(faults, { named: api.refusals, headers });
     paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(route, names, byStatus) };
     Object.assign(responses, shared);
@@ -64,7 +64,7 @@ export function buildDocument(api: Api): Document {
     paths,
     components: {
       securitySchemes: { [credential.name]: credential.scheme },
-      schemas: { ...requestSchemas(api), ...convertToJsonSchemas(answers, adaptForAnswers) },
+      schemas: { ...requestSchemas(api), ...convertToJsonSchemas(answers, adaptSchemaForAnswers) },
       responses: inNamedOrder(responses, api.refusals),
       headers: {},
       ...(Object.keys(parameters).length > 0 && { parameters }),
@@ -77,7 +77,7 @@ export function buildDocument(api: Api): Document {
 function requestSchemas({ requests }: Api): Record<string, ReturnType<typeof describeFields>> {
   const schemas = convertToJsonSchemas(
     Object.fromEntries(Object.entries(requests).map(([name, { fields }]) => [name, fields])),
-    adaptForAnswers,
+    adaptSchemaForAnswers,
   );
   return Object.fromEntries(
     Object.entries(schemas).map(([name, schema]) => {
@@ -109,7 +109,7 @@ function operationOf(route: Operated, names: Names, refusals: Operation["respons
     summary,
     ...(description !== undefined && { description }),
     tags: [tag],
-    ...(accessRulesOf(route).open && { security: [] }),
+    ...(findAccessRules(route).open && { security: [] }),
     ...(parameters.length > 0 && { parameters }),
     ...(body !== undefined && {
       requestBody: {
@@ -131,7 +131,7 @@ function parametersOf(route: Route): (Parameter | Ref)[] {
   return [
     ...inPath,
     ...(query === undefined ? [] : convertQueryParameters(query, words)),
-    ...accessRulesOf(route).parameters.map((name) => ({ $ref: `#/components/parameters/${name}` })),
+    ...findAccessRules(route).parameters.map((name) => ({ $ref: `#/components/parameters/${name}` })),
   ];
 }
 
@@ -145,7 +145,7 @@ function answerOf(route: Route, names: Names): Response {
     ...fileOf(route.answer),
     ...(events !== undefined && { "text/event-stream": eventMedia(events, names) }),
   };
-  const sent = ["x-request-id", ...(accessRulesOf(route).headers ?? []), ...headers];
+  const sent = ["x-request-id", ...(findAccessRules(route).headers ?? []), ...headers];
   const refs = sent.map((name) => [name, { $ref: `#/components/headers/${name}` }]);
   return { description, headers: Object.fromEntries(refs), ...(Object.keys(content).length > 0 && { content }) };
 }
@@ -159,11 +159,11 @@ function fileOf({ pdf, zip, file }: Route["answer"]): Record<string, Media> {
 }
 
 /** All examples of a body by name. */
-export const examplesOf = ({ example, examples }: Examples): Record<string, Example> =>
+export const listExamples = ({ example, examples }: Examples): Record<string, Example> =>
   examples ?? (example === undefined ? {} : { example: { value: example } });
 
 function withExamples(schema: Media["schema"], shown: Examples): Media {
-  const examples = examplesOf(shown);
+  const examples = listExamples(shown);
   return Object.keys(examples).length === 0 ? { schema } : { schema, examples };
 }
 

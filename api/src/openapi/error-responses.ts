@@ -10,7 +10,7 @@ import {
   refusalsOfCodes,
   slowBodyError,
 } from "../faults.ts";
-import { accessRulesOf } from "../guards.ts";
+import { findAccessRules } from "../guards.ts";
 import type { Route } from "../route.ts";
 import { validateFields } from "../validate-fields.ts";
 import type { NamedRefusals } from "./api.ts";
@@ -36,7 +36,7 @@ const TITLES: Record<number, string> = {
 /** All error responses of the route, in the order of the checks. */
 export function listRouteErrors(route: Route): Refusal[] {
   const { query, body, faults = [] } = route;
-  const access = accessRulesOf(route);
+  const access = findAccessRules(route);
   const own = [...access.faults, ...faults];
   const wrong = [
     ...(query === undefined ? [] : [wrongQuery(query)]),
@@ -163,7 +163,7 @@ function faultExamples(list: readonly Refusal[]): Record<string, Example> {
 }
 
 /** The schema of an error response, with all codes of one API. */
-export function errorEnvelope(faults: readonly Refusal[]): z.ZodType {
+export function makeErrorEnvelopeSchema(faults: readonly Refusal[]): z.ZodType {
   const known = [...new Set(faults.flatMap(({ code }) => (code === undefined ? [] : [code])))].sort();
   return z
     .strictObject({

@@ -75,14 +75,14 @@ export interface Endpoint {
   operation: Operation;
 }
 
-export function operationsOf(document: Document): Endpoint[] {
+export function listOperations(document: Document): Endpoint[] {
   return Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({ method: method as Method, path, operation })),
   );
 }
 
 /** The document's text as it is committed and served. */
-export const documentText = (document: Document): string => `${JSON.stringify(document, null, 2)}\n`;
+export const formatDocument = (document: Document): string => `${JSON.stringify(document, null, 2)}\n`;
 
 /** Finds the target of a `$ref`. Undefined if it does not exist. */
 function resolve(document: Document, ref: string): unknown {
@@ -113,7 +113,7 @@ export function findMistakes(document: Document): string[] {
     }
   }
   const ids = new Set<string>();
-  for (const { method, path, operation } of operationsOf(document)) {
+  for (const { method, path, operation } of listOperations(document)) {
     const at = `${method} ${path}`;
     if (!path.startsWith("/")) mistakes.push(`${at}: a path begins with a slash`);
     if (ids.has(operation.operationId)) mistakes.push(`${at}: operationId ${operation.operationId} is taken`);

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { buildErrorBody, type FaultCode, faults, refusal } from "../faults.ts";
 import { buildDocument } from "../openapi/document.ts";
 import { listRouteErrors } from "../openapi/error-responses.ts";
-import { operationsOf, type Response, resolveRef } from "../openapi/openapi.ts";
+import { listOperations, type Response, resolveRef } from "../openapi/openapi.ts";
 import type { Route } from "../route.ts";
 import { validateFields } from "../validate-fields.ts";
 import { publicApi } from "./api.ts";
@@ -15,7 +15,7 @@ const document = buildDocument(publicApi);
 const routes = Object.values<Route>(publicRoutes);
 
 describe("errors", () => {
-  const listed = operationsOf(document).flatMap(({ operation }) =>
+  const listed = listOperations(document).flatMap(({ operation }) =>
     Object.entries(operation.responses).flatMap(([status, response]) => {
       const { description, content } = resolveRef<Response>(document, response);
       const codes = Object.keys(content?.["application/json"]?.examples ?? {});
@@ -45,7 +45,7 @@ describe("errors", () => {
 
   test("every error has a unique name in the document", () => {
     assert.deepEqual(Object.keys(document.components.responses), Object.keys(PUBLIC_REFUSALS));
-    for (const { operation } of operationsOf(document)) {
+    for (const { operation } of listOperations(document)) {
       for (const [status, answer] of Object.entries(operation.responses)) {
         assert.equal("$ref" in answer, Number(status) >= 400, `${operation.operationId} ${status}`);
       }
@@ -65,7 +65,7 @@ test("every event in the stream examples matches its schema", () => {
   const { createChatCompletion: chat, createCompletion: completion } = publicRoutes;
   for (const event of samples.chatEvents) chat.answer.events.each.parse(event);
   for (const event of samples.completionEvents) completion.answer.events.each.parse(event);
-  assert.match(samples.eventStreamText(samples.chatEvents), /^data: \{.*\}\n\ndata: .*\n\ndata: \[DONE\]\n\n$/s);
+  assert.match(samples.formatEventStream(samples.chatEvents), /^data: \{.*\}\n\ndata: .*\n\ndata: \[DONE\]\n\n$/s);
 });
 
 test("every rate-limit header has a description", () => {

@@ -32,7 +32,7 @@ const eventsInOrder = (...first: string[]): string =>
   );
 
 const wholeStream = (events: object[]) => ({
-  stream: { summary: "A complete stream", value: samples.eventStreamText(events) },
+  stream: { summary: "A complete stream", value: samples.formatEventStream(events) },
 });
 
 export const publicRoutes = declareRoutes({
@@ -51,7 +51,7 @@ export const publicRoutes = declareRoutes({
       fields: ChatRequest,
       examples: {
         whole: { value: samples.chatRequest },
-        stream: { value: samples.streamRequest },
+        stream: { value: samples.streamingChatRequest },
         structured: { summary: "Structured output", value: samples.structuredRequest },
       },
     },

@@ -11,7 +11,7 @@ const ANSWER = "The Danube, the Rhine and the Volga.";
 const USAGE = { prompt_tokens: 14, completion_tokens: 9, total_tokens: 23 };
 
 export const chatRequest: z.input<typeof ChatRequest> = { model: "small-8b", messages: [QUESTION], max_tokens: 64 };
-export const streamRequest: z.input<typeof ChatRequest> = {
+export const streamingChatRequest: z.input<typeof ChatRequest> = {
   ...chatRequest,
   stream: true,
   stream_options: { include_usage: true },
@@ -118,7 +118,7 @@ const textChunk = (text: string, finish_reason: "stop" | null = null): TextChunk
 export const completionEvents: TextChunk[] = [textChunk(" the"), textChunk(" Volga."), textChunk("", "stop")];
 
 /** The text of an event stream. */
-export function eventStreamText(events: object[]): string {
+export function formatEventStream(events: object[]): string {
   return [...events.map((event) => JSON.stringify(event)), "[DONE]"].map((data) => `data: ${data}\n\n`).join("");
 }
 

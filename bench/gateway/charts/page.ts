@@ -1,11 +1,11 @@
 /** Generates the part of bench/performance.md that comes from a recorded run: the machine, the charts and the table. */
 import {
-  cpuPerEventUs,
-  cpuPerRequestUs,
-  errorCount,
+  computeCpuPerEventUs,
+  computeCpuPerRequestUs,
+  computeMedianFigure,
+  countErrors,
   type Figure,
   figureValues,
-  medianOf,
   processorsUsedByOthers,
   toMilliseconds,
 } from "../figures.ts";
@@ -50,15 +50,15 @@ const QUOTED: Quoted[] = [
     name: "chat",
     title: "Processor time of a chat, 64 at once, ms",
     scenario: "chat-c64",
-    gateway: toMilliseconds(cpuPerRequestUs("gateway")),
-    database: toMilliseconds(cpuPerRequestUs("postgres")),
+    gateway: toMilliseconds(computeCpuPerRequestUs("gateway")),
+    database: toMilliseconds(computeCpuPerRequestUs("postgres")),
   },
   {
     name: "events",
     title: "Processor time of a streamed event, 100 paced streams, µs",
     scenario: "streams-100",
-    gateway: cpuPerEventUs("gateway"),
-    database: cpuPerEventUs("postgres"),
+    gateway: computeCpuPerEventUs("gateway"),
+    database: computeCpuPerEventUs("postgres"),
   },
   {
     name: "latency",
@@ -101,7 +101,7 @@ function setting(result: RunResult): string {
   const date = new Date(startedAt).toLocaleDateString("en-GB", { dateStyle: "long", timeZone: "UTC" });
   const others = figureValues(rows, processorsUsedByOthers);
   const [least, most] = [Math.min(...others).toFixed(2), Math.max(...others).toFixed(2)];
-  const isBusy = (medianOf(rows, processorsUsedByOthers) ?? 0) > BUSY_FROM;
+  const isBusy = (computeMedianFigure(rows, processorsUsedByOthers) ?? 0) > BUSY_FROM;
   return [
     `\`${command}\` on ${date}, commit ${commit}: ${processors} × ${processor}, Node ${node.slice(1)}, a durable write takes`,
     `${durableWriteMs.toFixed(2)} ms; median of ${repeats}, ${errorsText(result)}. Other work took ${least} to ${most} of the ${processors} processors meanwhile${
@@ -116,7 +116,7 @@ function setting(result: RunResult): string {
 /** Names the targets that had failed requests, with their number. */
 function errorsText(result: RunResult): string {
   const failed = Object.keys(NAMES).flatMap((target) => {
-    const count = errorCount(result.rows.filter((row) => row.target === target));
+    const count = countErrors(result.rows.filter((row) => row.target === target));
     return count === 0 ? [] : [`${count} of ${labelOf(result, target)}`];
   });
   return failed.length === 0 ? "no errors" : `errors: ${failed.join(", ")}`;
@@ -140,7 +140,10 @@ interface Parts {
 
 function partsOf({ rows }: RunResult, target: string, { scenario, gateway, database }: Quoted): Parts {
   const own = rows.filter((row) => row.target === target && row.scenario === scenario);
-  return { gateway: medianOf(own, gateway), database: database === undefined ? undefined : medianOf(own, database) };
+  return {
+    gateway: computeMedianFigure(own, gateway),
+    database: database === undefined ? undefined : computeMedianFigure(own, database),
+  };
 }
 
 function figureOf(result: RunResult, target: string, quoted: Quoted): string {
@@ -177,7 +180,7 @@ function table(result: RunResult, targets: string[]): string {
 /** Describes the agent's processor time, which is a cost of the host and not of the operator. */
 function agentLine({ rows }: RunResult): string {
   const of = (scenario: ScenarioName) => rows.filter((row) => row.target === "tollgate" && row.scenario === scenario);
-  const chat = medianOf(of("chat-c64"), toMilliseconds(cpuPerRequestUs("agent")));
-  const event = medianOf(of("streams-100"), cpuPerEventUs("agent"));
+  const chat = computeMedianFigure(of("chat-c64"), toMilliseconds(computeCpuPerRequestUs("agent")));
+  const event = computeMedianFigure(of("streams-100"), computeCpuPerEventUs("agent"));
   return `Tollgate's agent, at the host and not in the bars, takes ${shown(chat)} ms a chat and ${shown(event)} µs an event.`;
 }

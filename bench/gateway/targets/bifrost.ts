@@ -7,10 +7,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { findFreePort } from "@tollgate/stage/killable-process.ts";
-import { buildOnce, cacheFolder, createPinnedGoBuild } from "../../../tools/go-builds.ts";
+import { buildBinaryOnce, cacheFolder, createPinnedGoBuild } from "../../../tools/go-builds.ts";
 import { MODEL } from "../engine.ts";
 import { BenchProcess } from "../processes.ts";
-import { createRelayTarget, type StartTarget, TargetUnavailable, untilListening } from "./target.ts";
+import { createRelayTarget, type StartTarget, TargetUnavailable, waitUntilListening } from "./target.ts";
 
 const VERSION = "1.6.0";
 const PINS = fileURLToPath(new URL("../peers/bifrost", import.meta.url));
@@ -21,7 +21,7 @@ const BUDGET_USD = 1_000_000;
 const USD_PER_TOKEN = 1e-7;
 
 export const bifrost: StartTarget = async ({ engine, processors, outDir }) => {
-  const why = await buildOnce(BINARY, "bifrost", build);
+  const why = await buildBinaryOnce(BINARY, "bifrost", build);
   if (why !== undefined) throw new TargetUnavailable(why);
   const dataDir = mkdtempSync(join(tmpdir(), "tollgate-bench-"));
   const port = await findFreePort();
@@ -38,7 +38,7 @@ export const bifrost: StartTarget = async ({ engine, processors, outDir }) => {
     rmSync(dataDir, { recursive: true, force: true });
   };
   try {
-    await untilListening(child, port);
+    await waitUntilListening(child, port);
   } catch (error) {
     await stop();
     throw error;

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { MODEL } from "../engine.ts";
 import { BenchProcess } from "../processes.ts";
-import { createRelayTarget, type StartTarget, TargetUnavailable, untilListening } from "./target.ts";
+import { createRelayTarget, type StartTarget, TargetUnavailable, waitUntilListening } from "./target.ts";
 
 /** The engine without a gateway, which is the baseline for all targets. */
 export const directEngine: StartTarget = async ({ engine }) => ({
@@ -53,7 +53,7 @@ export const nginx: StartTarget = async ({ engine, processors, outDir }) => {
     processors: processors.measured,
     outDir,
   });
-  await untilListening(child, port);
+  await waitUntilListening(child, port);
   const [, version] = /nginx\/(\S+)/.exec(spawnSync(program, ["-v"], { encoding: "utf8" }).stderr) ?? [];
   return createRelayTarget("nginx", child, { port, withChildren: true, ...(version !== undefined && { version }) });
 };
@@ -112,7 +112,7 @@ export const portkey: StartTarget = async ({ engine, processors, outDir }) => {
     outDir,
     cwd: PORTKEY,
   });
-  await untilListening(child, port);
+  await waitUntilListening(child, port);
   const headers = { "x-portkey-provider": "openai", "x-portkey-custom-host": `${engine.url}/v1` };
   const { version } = JSON.parse(await readFile(PORTKEY_PACKAGE, "utf8"));
   return createRelayTarget("portkey", child, { port, headers, version });

@@ -7,7 +7,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findFreePort } from "@tollgate/stage/killable-process.ts";
-import { buildOnce, cacheFolder } from "../../../tools/go-builds.ts";
+import { buildBinaryOnce, cacheFolder } from "../../../tools/go-builds.ts";
 import { pipInstall } from "../../../tools/python-tools.ts";
 import { MODEL } from "../engine.ts";
 import { BenchProcess } from "../processes.ts";
@@ -23,7 +23,7 @@ const KEY = "sk-bench";
 const READY_WITHIN_MS = 240_000;
 
 export const litellm: StartTarget = async ({ engine, processors, outDir }) => {
-  const why = await buildOnce(FOLDER, "tool", (folder) => pipInstall(["--no-deps", "-r", REQUIREMENTS], folder));
+  const why = await buildBinaryOnce(FOLDER, "tool", (folder) => pipInstall(["--no-deps", "-r", REQUIREMENTS], folder));
   if (why !== undefined) throw new TargetUnavailable(why);
   const home = join(outDir, "litellm");
   await mkdir(home, { recursive: true });

@@ -11,7 +11,7 @@ import { findFreePort } from "@tollgate/stage/killable-process.ts";
 import { systemClock } from "../../../gateway/src/base/clock.ts";
 import { createErrorLog } from "../../../gateway/src/base/log.ts";
 import { type PrivatePostgres, startPrivatePostgres } from "../../../gateway/src/db/embedded.ts";
-import { buildFromModifiedSources, buildOnce, cacheFolder } from "../../../tools/go-builds.ts";
+import { buildBinaryOnce, buildFromModifiedSources, cacheFolder } from "../../../tools/go-builds.ts";
 import { MODEL } from "../engine.ts";
 import { BenchProcess } from "../processes.ts";
 import {
@@ -20,7 +20,7 @@ import {
   type Target,
   type TargetOptions,
   TargetUnavailable,
-  untilListening,
+  waitUntilListening,
 } from "./target.ts";
 
 /** The newest version whose checksum is in Go's checksum database. */
@@ -47,7 +47,7 @@ async function start(
   database?: (dataDir: string, surroundings: TargetOptions) => Promise<PrivatePostgres>,
 ): Promise<Target> {
   const { processors, outDir, engine } = surroundings;
-  const why = await buildOnce(BINARY, "new-api", build);
+  const why = await buildBinaryOnce(BINARY, "new-api", build);
   if (why !== undefined) throw new TargetUnavailable(why);
   const dataDir = mkdtempSync(join(tmpdir(), "tollgate-bench-"));
   // If the bench runs as root, the database runs as another user, who needs permission to enter the directory.
@@ -69,7 +69,7 @@ async function start(
       cwd: dataDir,
       env: { PORT: String(port), SESSION_SECRET: "bench", ...databaseSettings(dataDir, postgres) },
     });
-    await untilListening(child, port);
+    await waitUntilListening(child, port);
     const key = await setUp(`http://127.0.0.1:${port}/api`, engine.url);
     const target = createRelayTarget(name, child, {
       port,

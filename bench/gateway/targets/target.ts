@@ -64,7 +64,7 @@ export function createRelayTarget(
 }
 
 /** Resolves once a connection to the port succeeds. */
-export async function untilListening(child: BenchProcess, port: number): Promise<void> {
+export async function waitUntilListening(child: BenchProcess, port: number): Promise<void> {
   await child.eventually(
     () =>
       new Promise<true | undefined>((resolve) => {

@@ -15,7 +15,7 @@ import { findPrivatePostgres } from "../../../gateway/src/db/embedded.ts";
 import { type GatewayCommand, gatewayCommand } from "../command.ts";
 import { MODEL } from "../engine.ts";
 import { BenchProcess } from "../processes.ts";
-import { commitOf } from "../results.ts";
+import { readCommit } from "../results.ts";
 import type { ProcessRole, StartTarget, Target, TargetOptions } from "./target.ts";
 
 const OWN_CHECKOUT = fileURLToPath(new URL("../../..", import.meta.url));
@@ -49,13 +49,13 @@ export const scriptedTollgate: StartTarget = (surroundings) =>
 /** The gateway and agent of another checkout, to compare two versions in one run. */
 export const tollgateFromCheckout =
   (checkout: string): StartTarget =>
-  async (surroundings) => ({ ...(await start("beside", checkout, surroundings)), version: commitOf(checkout) });
+  async (surroundings) => ({ ...(await start("beside", checkout, surroundings)), version: readCommit(checkout) });
 
 export const scriptedTollgateFromCheckout =
   (checkout: string): StartTarget =>
   async (surroundings) => ({
     ...(await startScripted("beside-scripted", checkout, surroundings)),
-    version: commitOf(checkout),
+    version: readCommit(checkout),
   });
 
 /**

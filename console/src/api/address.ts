@@ -11,10 +11,10 @@ export interface RouteParameters {
   body?: object;
 }
 
-export const methodOf = (at: ConsoleRoute): string => at.slice(0, at.indexOf(" "));
+export const readRouteMethod = (at: ConsoleRoute): string => at.slice(0, at.indexOf(" "));
 export const pathOf = (at: ConsoleRoute): string => at.slice(at.indexOf(" ") + 1);
 
-export const addressOf = <Of extends ConsoleRoute>(at: Of, ...[sent]: RouteRequestArgs<Of>): string =>
+export const buildRouteAddress = <Of extends ConsoleRoute>(at: Of, ...[sent]: RouteRequestArgs<Of>): string =>
   buildAddress(at, sent);
 
 /** For example `GET /console/api/keys/{id}` → `/console/api/keys/key_1?limit=5`. */

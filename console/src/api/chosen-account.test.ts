@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { accountIdForPath, chooseAccount, chosenAccount, setOwnedAccounts } from "./chosen-account.ts";
+import { chooseAccount, findAccountIdForPath, findChosenAccount, setOwnedAccounts } from "./chosen-account.ts";
 import type { Account } from "./types.ts";
 
 const kept = new Map<string, string>();
@@ -26,26 +26,26 @@ beforeEach(() => kept.clear());
 
 test("a request names the chosen account only if the person has several accounts of that kind", () => {
   setOwnedAccounts([one, host]);
-  assert.equal(accountIdForPath("/console/api/keys"), undefined);
+  assert.equal(findAccountIdForPath("/console/api/keys"), undefined);
   setOwnedAccounts([one, two, host]);
-  assert.equal(accountIdForPath("/console/api/keys"), "acc_1");
-  assert.equal(accountIdForPath("/console/api/nodes"), undefined);
+  assert.equal(findAccountIdForPath("/console/api/keys"), "acc_1");
+  assert.equal(findAccountIdForPath("/console/api/nodes"), undefined);
 });
 
 test("stores one chosen account per kind (builder, host)", () => {
   setOwnedAccounts([one, two, host]);
   chooseAccount(two);
   chooseAccount(host);
-  assert.equal(accountIdForPath("/console/api/requests.csv"), "acc_2");
-  assert.equal(chosenAccount("host")?.id, "acc_3");
+  assert.equal(findAccountIdForPath("/console/api/requests.csv"), "acc_2");
+  assert.equal(findChosenAccount("host")?.id, "acc_3");
 });
 
 test("ignores the stored choice of a suspended or deleted account, and unreadable stored data", () => {
   setOwnedAccounts([account("acc_1", "builder", true), two]);
   chooseAccount(one);
-  assert.equal(chosenAccount("builder")?.id, "acc_2");
+  assert.equal(findChosenAccount("builder")?.id, "acc_2");
   kept.set("tollgate.acting", "{");
-  assert.equal(chosenAccount("builder")?.id, "acc_2");
+  assert.equal(findChosenAccount("builder")?.id, "acc_2");
   setOwnedAccounts([]);
-  assert.equal(chosenAccount("builder"), undefined);
+  assert.equal(findChosenAccount("builder"), undefined);
 });

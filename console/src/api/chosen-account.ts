@@ -16,7 +16,7 @@ export function setOwnedAccounts(owned: Account[]): void {
 }
 
 /** The account of this kind that the pages show: the chosen one, otherwise the first that is not suspended. */
-export function chosenAccount(kind: AccountKind, owned: Account[] = accounts): Account | undefined {
+export function findChosenAccount(kind: AccountKind, owned: Account[] = accounts): Account | undefined {
   const usable = owned.filter((account) => account.kind === kind && !account.suspended);
   return usable.find(({ id }) => id === chosen()[kind]) ?? usable[0];
 }
@@ -33,17 +33,17 @@ export function onAccountChosen(listener: () => void): () => void {
 }
 
 /** The stored choice as text, which changes whenever the person chooses another account. */
-export const storedAccountChoice = (): string => localStorage.getItem(STORED_AS) ?? "";
+export const readStoredAccountChoice = (): string => localStorage.getItem(STORED_AS) ?? "";
 
-export function accountIdForPath(path: string): string | undefined {
+export function findAccountIdForPath(path: string): string | undefined {
   const kind: AccountKind = HOST_PATHS.test(path) ? "host" : "builder";
   const several = accounts.filter((account) => account.kind === kind).length > 1;
-  return several ? chosenAccount(kind)?.id : undefined;
+  return several ? findChosenAccount(kind)?.id : undefined;
 }
 
 function chosen(): Partial<Record<AccountKind, string>> {
   try {
-    const kept: unknown = JSON.parse(storedAccountChoice() || "{}");
+    const kept: unknown = JSON.parse(readStoredAccountChoice() || "{}");
     return typeof kept === "object" && kept !== null ? kept : {};
   } catch {
     // The stored text is not valid JSON, so the first account is used.

@@ -5,8 +5,8 @@
 import type { RouteAnswer, RouteRequestArgs } from "@tollgate/api/client-types.ts";
 import { saveBlob } from "../save-text.ts";
 import { ACCOUNT_HEADER } from "./account-header.ts";
-import { buildAddress, type ConsoleRoute, methodOf, pathOf, type RouteParameters } from "./address.ts";
-import { accountIdForPath } from "./chosen-account.ts";
+import { buildAddress, type ConsoleRoute, pathOf, type RouteParameters, readRouteMethod } from "./address.ts";
+import { findAccountIdForPath } from "./chosen-account.ts";
 import { parseFault } from "./fault.ts";
 import { askGateway } from "./gateway.ts";
 
@@ -28,7 +28,7 @@ async function send<Of extends ConsoleRoute>(
   const { body } = (sent ?? {}) as RouteParameters;
   const headers = { ...account, ...(body !== undefined && { "content-type": "application/json" }) };
   const response = await askGateway(buildAddress(at, sent), {
-    method: methodOf(at),
+    method: readRouteMethod(at),
     headers,
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
@@ -48,7 +48,7 @@ export async function saveFile<Of extends ConsoleRoute>(
 }
 
 function accountHeader(at: ConsoleRoute): Record<string, string> {
-  const account = accountIdForPath(pathOf(at));
+  const account = findAccountIdForPath(pathOf(at));
   return account === undefined ? {} : { [ACCOUNT_HEADER]: account };
 }
 

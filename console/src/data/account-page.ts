@@ -6,7 +6,7 @@ import { paginatedQuery } from "./pagination.ts";
 
 const READ_AGAIN_MS = 30_000;
 
-export const activityQuery = (id: string, range: BucketedRange, to?: string) =>
+export const accountActivityQuery = (id: string, range: BucketedRange, to?: string) =>
   queryOptions({
     queryKey: ["platform accounts", "activity", id, range, to],
     refetchInterval: READ_AGAIN_MS,

@@ -5,7 +5,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { ACCOUNT_HEADER } from "../api/account-header.ts";
-import { accountIdForPath } from "../api/chosen-account.ts";
+import { findAccountIdForPath } from "../api/chosen-account.ts";
 import { openEventStream, type ServerEvent } from "../api/event-stream.ts";
 import { gatewayReachability } from "../api/gateway.ts";
 import type { Balance, LiveRequests } from "../api/types.ts";
@@ -38,7 +38,7 @@ export function useEventStream(
   // biome-ignore lint/correctness/useExhaustiveDependencies: `on` closes over nothing that changes; `of` is in what `actingFor` gives
   useEffect(() => {
     if (!enabled || !seen || away) return;
-    const account = accountIdForPath(path);
+    const account = findAccountIdForPath(path);
     let wasOpen = false;
     const close = openEventStream({
       url: path,

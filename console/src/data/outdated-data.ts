@@ -70,7 +70,7 @@ const isRefused = (): boolean =>
   shown().some(({ state }) => state.error instanceof ApiFault && state.error.status === 503);
 
 export const useOldestShownTime = (): number | undefined => useSyncExternalStore(watch.subscribe, oldestShown);
-export const useRequestsRefused = (): boolean => useSyncExternalStore(watch.subscribe, isRefused);
+export const useAreRequestsRefused = (): boolean => useSyncExternalStore(watch.subscribe, isRefused);
 
 export type AgedQuery = Pick<UseQueryResult, "data" | "dataUpdatedAt" | "failureCount" | "isError" | "fetchStatus">;
 

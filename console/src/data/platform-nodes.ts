@@ -28,7 +28,7 @@ export const platformNodeChecksQuery = (id: string) =>
     call("GET /console/api/operator/nodes/{id}/checks", { path: { id }, query: { cursor, limit: CHECKS_SHOWN } }),
   );
 
-export const platformChecksQuery = queryOptions({
+export const platformSpotChecksQuery = queryOptions({
   queryKey: ["platform nodes", "checks"],
   queryFn: () => call("GET /console/api/operator/checks"),
 });

@@ -3,10 +3,10 @@ import { queryOptions, useQuery, useSuspenseQuery } from "@tanstack/react-query"
 import { useSyncExternalStore } from "react";
 import {
   chooseAccount,
-  chosenAccount,
+  findChosenAccount,
   onAccountChosen,
+  readStoredAccountChoice,
   setOwnedAccounts,
-  storedAccountChoice,
 } from "../api/chosen-account.ts";
 import { call } from "../api/client.ts";
 import { GatewayUnreachable } from "../api/gateway.ts";
@@ -90,8 +90,8 @@ export function useMe(): Me {
 /** The account of this kind for which the page makes its calls. */
 export function useChosenAccount(kind: AccountKind): Account | undefined {
   const { data } = useQuery(meQuery);
-  useSyncExternalStore(onAccountChosen, storedAccountChoice);
-  return chosenAccount(kind, data?.accounts ?? []);
+  useSyncExternalStore(onAccountChosen, readStoredAccountChoice);
+  return findChosenAccount(kind, data?.accounts ?? []);
 }
 
 /** `may("work")`: whether the person's role in the chosen account allows the action. The API checks this again. */

@@ -4,8 +4,8 @@
  * script pages work too, but load more slowly.
  */
 import { ACCOUNT_HEADER } from "../api/account-header.ts";
-import { addressOf } from "../api/address.ts";
-import { accountIdForPath, chosenAccount, setOwnedAccounts } from "../api/chosen-account.ts";
+import { buildRouteAddress } from "../api/address.ts";
+import { findAccountIdForPath, findChosenAccount, setOwnedAccounts } from "../api/chosen-account.ts";
 import type { PrefetchedResponse } from "../api/prefetched-responses.ts";
 import type { Me } from "../api/types.ts";
 import { applyTheme } from "../ui/theme-choice.ts";
@@ -45,10 +45,11 @@ async function askForPage(session: Promise<Response>): Promise<void> {
   if (!response.ok) return;
   const { identity, accounts } = (await response.clone().json()) as Me | { identity: null; accounts: [] };
   setOwnedAccounts(accounts);
-  const isTheirs = visit.page.of === "operator" ? identity?.operator === true : chosenAccount("builder") !== undefined;
+  const isTheirs =
+    visit.page.of === "operator" ? identity?.operator === true : findChosenAccount("builder") !== undefined;
   if (!isTheirs) return;
   for (const address of visit.page.questions(visit.range, Date.now())) {
-    const account = accountIdForPath(address);
+    const account = findAccountIdForPath(address);
     keep(address, get(address, account), account);
   }
 }
@@ -56,7 +57,7 @@ async function askForPage(session: Promise<Response>): Promise<void> {
 applyTheme();
 
 /** The document preloads this URL while the script is loading (index.html). */
-const SESSION = addressOf("GET /console/api/auth/get-session");
+const SESSION = buildRouteAddress("GET /console/api/auth/get-session");
 const session = get(SESSION);
 // Errors are ignored, because the page's own request fails in the same way and shows them.
 const asked = askForPage(session).catch(() => undefined);

@@ -2,8 +2,8 @@
  * The URLs that the early script requests for the pages where people usually enter the console. They must equal the
  * pages' own requests, otherwise they are wasted (tested by `e2e/console/prefetched-requests.test.ts`). Pure.
  */
-import { addressOf } from "../api/address.ts";
-import { BUCKETED_RANGES, bucketedSpanOf, isRange, RANGES, type TimeRange } from "../time-range.ts";
+import { buildRouteAddress } from "../api/address.ts";
+import { BUCKETED_RANGES, computeBucketedSpan, isTimeRange, TIME_RANGES, type TimeRange } from "../time-range.ts";
 import { daysBefore, startOfUtcDay, startOfUtcMonth } from "../utc.ts";
 
 interface EarlyPage {
@@ -16,15 +16,15 @@ interface EarlyPage {
   questions: (range: TimeRange, nowMs: number) => string[];
 }
 
-const KEYS = addressOf("GET /console/api/keys", { query: { limit: 100 } });
-const RATES = addressOf("GET /v1/catalog/rates");
-const BALANCE = addressOf("GET /console/api/balance");
+const KEYS = buildRouteAddress("GET /console/api/keys", { query: { limit: 100 } });
+const RATES = buildRouteAddress("GET /v1/catalog/rates");
+const BALANCE = buildRouteAddress("GET /console/api/balance");
 
 const unfunded = (from: Date): string =>
-  addressOf("GET /console/api/unfunded", { query: { from: from.toISOString() } });
+  buildRouteAddress("GET /console/api/unfunded", { query: { from: from.toISOString() } });
 
 const refusals = (from: Date): string =>
-  addressOf("GET /console/api/refusals", { query: { from: from.toISOString() } });
+  buildRouteAddress("GET /console/api/refusals", { query: { from: from.toISOString() } });
 
 /** The pages with early requests, by path. */
 export const PREFETCHED_PAGES: Record<string, EarlyPage> = {
@@ -34,19 +34,21 @@ export const PREFETCHED_PAGES: Record<string, EarlyPage> = {
     ranges: BUCKETED_RANGES,
     questions(asked, nowMs) {
       const range = BUCKETED_RANGES.find((one) => one === asked) ?? "24h";
-      const span = bucketedSpanOf(range, nowMs);
+      const span = computeBucketedSpan(range, nowMs);
       const from = span.from.toISOString();
       return [
-        addressOf("GET /console/api/performance", { query: { range } }),
-        addressOf("GET /console/api/usage", { query: { by: "day", from: startOfUtcMonth(nowMs).toISOString() } }),
-        addressOf("GET /console/api/usage", { query: { by: span.by, split: "model", from } }),
-        addressOf("GET /console/api/usage", { query: { by: "outcome", from } }),
+        buildRouteAddress("GET /console/api/performance", { query: { range } }),
+        buildRouteAddress("GET /console/api/usage", {
+          query: { by: "day", from: startOfUtcMonth(nowMs).toISOString() },
+        }),
+        buildRouteAddress("GET /console/api/usage", { query: { by: span.by, split: "model", from } }),
+        buildRouteAddress("GET /console/api/usage", { query: { by: "outcome", from } }),
         // A browser sends six requests at a time. Two of the first six are fast, so the others start soon.
         BALANCE,
         unfunded(span.from),
-        refusals(bucketedSpanOf("24h", nowMs).from),
-        addressOf("GET /console/api/usage", { query: { by: "label", from } }),
-        addressOf("GET /console/api/requests", { query: { limit: 8 } }),
+        refusals(computeBucketedSpan("24h", nowMs).from),
+        buildRouteAddress("GET /console/api/usage", { query: { by: "label", from } }),
+        buildRouteAddress("GET /console/api/requests", { query: { limit: 8 } }),
       ];
     },
   },
@@ -54,21 +56,25 @@ export const PREFETCHED_PAGES: Record<string, EarlyPage> = {
     of: "builder",
     code: "pages/performance/performance-page.tsx",
     ranges: ["1h", "6h", "24h", "7d", "30d"],
-    questions: (range) => [addressOf("GET /console/api/performance", { query: { range, by: "model" } }), KEYS, RATES],
+    questions: (range) => [
+      buildRouteAddress("GET /console/api/performance", { query: { range, by: "model" } }),
+      KEYS,
+      RATES,
+    ],
   },
   "/requests": {
     of: "builder",
     code: "pages/requests/requests-page.tsx",
     ranges: [],
     questions: (_range, nowMs) => [
-      addressOf("GET /console/api/requests", { query: { sort: "newest", limit: 50 } }),
-      addressOf("GET /console/api/requests/histogram"),
-      addressOf("GET /console/api/requests/totals"),
-      addressOf("GET /console/api/usage", {
+      buildRouteAddress("GET /console/api/requests", { query: { sort: "newest", limit: 50 } }),
+      buildRouteAddress("GET /console/api/requests/histogram"),
+      buildRouteAddress("GET /console/api/requests/totals"),
+      buildRouteAddress("GET /console/api/usage", {
         query: { by: "label", from: daysBefore(startOfUtcDay(nowMs), 90).toISOString() },
       }),
-      unfunded(bucketedSpanOf("30d", nowMs).from),
-      refusals(bucketedSpanOf("7d", nowMs).from),
+      unfunded(computeBucketedSpan("30d", nowMs).from),
+      refusals(computeBucketedSpan("7d", nowMs).from),
       BALANCE,
       KEYS,
       RATES,
@@ -79,19 +85,19 @@ export const PREFETCHED_PAGES: Record<string, EarlyPage> = {
     code: "pages/credits/credits-page.tsx",
     ranges: [],
     questions: () => [
-      addressOf("GET /console/api/statement", { query: { limit: 30 } }),
+      buildRouteAddress("GET /console/api/statement", { query: { limit: 30 } }),
       BALANCE,
-      addressOf("GET /console/api/credits"),
+      buildRouteAddress("GET /console/api/credits"),
     ],
   },
   "/operator": {
     of: "operator",
     code: "pages/operator/platform/platform-page.tsx",
-    ranges: RANGES,
+    ranges: TIME_RANGES,
     questions: (range) => [
-      addressOf("GET /console/api/operator/triage"),
-      addressOf("GET /console/api/operator/incidents"),
-      addressOf("GET /console/api/operator/performance", { query: { range } }),
+      buildRouteAddress("GET /console/api/operator/triage"),
+      buildRouteAddress("GET /console/api/operator/incidents"),
+      buildRouteAddress("GET /console/api/operator/performance", { query: { range } }),
     ],
   },
 };
@@ -108,5 +114,5 @@ export function findPrefetchedVisit({ pathname, search }: { pathname: string; se
   const { range, ...others } = Object.fromEntries(new URLSearchParams(search));
   if (Object.keys(others).length > 0) return undefined;
   if (range === undefined) return { page, range: "24h" };
-  return isRange(range) && page.ranges.includes(range) ? { page, range } : undefined;
+  return isTimeRange(range) && page.ranges.includes(range) ? { page, range } : undefined;
 }

@@ -2,7 +2,7 @@
 import { useCreateKey, useRevokeKey } from "../data/keys.ts";
 import type { SecretKind } from "../secrets/secret-kind.ts";
 
-export const API_KEYS: SecretKind = {
+export const API_KEY_KIND: SecretKind = {
   of: "builder",
   noun: "key",
   fullName: "API key",

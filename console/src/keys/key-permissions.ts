@@ -7,7 +7,7 @@ export interface KeyPermissions {
   edit: (key: Pick<ApiKey, "created_by">) => boolean;
 }
 
-export const keyPermissionsOf = (may: readonly Permission[], email: string): KeyPermissions => ({
+export const computeKeyPermissions = (may: readonly Permission[], email: string): KeyPermissions => ({
   revoke: may.includes("work"),
   edit: ({ created_by }) => may.includes("own") || (may.includes("work") && created_by?.email === email),
 });

@@ -5,14 +5,14 @@ import { Suspense, useEffect, useRef, useState } from "react";
 import type { Me } from "../api/types.ts";
 import { useBuilderEventStream } from "../data/live.ts";
 import { useChosenAccount, useMe } from "../data/session.ts";
-import { localeKey } from "../locale.ts";
+import { formatLocaleKey } from "../locale.ts";
 import { IconButton } from "../ui/button.tsx";
 import { BookOpen, Code, Menu as MenuIcon, X } from "../ui/icons.tsx";
 import { Loading } from "../ui/loading-states.tsx";
 import { SharedDecimalPlaces } from "../ui/shared-decimal-places.tsx";
 import { GatewayBanner } from "./gateway-banner.tsx";
 import { Logo } from "./logo.tsx";
-import { navigationOf } from "./navigation.ts";
+import { buildNavigation } from "./navigation.ts";
 import { NotificationBell } from "./notification-bell.tsx";
 import { Palette, PaletteButton, usePalette } from "./palette/palette.tsx";
 import { PersonMenu } from "./person-menu.tsx";
@@ -65,7 +65,7 @@ export function AppShell() {
             <SharedDecimalPlaces page={pathname}>
               {/* The key remounts the page after a change of account or locale, so that no old input or formatted
                   text remains. */}
-              <Outlet key={`${builder?.id} ${host?.id} ${localeKey()}`} />
+              <Outlet key={`${builder?.id} ${host?.id} ${formatLocaleKey()}`} />
             </SharedDecimalPlaces>
           </Suspense>
         </main>
@@ -128,7 +128,7 @@ const ELSEWHERE = [
 function Navigation({ me, onGo }: { me: Me; onGo?: () => void }) {
   return (
     <nav aria-label="Console" className="flex flex-col gap-5">
-      {navigationOf(me).map(({ label, items }) => (
+      {buildNavigation(me).map(({ label, items }) => (
         <div key={label}>
           <p className="px-2 pb-1.5 text-xs font-medium text-ink-soft">{label}</p>
           <ul className="flex flex-col gap-0.5">

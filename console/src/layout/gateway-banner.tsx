@@ -6,11 +6,11 @@
 import { type ReactNode, useState } from "react";
 import { gatewayReachability } from "../api/gateway.ts";
 import { useOutage } from "../data/outage.ts";
-import { useGatewayHealth, useOldestShownTime, useRequestsRefused } from "../data/outdated-data.ts";
-import { clockText } from "../locale.ts";
+import { useAreRequestsRefused, useGatewayHealth, useOldestShownTime } from "../data/outdated-data.ts";
+import { formatClockTime } from "../locale.ts";
 import { Button } from "../ui/button.tsx";
 import { CloudOff } from "../ui/icons.tsx";
-import { outageText } from "./outage-text.ts";
+import { describeOutage } from "./outage-text.ts";
 
 export function GatewayBanner() {
   const away = useOutage();
@@ -21,8 +21,8 @@ export function GatewayBanner() {
         <OldData />
       ) : (
         <Banner action={<RetryNow />}>
-          Gateway unreachable since {clockText(away.since)},{" "}
-          {away.dataAt === undefined ? "no data loaded yet" : `showing data from ${clockText(away.dataAt)}`}
+          Gateway unreachable since {formatClockTime(away.since)},{" "}
+          {away.dataAt === undefined ? "no data loaded yet" : `showing data from ${formatClockTime(away.dataAt)}`}
         </Banner>
       )}
     </div>
@@ -32,11 +32,11 @@ export function GatewayBanner() {
 /** Shown if the gateway responds but has no newer data. */
 function OldData() {
   const dataAt = useOldestShownTime();
-  const refused = useRequestsRefused();
+  const refused = useAreRequestsRefused();
   const isWrong = dataAt !== undefined || refused;
   const { data: health } = useGatewayHealth(isWrong);
   if (!isWrong) return null;
-  return <Banner>{outageText({ unreachable: health?.unreachable ?? [], dataAt })}</Banner>;
+  return <Banner>{describeOutage({ unreachable: health?.unreachable ?? [], dataAt })}</Banner>;
 }
 
 function RetryNow() {

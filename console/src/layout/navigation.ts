@@ -1,6 +1,6 @@
 /** The pages in the navigation, depending on the person's accounts. */
 
-import { chosenAccount } from "../api/chosen-account.ts";
+import { findChosenAccount } from "../api/chosen-account.ts";
 import type { Me } from "../api/types.ts";
 import type { Icon } from "../ui/icons.tsx";
 import {
@@ -77,17 +77,17 @@ const OPERATE: NavGroup = {
   ],
 };
 
-export function navigationOf({ identity, accounts }: Me): NavGroup[] {
+export function buildNavigation({ identity, accounts }: Me): NavGroup[] {
   return [
-    ...(chosenAccount("builder", accounts) === undefined ? [] : [BUILD]),
-    ...(chosenAccount("host", accounts) === undefined ? [] : [HOST]),
+    ...(findChosenAccount("builder", accounts) === undefined ? [] : [BUILD]),
+    ...(findChosenAccount("host", accounts) === undefined ? [] : [HOST]),
     ...(identity.operator ? [OPERATE] : []),
   ];
 }
 
 /** The first page after sign-in, depending on the person's accounts. */
-export function homePathOf({ identity, accounts }: Me): "/overview" | "/host" | "/operator" | "/accounts" {
-  if (chosenAccount("builder", accounts) !== undefined) return "/overview";
-  if (chosenAccount("host", accounts) !== undefined) return "/host";
+export function chooseHomePath({ identity, accounts }: Me): "/overview" | "/host" | "/operator" | "/accounts" {
+  if (findChosenAccount("builder", accounts) !== undefined) return "/overview";
+  if (findChosenAccount("host", accounts) !== undefined) return "/host";
   return identity.operator ? "/operator" : "/accounts";
 }

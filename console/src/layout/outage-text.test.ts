@@ -1,19 +1,25 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { outageText } from "./outage-text.ts";
+import { describeOutage } from "./outage-text.ts";
 
 const AT = new Date(2026, 10, 5, 6, 30, 9).getTime();
 
 test("names the unreachable dependencies, the start of the outage and the age of the data", () => {
   const unreachable = [{ part: "database" as const, since: AT / 1000, needed: true }];
   assert.equal(
-    outageText({ unreachable, dataAt: AT - 20_000 }),
+    describeOutage({ unreachable, dataAt: AT - 20_000 }),
     "The platform's database is unreachable since 06:30:09. Showing data from 06:29:49",
   );
-  assert.equal(outageText({ unreachable, dataAt: undefined }), "The platform's database is unreachable since 06:30:09");
+  assert.equal(
+    describeOutage({ unreachable, dataAt: undefined }),
+    "The platform's database is unreachable since 06:30:09",
+  );
 });
 
 test("says only that the platform is slow if requests do not need the unreachable dependency", () => {
   const unreachable = [{ part: "limits" as const, since: AT / 1000, needed: false }];
-  assert.equal(outageText({ unreachable, dataAt: AT }), "The platform is slow to answer. Showing data from 06:30:09");
+  assert.equal(
+    describeOutage({ unreachable, dataAt: AT }),
+    "The platform is slow to answer. Showing data from 06:30:09",
+  );
 });

@@ -1,6 +1,6 @@
 /** Describes an outage of the gateway or its dependencies in a sentence. Pure. */
 import type { Health } from "../api/types.ts";
-import { clockText } from "../locale.ts";
+import { formatClockTime } from "../locale.ts";
 
 type Unreachable = Health["unreachable"][number];
 
@@ -10,7 +10,7 @@ const PART_WORDS: Record<Unreachable["part"], string> = {
   plane: "dispatch plane",
 };
 
-export function outageText({
+export function describeOutage({
   unreachable,
   dataAt,
 }: {
@@ -23,8 +23,9 @@ export function outageText({
       ? "The platform is slow to answer"
       : parts
           .map(
-            ({ part, since }) => `The platform's ${PART_WORDS[part]} is unreachable since ${clockText(since * 1000)}`,
+            ({ part, since }) =>
+              `The platform's ${PART_WORDS[part]} is unreachable since ${formatClockTime(since * 1000)}`,
           )
           .join(". ");
-  return dataAt === undefined ? why : `${why}. Showing data from ${clockText(dataAt)}`;
+  return dataAt === undefined ? why : `${why}. Showing data from ${formatClockTime(dataAt)}`;
 }

@@ -1,6 +1,6 @@
 /** The menu of the signed-in person: choice of account, settings and signing out. */
 import { useNavigate } from "@tanstack/react-router";
-import { chosenAccount } from "../api/chosen-account.ts";
+import { findChosenAccount } from "../api/chosen-account.ts";
 import type { AccountKind, Me } from "../api/types.ts";
 import { signOut, switchAccount } from "../data/session.ts";
 import { ChevronsUpDown, LogOut, Plus, Settings } from "../ui/icons.tsx";
@@ -60,7 +60,7 @@ export function PersonMenu({ me }: { me: Me }) {
 /** Shown only if the person has several accounts of this kind. */
 function AccountChoice({ me, kind, title }: { me: Me; kind: AccountKind; title: string }) {
   const accounts = me.accounts.filter((account) => account.kind === kind && !account.suspended);
-  const acting = chosenAccount(kind, me.accounts);
+  const acting = findChosenAccount(kind, me.accounts);
   if (accounts.length < 2 || acting === undefined) return null;
   return (
     <>

@@ -1,15 +1,15 @@
 /** The hardware and software of a node's machine, as its agent reported them. */
 
 import type { Node } from "../api/types.ts";
-import { fixedDecimalsText } from "../locale.ts";
-import { Fact, Facts } from "../ui/drawer.tsx";
+import { formatWithDecimals } from "../locale.ts";
+import { Fact, FactList } from "../ui/drawer.tsx";
 import { Time } from "../ui/time.tsx";
 
 const GIB = 1024 ** 3;
 
 export function MachineFacts({ node: { hardware, agent, created_at } }: { node: Node }) {
   return (
-    <Facts>
+    <FactList>
       {factsOf(hardware).map(([name, value]) => (
         <Fact key={name} name={name}>
           {value}
@@ -19,7 +19,7 @@ export function MachineFacts({ node: { hardware, agent, created_at } }: { node: 
       <Fact name="Registered">
         <Time at={created_at} as="full" />
       </Fact>
-    </Facts>
+    </FactList>
   );
 }
 
@@ -51,4 +51,4 @@ function gpuText(gpu: unknown): string {
   return `${String(name ?? "unknown")}${memory}`;
 }
 
-const gibibytes = (bytes: number): string => `${fixedDecimalsText(bytes / GIB, 1)} GiB`;
+const gibibytes = (bytes: number): string => `${formatWithDecimals(bytes / GIB, 1)} GiB`;

@@ -12,6 +12,6 @@ const STATES: Record<State, { tone: Tone; says: string }> = {
 };
 
 export const NODE_STATES = Object.keys(STATES) as State[];
-export const meaningOfState = (state: State): string => STATES[state].says;
+export const explainState = (state: State): string => STATES[state].says;
 
 export const NodeState = ({ of }: { of: State }) => <Badge tone={STATES[of].tone}>{of}</Badge>;

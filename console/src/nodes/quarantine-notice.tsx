@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import type { Quarantine } from "../api/types.ts";
 import { Notice } from "../ui/notice.tsx";
 import { Time } from "../ui/time.tsx";
-import { evidenceOf, quarantineText } from "./quarantine.ts";
+import { explainQuarantine, listEvidence } from "./quarantine.ts";
 
 interface Props {
   /** The node's name. */
@@ -15,8 +15,8 @@ interface Props {
 }
 
 export function QuarantineNotice({ name, quarantine, forHost = false, action }: Props) {
-  const { title, remedy } = quarantineText(quarantine);
-  const evidence = evidenceOf(quarantine);
+  const { title, remedy } = explainQuarantine(quarantine);
+  const evidence = listEvidence(quarantine);
   return (
     <Notice tone="bad" title={`${name} is quarantined`} action={action}>
       <p>{title}</p>

@@ -2,7 +2,7 @@
 
 import type { QuarantineReason } from "@tollgate/api/enumerations.ts";
 import type { Quarantine } from "../api/types.ts";
-import { fixedDecimalsText } from "../locale.ts";
+import { formatWithDecimals } from "../locale.ts";
 
 interface Words {
   title: string;
@@ -35,7 +35,7 @@ const REASONS: Record<QuarantineReason, Words> = {
 };
 
 /** Explains a quarantine. An unknown reason is the text of an operator who quarantined the node. */
-export function quarantineText({ reason }: Quarantine): Words & { byOperator: boolean } {
+export function explainQuarantine({ reason }: Quarantine): Words & { byOperator: boolean } {
   const known = (REASONS as Record<string, Words | undefined>)[reason];
   if (known !== undefined) return { ...known, byOperator: false };
   return {
@@ -73,7 +73,7 @@ const KINDS: Record<string, string> = {
 };
 
 /** The evidence as names and values. Unknown evidence is shown as the API sent it. */
-export function evidenceOf({ evidence }: Quarantine): [name: string, value: string][] {
+export function listEvidence({ evidence }: Quarantine): [name: string, value: string][] {
   return Object.entries(evidence).map(([name, value]) => {
     if (name === "kinds" && typeof value === "object" && value !== null) {
       const kinds = Object.entries(value).map(([kind, times]) => `${KINDS[kind] ?? kind}: ${String(times)}`);
@@ -86,6 +86,6 @@ export function evidenceOf({ evidence }: Quarantine): [name: string, value: stri
 
 /** A score with its time, for example "-6.20 (2026-11-18 09:12)". */
 function scoreWords(entry: { at?: string; score?: number | null }): string {
-  const score = typeof entry.score === "number" ? fixedDecimalsText(entry.score, 2) : "no score";
+  const score = typeof entry.score === "number" ? formatWithDecimals(entry.score, 2) : "no score";
   return `${score} (${entry.at?.slice(0, 16).replace("T", " ") ?? "no time"})`;
 }

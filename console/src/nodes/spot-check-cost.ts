@@ -1,5 +1,5 @@
 /** The cost of spot checks as a share of charges. Pure. */
-import { fixedDecimalsText } from "../locale.ts";
+import { formatWithDecimals } from "../locale.ts";
 import { parseMicro } from "../money.ts";
 
 export function formatSpotCheckCostShare({
@@ -11,5 +11,5 @@ export function formatSpotCheckCostShare({
 }): string {
   const [cost, charged] = [parseMicro(cost_micro), parseMicro(charged_micro)];
   if (charged === 0n) return "–";
-  return `${fixedDecimalsText(Number((cost * 10_000n) / charged) / 100, 2)} %`;
+  return `${formatWithDecimals(Number((cost * 10_000n) / charged) / 100, 2)} %`;
 }

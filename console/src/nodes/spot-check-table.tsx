@@ -1,6 +1,6 @@
 /** Spot checks of a node: its answers that other hosts' nodes verified, each with score and verdict. */
 import type { SpotCheck } from "../api/types.ts";
-import { fixedDecimalsText } from "../locale.ts";
+import { formatWithDecimals } from "../locale.ts";
 import { Badge, type Tone } from "../ui/badge.tsx";
 import { ListChecks } from "../ui/icons.tsx";
 import { EmptyState } from "../ui/loading-states.tsx";
@@ -60,7 +60,7 @@ const COLUMNS: Column<SpotCheck>[] = [
     from: "sm",
     align: "right",
     cell: ({ score, method }) => (
-      <span title={`Method: ${method}`}>{score === null ? "–" : fixedDecimalsText(score, 2)}</span>
+      <span title={`Method: ${method}`}>{score === null ? "–" : formatWithDecimals(score, 2)}</span>
     ),
   },
   {

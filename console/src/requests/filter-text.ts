@@ -92,4 +92,5 @@ export const formatFilter = (terms: readonly FilterTerm[]): string => terms.map(
 const quoted = (value: string): string => (/[\s"]/u.test(value) ? `"${value.replaceAll(/["\\]/g, "\\$&")}"` : value);
 
 /** A filter with one term, for links: `outcome:ok`. */
-export const termText = (field: CategoricalField, value: string): string => formatTerm({ field, value, not: false });
+export const formatCategoricalTerm = (field: CategoricalField, value: string): string =>
+  formatTerm({ field, value, not: false });

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { keyName } from "../keys/key-names.ts";
+import { findKeyName } from "../keys/key-names.ts";
 import { describeKeysRefusedForCredit } from "./keys-refused-for-credit.ts";
 
 const LISTED = ["a", "b", "c", "d"].map((id) => ({ id, name: id.toUpperCase() }));
-const nameOf = (id: string): string => keyName(LISTED, id);
+const nameOf = (id: string): string => findKeyName(LISTED, id);
 const rows = (...of: [string, number][]) => of.map(([key, requests]) => ({ key, requests }));
 
 test("combines the playground keys of all sessions under one name", () => {

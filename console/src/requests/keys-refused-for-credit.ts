@@ -1,6 +1,6 @@
 /** Lists the keys whose requests were refused for lack of credit. */
 import type { UnfundedRequests } from "../api/types.ts";
-import { countText } from "../locale.ts";
+import { formatWholeNumber } from "../locale.ts";
 
 const KEYS_MAX = 3;
 
@@ -18,7 +18,7 @@ export function describeKeysRefusedForCredit(
   const most = [...Map.groupBy(rows, ({ key }) => nameOf(key))]
     .map(([name, of]) => ({ name, requests: sumRequests(of) }))
     .sort((a, b) => b.requests - a.requests);
-  const named = most.slice(0, KEYS_MAX).map(({ name, requests }) => `${name}: ${countText(requests)}`);
+  const named = most.slice(0, KEYS_MAX).map(({ name, requests }) => `${name}: ${formatWholeNumber(requests)}`);
   const more = most.length - named.length;
   return `${named.join(", ")}${more === 0 ? "" : ` and ${more} more ${more === 1 ? "key" : "keys"}`}`;
 }

@@ -35,5 +35,5 @@ const OUTCOMES: Record<string, Meaning> = {
 
 export const OUTCOME_NAMES = Object.keys(OUTCOMES);
 
-export const outcomeMeaning = (outcome: string): Meaning =>
+export const describeOutcome = (outcome: string): Meaning =>
   OUTCOMES[outcome] ?? { tone: "neutral", says: "Unknown outcome." };

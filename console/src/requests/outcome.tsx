@@ -1,5 +1,5 @@
 /** The outcome of a request as a colored word. */
 import { Badge } from "../ui/badge.tsx";
-import { outcomeMeaning } from "./outcome-names.ts";
+import { describeOutcome } from "./outcome-names.ts";
 
-export const Outcome = ({ of }: { of: string }) => <Badge tone={outcomeMeaning(of).tone}>{of}</Badge>;
+export const Outcome = ({ of }: { of: string }) => <Badge tone={describeOutcome(of).tone}>{of}</Badge>;

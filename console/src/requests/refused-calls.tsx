@@ -6,7 +6,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { Refusals } from "../api/types.ts";
 import { refusalsQuery } from "../data/requests.ts";
-import { countText } from "../locale.ts";
+import { formatWholeNumber } from "../locale.ts";
 import { Button } from "../ui/button.tsx";
 import { Card } from "../ui/card.tsx";
 import { Notice } from "../ui/notice.tsx";
@@ -30,7 +30,7 @@ export function RefusedCalls({ from, words }: { from: string; words: string }) {
     <div className="flex flex-col gap-3">
       <Notice
         tone={over ? "neutral" : "warn"}
-        title={`${countText(total)} ${total === 1 ? "call was" : "calls were"} refused in ${words}`}
+        title={`${formatWholeNumber(total)} ${total === 1 ? "call was" : "calls were"} refused in ${words}`}
         action={
           <Button aria-expanded={open} onClick={() => setOpen(!open)}>
             {open ? "Hide refused calls" : "Show refused calls"}
@@ -40,7 +40,7 @@ export function RefusedCalls({ from, words }: { from: string; words: string }) {
         <ul className="flex flex-col gap-1">
           {codes.slice(0, NAMED_MAX).map((one) => (
             <li key={one.code}>
-              {countText(one.requests)}: {describeRefusedCode(one).says} ({one.status}).{" "}
+              {formatWholeNumber(one.requests)}: {describeRefusedCode(one).says} ({one.status}).{" "}
               {describeRefusedCode(one).advice}
             </li>
           ))}

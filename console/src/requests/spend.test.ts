@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { UsageRow } from "../api/types.ts";
-import { bucketedSpanOf } from "../time-range.ts";
+import { computeBucketedSpan } from "../time-range.ts";
 import { listSpendParts, stackSpend } from "./spend.ts";
 
 const NOW = Date.parse("2026-11-15T06:40:00Z");
@@ -16,7 +16,7 @@ const row = (day: string, model: string, charge_micro: string): UsageRow => ({
 const stack = (rows: UsageRow[]) =>
   stackSpend({
     rows,
-    span: bucketedSpanOf("7d", NOW),
+    span: computeBucketedSpan("7d", NOW),
     split: "model",
     nameOf: (part) => part,
     labelOf: (bucket) => bucket,

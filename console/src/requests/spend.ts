@@ -1,7 +1,7 @@
 /** Converts the API's usage sums to the bars of the spend chart. */
 import type { UsageRow } from "../api/types.ts";
 import { decimalsNeeded, formatColumnDollars, parseMicro, toChartDollars } from "../money.ts";
-import { type BucketedSpan, bucketNames, previousSpanOf } from "../time-range.ts";
+import { type BucketedSpan, computePreviousSpan, formatBucketNames } from "../time-range.ts";
 import type { BarItem } from "../ui/chart/bar-list.tsx";
 import { stackAmounts } from "../ui/chart/stacked.ts";
 
@@ -21,7 +21,7 @@ interface StackParts {
 /** Converts the usage sums to stacked bars. The legend omits parts without spending. */
 export function stackSpend({ rows, span, split, nameOf, labelOf, before }: StackParts) {
   const period = (of: UsageRow[], buckets: BucketedSpan) => ({
-    buckets: bucketNames(buckets),
+    buckets: formatBucketNames(buckets),
     amounts: of
       .map((row) => ({
         bucket: row[span.by] ?? "",
@@ -33,7 +33,7 @@ export function stackSpend({ rows, span, split, nameOf, labelOf, before }: Stack
   });
   return stackAmounts({
     ...period(rows, span),
-    before: before && period(before, previousSpanOf(span)),
+    before: before && period(before, computePreviousSpan(span)),
     nameOf: (name) => name,
     labelOf,
   });

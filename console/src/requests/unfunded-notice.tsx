@@ -6,8 +6,8 @@ import type { UnfundedRequests } from "../api/types.ts";
 import { keysQuery } from "../data/keys.ts";
 import { balanceQuery } from "../data/money.ts";
 import { creditRefusalsQuery, refusalsQuery } from "../data/requests.ts";
-import { keyName } from "../keys/key-names.ts";
-import { countText } from "../locale.ts";
+import { findKeyName } from "../keys/key-names.ts";
+import { formatWholeNumber } from "../locale.ts";
 import { parseMicro } from "../money.ts";
 import { buttonClasses } from "../ui/button.tsx";
 import { Notice } from "../ui/notice.tsx";
@@ -60,14 +60,14 @@ export function UnfundedNotice({ from, words, refusedFrom }: Props) {
   if (total === 0) return <FirstLoadPlaceholder query={unfunded} />;
   const awaited = [refusals, credit, keys].find(isFirstLoad);
   if (awaited !== undefined) return <FirstLoadPlaceholder query={awaited} />;
-  const nameOf = (id: string): string => keyName(keys.data?.data, id);
+  const nameOf = (id: string): string => findKeyName(keys.data?.data, id);
   const reasons = [...Map.groupBy(rows, ({ reason }) => reason)].sort(
     ([, a], [, b]) => sumRequests(b) - sumRequests(a),
   );
   return (
     <Notice
       tone={over ? "neutral" : "warn"}
-      title={`${countText(total)} ${total === 1 ? "request was" : "requests were"} refused for insufficient credit in ${words}`}
+      title={`${formatWholeNumber(total)} ${total === 1 ? "request was" : "requests were"} refused for insufficient credit in ${words}`}
       action={
         reasons.some(([reason]) => reason === "no_credit" || reason === "hold") && (
           <Link to="/credits" className={buttonClasses("plain")}>
@@ -80,7 +80,7 @@ export function UnfundedNotice({ from, words, refusedFrom }: Props) {
         {over && <li className="text-ink-soft">No request was refused for this in the last hour.</li>}
         {reasons.map(([reason, of]) => (
           <li key={reason}>
-            {countText(sumRequests(of))}: {REASONS[reason].says} ({describeKeysRefusedForCredit(of, nameOf)}).{" "}
+            {formatWholeNumber(sumRequests(of))}: {REASONS[reason].says} ({describeKeysRefusedForCredit(of, nameOf)}).{" "}
             {REASONS[reason].advice}
           </li>
         ))}

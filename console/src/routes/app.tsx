@@ -1,12 +1,12 @@
 /** The routes that require a session, and the check for it. */
 import { createRoute, redirect } from "@tanstack/react-router";
-import { chosenAccount } from "../api/chosen-account.ts";
+import { findChosenAccount } from "../api/chosen-account.ts";
 import { isAcceptingInvitation } from "../data/invitation-token.ts";
 import { queryClient } from "../data/query-client.ts";
 import { meQuery } from "../data/session.ts";
 import { AppShell } from "../layout/app-shell.tsx";
-import { homePathOf } from "../layout/navigation.ts";
-import { isRange, type TimeRange } from "../time-range.ts";
+import { chooseHomePath } from "../layout/navigation.ts";
+import { isTimeRange, type TimeRange } from "../time-range.ts";
 import { lazyRouteComponent } from "./lazy.ts";
 import { ErrorPage, rootRoute } from "./root.tsx";
 
@@ -28,7 +28,7 @@ export const homeRoute = createRoute({
     // A user who signed in with a provider to accept an invitation continues with the invitation.
     if (isAcceptingInvitation()) throw redirect({ to: "/join" });
     if (search.purchase !== undefined) throw redirect({ to: "/credits", search });
-    throw redirect({ to: homePathOf(me) });
+    throw redirect({ to: chooseHomePath(me) });
   },
 });
 
@@ -36,7 +36,7 @@ export const appRoute = createRoute({
   getParentRoute: () => rootRoute,
   id: "app",
   // The time range in the URL applies to every page that shows one (`useRange`).
-  validateSearch: ({ range }: Record<string, unknown>): { range?: TimeRange } => (isRange(range) ? { range } : {}),
+  validateSearch: ({ range }: Record<string, unknown>): { range?: TimeRange } => (isTimeRange(range) ? { range } : {}),
   component: AppShell,
   errorComponent: ErrorPage,
   beforeLoad: async ({ location }) => {
@@ -50,7 +50,7 @@ export const appRoute = createRoute({
 /** The guard for builder and host routes. A user without an account of that kind may create one instead. */
 export async function requireAccount(kind: "builder" | "host"): Promise<void> {
   const me = await queryClient.ensureQueryData(meQuery);
-  if (me === null || chosenAccount(kind, me.accounts) !== undefined) return;
+  if (me === null || findChosenAccount(kind, me.accounts) !== undefined) return;
   throw redirect({ to: "/accounts", search: { kind } });
 }
 

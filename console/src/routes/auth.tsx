@@ -43,7 +43,7 @@ const code = createRoute({
   getParentRoute: () => authRoute,
   path: "/sign-in/code",
   validateSearch: readSearch,
-  component: lazyRouteComponent(() => import("../pages/sign-in/second-factor-code-page.tsx"), "CodePage"),
+  component: lazyRouteComponent(() => import("../pages/sign-in/second-factor-code-page.tsx"), "SecondFactorCodePage"),
 });
 const signUp = createRoute({
   getParentRoute: () => authRoute,

@@ -2,7 +2,7 @@
 import { type ReactNode, useState } from "react";
 import { Button } from "../ui/button.tsx";
 import { Dialog, FormActions } from "../ui/dialog.tsx";
-import { errorOfField, TextField } from "../ui/field.tsx";
+import { findFieldError, TextField } from "../ui/field.tsx";
 import { Form, readTextField } from "../ui/form.tsx";
 import { NewSecret, newSecretTitle } from "./new-secret.tsx";
 import type { SecretKind } from "./secret-kind.ts";
@@ -67,7 +67,7 @@ export function CreateSecretForm({ kind: { noun, example, useCreate }, onCreated
         maxLength={200}
         placeholder={example}
         autoComplete="off"
-        error={errorOfField(create.error, "name")}
+        error={findFieldError(create.error, "name")}
       />
       {actions?.(create.isPending) ?? (
         <Button type="submit" look="primary" className="self-start" busy={create.isPending}>

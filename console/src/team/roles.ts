@@ -3,7 +3,7 @@ import type { AccountKind, Permission, Role } from "../api/types.ts";
 
 export const ROLES: readonly Role[] = ["owner", "member", "billing", "viewer"];
 
-const SAYS: Record<AccountKind, Record<Role, string>> = {
+const ROLE_DESCRIPTIONS: Record<AccountKind, Record<Role, string>> = {
   builder: {
     owner: "Full access, including managing the team. Owners are liable for the account's debts.",
     member: "Can view everything and manage API keys.",
@@ -19,9 +19,9 @@ const SAYS: Record<AccountKind, Record<Role, string>> = {
   },
 };
 
-export const describeRole = (role: Role, kind: AccountKind): string => SAYS[kind][role];
+export const describeRole = (role: Role, kind: AccountKind): string => ROLE_DESCRIPTIONS[kind][role];
 
-const FOR: Record<Permission, string> = {
+const PERMITTED_ROLES: Record<Permission, string> = {
   read: "anyone in the team",
   work: "an owner or a member",
   pay: "an owner or a billing member",
@@ -29,4 +29,4 @@ const FOR: Record<Permission, string> = {
 };
 
 /** For example "Only an owner or a member can change this." */
-export const describePermittedRoles = (need: Permission): string => FOR[need];
+export const describePermittedRoles = (need: Permission): string => PERMITTED_ROLES[need];

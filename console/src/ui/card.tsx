@@ -75,7 +75,7 @@ export function Stat({ label, children, note }: { label: ReactNode; children: Re
 const FIVE =
   "lg:max-xl:has-[>:nth-child(5)]:grid-flow-row lg:max-xl:has-[>:nth-child(5)]:grid-cols-3 lg:max-xl:*:last:nth-[5]:col-span-2!";
 
-export function Stats({ label, children }: { label: string; children: ReactNode }) {
+export function StatGrid({ label, children }: { label: string; children: ReactNode }) {
   return (
     <dl
       aria-label={label}

@@ -63,7 +63,7 @@ export const IdLine = ({ id, of }: { id: string; of: string }) => (
 );
 
 /** A list of names and values. */
-export function Facts({ children }: { children: ReactNode }) {
+export function FactList({ children }: { children: ReactNode }) {
   return <dl className="grid grid-cols-[minmax(7rem,auto)_1fr] gap-x-6 gap-y-2.5">{children}</dl>;
 }
 

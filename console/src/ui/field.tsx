@@ -162,7 +162,7 @@ export function CheckField({ label, ...input }: { label: ReactNode } & Omit<Comp
 }
 
 /** The API's error for this field; undefined if there is none or it concerns another field. */
-export function errorOfField(error: unknown, param: string): string | undefined {
+export function findFieldError(error: unknown, param: string): string | undefined {
   return error instanceof ApiFault && error.param === param ? error.message : undefined;
 }
 

@@ -3,7 +3,7 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { ApiFault, errorMessage } from "../api/fault.ts";
 import { type AgedQuery, useDataAge } from "../data/outdated-data.ts";
-import { clockText } from "../locale.ts";
+import { formatClockTime } from "../locale.ts";
 import { Button } from "./button.tsx";
 import { Stat } from "./card.tsx";
 import { classes } from "./classes.ts";
@@ -111,7 +111,9 @@ export function DataAge({ query }: { query: AgedQuery }) {
 }
 
 /** The time at which an outdated figure was read. */
-const AsOf = ({ atMs }: { atMs: number }) => <span className="font-medium text-warn">As of {clockText(atMs)}</span>;
+const AsOf = ({ atMs }: { atMs: number }) => (
+  <span className="font-medium text-warn">As of {formatClockTime(atMs)}</span>
+);
 
 interface LoadedStatProps<Data> extends Pick<LoadedProps<Data>, "query" | "children"> {
   label: string;

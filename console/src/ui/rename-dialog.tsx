@@ -1,6 +1,6 @@
 /** A dialog that renames an object. */
 import { Dialog, FormActions } from "./dialog.tsx";
-import { errorOfField, TextField } from "./field.tsx";
+import { findFieldError, TextField } from "./field.tsx";
 import { Form, readTextField } from "./form.tsx";
 import { toast } from "./toast.tsx";
 
@@ -39,7 +39,7 @@ export function RenameDialog({ title, about, of: { id, name }, rename, onClose }
           maxLength={200}
           autoComplete="off"
           defaultValue={name}
-          error={errorOfField(rename.error, "name")}
+          error={findFieldError(rename.error, "name")}
         />
         <FormActions onCancel={onClose} busy={rename.isPending}>
           Rename

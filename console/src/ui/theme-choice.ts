@@ -6,7 +6,7 @@
 export type Theme = "system" | "light" | "dark";
 
 export const THEME_STORED_AS = "tollgate.theme";
-export const systemDark = matchMedia("(prefers-color-scheme: dark)");
+export const DARK_SYSTEM_THEME = matchMedia("(prefers-color-scheme: dark)");
 
 export function storedTheme(): Theme {
   try {
@@ -20,6 +20,6 @@ export function storedTheme(): Theme {
 
 export function applyTheme(): void {
   const theme = storedTheme();
-  const dark = theme === "dark" || (theme === "system" && systemDark.matches);
+  const dark = theme === "dark" || (theme === "system" && DARK_SYSTEM_THEME.matches);
   document.documentElement.dataset.theme = dark ? "dark" : "light";
 }

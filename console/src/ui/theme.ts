@@ -1,6 +1,6 @@
 /** Reads and changes the color theme, which is stored in this browser. */
 import { useSyncExternalStore } from "react";
-import { applyTheme, storedTheme, systemDark, THEME_STORED_AS, type Theme } from "./theme-choice.ts";
+import { applyTheme, DARK_SYSTEM_THEME, storedTheme, THEME_STORED_AS, type Theme } from "./theme-choice.ts";
 
 const listeners = new Set<() => void>();
 
@@ -9,7 +9,7 @@ function apply(): void {
   for (const listener of listeners) listener();
 }
 
-systemDark.addEventListener("change", apply);
+DARK_SYSTEM_THEME.addEventListener("change", apply);
 // Applies a theme that was chosen in another tab of the console.
 addEventListener("storage", ({ key }) => key === THEME_STORED_AS && apply());
 // Applies the theme here too, in case the script that runs before the page's code (early/early.ts) did not load.

@@ -1,6 +1,6 @@
 /** Shows a time in the local time zone, with UTC on hover. */
 import { useEffect, useMemo, useState } from "react";
-import { countText } from "../locale.ts";
+import { formatWholeNumber } from "../locale.ts";
 import {
   asDate,
   formatDuration,
@@ -39,8 +39,8 @@ export function Time({ at, as = "short" }: TimeProps) {
 
 export const DurationText = ({ ms }: { ms: number | null }) => <span>{ms === null ? "–" : formatDuration(ms)}</span>;
 
-export const CountText = ({ of }: { of: number }) => <span>{countText(of)}</span>;
-export const formatCount = countText;
+export const CountText = ({ of }: { of: number }) => <span>{formatWholeNumber(of)}</span>;
+export const formatCount = formatWholeNumber;
 
 function useNow(ticking: boolean): number {
   const [now, setNow] = useState(Date.now);

@@ -5,12 +5,12 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { readLastRecord } from "@tollgate/stage/ledger-check.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
 import { ConsoleClient } from "../../console-client.ts";
-import { grant } from "../accounts.ts";
+import { grantCreditAsOperator } from "../accounts.ts";
 import {
   type BrowserSession,
   buildConsole,
@@ -37,7 +37,7 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
 
   before(async () => {
     buildConsole();
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
     const models = ["--models", "tiny-3b,reason-32b"];
     platform = await startPlatform(dataDir, ["--engine", "scripted", ...models, "--payments", "demo"]);
     paymentsUrl = (platform.ready as unknown as { payments_url: string }).payments_url;
@@ -86,7 +86,7 @@ describe("a builder's journey", NEEDS_CHROMIUM, () => {
     await page.getByText("Your balance is $0.00").waitFor();
 
     const operator = await new ConsoleClient(platform).signIn(platform.ready.operator);
-    await grant(operator, "Analytical engines", 2);
+    await grantCreditAsOperator(operator, "Analytical engines", 2);
     // The page shows the request live, without any action by the user.
     await page.getByRole("definition").filter({ hasText: "$2.00" }).first().waitFor();
 

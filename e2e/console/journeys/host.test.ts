@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { eventually, failIfHung } from "@tollgate/stage/wait.ts";
 import type { Locator, Page } from "playwright-core";
@@ -32,7 +32,7 @@ describe("a host's journey", NEEDS_CHROMIUM, () => {
 
   before(async () => {
     buildConsole();
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
     platform = await startPlatform(dataDir, ["--no-node"], { PROBATION_ANSWERS: "20" });
     browser = await openBrowser({ baseUrl: platform.ready.gateway_url, still: true });
     page = browser.page;

@@ -6,9 +6,9 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { assertBalanced, readHostAccount, waitUntilRolledUp } from "@tollgate/stage/ledger-check.ts";
-import { keepBusy, sendScriptedChat } from "@tollgate/stage/requests.ts";
+import { keepModelBusy, sendScriptedChat } from "@tollgate/stage/requests.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Page } from "playwright-core";
 import {
@@ -34,7 +34,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
 
   before(async () => {
     buildConsole();
-    dataDir = await newDataDir();
+    dataDir = await createDataDir();
     platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b"], {
       PROBATION_ANSWERS: "1",
     });
@@ -64,7 +64,7 @@ describe("an operator's journey", NEEDS_CHROMIUM, () => {
     await page.goto("/console/operator");
     await page.getByText("live", { exact: true }).waitFor();
     await page.getByRole("status", { name: "Verdict" }).getByText("Serving").waitFor();
-    const stop = await keepBusy(platform, "tiny-3b");
+    const stop = await keepModelBusy(platform, "tiny-3b");
     await page.getByRole("row", { name: /tiny-3b.*1 of \d+ busy/ }).waitFor();
     const now = page.getByRole("term").filter({ hasText: "Requests in flight" }).locator("xpath=../dd");
     await now.getByText("1", { exact: true }).waitFor();

@@ -4,7 +4,7 @@
  * normal APIs and commands, and then moved into the past.
  */
 
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
+import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import type { ConsoleClient } from "../../console-client.ts";
 import { createAccounts, type DemoAccounts } from "./accounts.ts";
 import { backdateActivity, PAST_DAYS } from "./backdate-activity.ts";
@@ -37,7 +37,7 @@ export interface LifelikePlatform {
 }
 
 export async function openLifelikePlatform(): Promise<LifelikePlatform> {
-  const dataDir = await newDataDir();
+  const dataDir = await createDataDir();
   const platform = await startPlatform(dataDir, ["--no-node", "--payments", "demo"]);
   let cast: DemoAccounts | undefined;
   const close = async (): Promise<void> => {

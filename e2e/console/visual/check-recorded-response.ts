@@ -1,6 +1,6 @@
 /** Checks a recorded response against the API declarations in `api/`. */
 import { consoleApi } from "@tollgate/api/console/api.ts";
-import { errorEnvelope, listRouteErrors } from "@tollgate/api/openapi/error-responses.ts";
+import { listRouteErrors, makeErrorEnvelopeSchema } from "@tollgate/api/openapi/error-responses.ts";
 import { publicApi } from "@tollgate/api/public/api.ts";
 import type { Route } from "@tollgate/api/route.ts";
 import type { RecordedEvent, RecordedResponse } from "./recording.ts";
@@ -40,7 +40,7 @@ function answerMisfits(route: Route, { status, body, events }: RecordedResponse)
   const faults = listRouteErrors(route).filter((fault) => fault.status === status);
   return faults.length === 0
     ? [`status: ${route.at} does not answer ${status}`]
-    : misfits("body", errorEnvelope(faults), body);
+    : misfits("body", makeErrorEnvelopeSchema(faults), body);
 }
 
 function eventMisfits({ at, answer: { events } }: Route, { event, data }: RecordedEvent, index: number): string[] {

@@ -111,7 +111,7 @@ export async function checkVisuals({ page, complaints }: BrowserSession, where: 
 
 /** Runs `checkVisuals` on every screen. At the end the page must still fit the screen on which it was loaded. */
 export async function checkVisualsOnEveryScreen(browser: BrowserSession, where: string): Promise<void> {
-  await onEveryScreen(browser.page, (width) => checkVisuals(browser, `${where}, ${width} pixels wide`));
+  await runOnEveryScreen(browser.page, (width) => checkVisuals(browser, `${where}, ${width} pixels wide`));
   await untilFits(browser.page, `${where}, back on its own screen`);
   await checkFitOnTightScreens(browser.page, where);
 }
@@ -121,7 +121,7 @@ export async function checkVisualsOnEveryScreen(browser: BrowserSession, where: 
  * number of decimals, and the page logged no errors.
  */
 export async function checkFitOnEveryScreen({ page, complaints }: BrowserSession, where: string): Promise<void> {
-  await onEveryScreen(page, (width) => untilFits(page, `${where}, ${width} pixels wide`));
+  await runOnEveryScreen(page, (width) => untilFits(page, `${where}, ${width} pixels wide`));
   await checkFitOnTightScreens(page, where);
   assert.deepEqual(complaints(), [], where);
 }
@@ -136,7 +136,7 @@ async function checkFitOnTightScreens(page: Page, where: string): Promise<void> 
 }
 
 /** Calls `look` on every screen. Begins with the one on which the page was loaded, and returns to it at the end. */
-export async function onEveryScreen(page: Page, look: (width: number) => Promise<void>): Promise<void> {
+export async function runOnEveryScreen(page: Page, look: (width: number) => Promise<void>): Promise<void> {
   const own = page.viewportSize() ?? assert.fail("the page has no size");
   const isOther = ({ width }: { width: number }): number => Number(width !== own.width);
   for (const screen of SCREENS.toSorted((a, b) => isOther(a) - isOther(b))) {

@@ -5,7 +5,7 @@ import type { ReadyFile } from "@tollgate/stage/dev-platform.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { openBrowser, openSecondUser, openSession } from "../browser.ts";
 import { DEMO_USER } from "../lifelike/accounts.ts";
-import { onEveryScreen } from "./checks.ts";
+import { runOnEveryScreen } from "./checks.ts";
 import { RECORDING_FOLDER, type RecordedResponse, writeRecording } from "./recording.ts";
 import { startRecordingProxy } from "./recording-proxy.ts";
 import { replaceSecrets } from "./replace-secrets.ts";
@@ -31,7 +31,7 @@ export async function recordTours(ready: Pick<ReadyFile, "gateway_url" | "operat
       proxy.recordAs(as);
       const untilAnswered = (): Promise<unknown> => eventually("every answer has come", () => proxy.pending() === 0);
       const check = async (): Promise<void> => {
-        await onEveryScreen(page, async () => {});
+        await runOnEveryScreen(page, async () => {});
         await untilAnswered();
       };
       await visit({ browser: session, page, check, checkFit: check });

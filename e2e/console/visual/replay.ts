@@ -8,7 +8,7 @@ import { isDeepStrictEqual } from "node:util";
 import { createServerWithoutRoutes, listen } from "../../../gateway/src/http/server.ts";
 import { makeTestHttpOptions } from "../../../gateway/src/routes/testing/http-options.ts";
 import { staticRoutes } from "../../../gateway/src/site/console.ts";
-import { referenceRoutes } from "../../../gateway/src/site/reference/routes.ts";
+import { addReferenceRoutes } from "../../../gateway/src/site/reference/routes.ts";
 import type { Status } from "../../../gateway/src/site/status/document.ts";
 import { statusRoutes } from "../../../gateway/src/site/status/routes.ts";
 import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSecondUser } from "../browser.ts";
@@ -42,7 +42,7 @@ export async function startReplay(): Promise<Replay> {
   let onMissing: (error: Error) => void = () => {};
   let held: HeldResponses | undefined;
   const app = createServerWithoutRoutes(makeTestHttpOptions());
-  referenceRoutes(app, { door: makeTestHttpOptions() });
+  addReferenceRoutes(app, { door: makeTestHttpOptions() });
   staticRoutes(app);
   const status = recorded.find(({ request }) => request === "GET /status.json")?.body as Status;
   statusRoutes(app, async () => status);

@@ -2,9 +2,9 @@
 
 import { makeKey } from "@tollgate/stage/accounts.ts";
 import { pauseFor } from "@tollgate/stage/nodes/pace.ts";
-import { readParts, readText } from "@tollgate/stage/raw-http.ts";
+import { readResponseParts, readText } from "@tollgate/stage/raw-http.ts";
 import { type Attacker, type AttackStrategy, MODEL, userMessage } from "../strategy.ts";
-import { passCanaries, RECORD_AFTER_PROBATION } from "./uncomputed-answers.ts";
+import { NODE_PAST_PROBATION, passCanaries } from "./uncomputed-answers.ts";
 
 /** Sends a chat and reads the whole answer. */
 const asks = async (enemy: Attacker, key: string, body: object): Promise<void> =>
@@ -25,7 +25,7 @@ export const EXCESSIVE_USE_ATTACKS: AttackStrategy[] = [
         }
         job.done();
       });
-      for (let i = 0; i < 4; i++) await enemy.node(floods, { models: ["small-8b"], ...RECORD_AFTER_PROBATION });
+      for (let i = 0; i < 4; i++) await enemy.node(floods, { models: ["small-8b"], ...NODE_PAST_PROBATION });
       const body = { model: "small-8b", stream: true, max_tokens: 4_000, ...userMessage("Count.") };
       enemy.keep(() => asks(enemy, key, body), { lanes: 16 });
     },
@@ -62,7 +62,7 @@ export const EXCESSIVE_USE_ATTACKS: AttackStrategy[] = [
           const leaving = new AbortController();
           const body = { stream: true, ...userMessage("Tell me a story.") };
           const response = await enemy.chat(key, body, AbortSignal.any([leaving.signal, enemy.over]));
-          for await (const part of readParts(response)) if (/"content":"[^"]/.test(part)) break;
+          for await (const part of readResponseParts(response)) if (/"content":"[^"]/.test(part)) break;
           leaving.abort();
         },
         { lanes: 12, everyMs: 20 },

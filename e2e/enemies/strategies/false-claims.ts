@@ -2,17 +2,17 @@
 import {
   type Behaviour,
   callNodeApi,
-  dialPlane,
+  connectToPlane,
+  encodeStateFrame,
   fetchCredentials,
   type HandMadeNode,
-  stateFrame,
 } from "@tollgate/stage/nodes/hand-made-node.ts";
 import { pauseFor } from "@tollgate/stage/nodes/pace.ts";
 import { waitForFirstOutput } from "@tollgate/stage/requests.ts";
 import { encodeFrame } from "../../../protocol/src/codec.ts";
 import { gatewaySubject, nodeStateSubject } from "../../../protocol/src/nats-subjects.ts";
 import { type Attacker, type AttackStrategy, MODEL, userMessage } from "../strategy.ts";
-import { answerWith, passCanaries, RECORD_AFTER_PROBATION } from "./uncomputed-answers.ts";
+import { answerWith, NODE_PAST_PROBATION, passCanaries } from "./uncomputed-answers.ts";
 
 const NODES_A_HOST = 3;
 
@@ -69,7 +69,7 @@ export const FALSE_CLAIM_ATTACKS: AttackStrategy[] = [
         async () => {
           for (const { id, line } of nodes)
             if (!line.isClosed())
-              line.publish(nodeStateSubject(id), stateFrame({ models, slots: 4096, busy: busy++ % 4096 }));
+              line.publish(nodeStateSubject(id), encodeStateFrame({ models, slots: 4096, busy: busy++ % 4096 }));
         },
         { everyMs: 52 },
       );
@@ -102,7 +102,7 @@ export const FALSE_CLAIM_ATTACKS: AttackStrategy[] = [
       if (status !== 200) throw new Error(`retiring was answered ${status}`);
       enemy.keep(
         async () => {
-          const line = await dialPlane(credentials);
+          const line = await connectToPlane(credentials);
           enemy.takes("connections of a retired node");
           await line.close();
         },
@@ -157,7 +157,7 @@ export const FALSE_CLAIM_ATTACKS: AttackStrategy[] = [
           }
           job.done();
         }),
-        RECORD_AFTER_PROBATION,
+        NODE_PAST_PROBATION,
       )),
   },
 ];

@@ -3,8 +3,8 @@ import { connect } from "node:net";
 import { answerHonestly } from "@tollgate/stage/nodes/behaviours.ts";
 import { pauseFor } from "@tollgate/stage/nodes/pace.ts";
 import { convertRequestIdToUuid, readText } from "@tollgate/stage/raw-http.ts";
-import { type Attacker, type AttackStrategy, scriptedMessage, userMessage } from "../strategy.ts";
-import { passCanaries, RECORD_AFTER_PROBATION } from "./uncomputed-answers.ts";
+import { type Attacker, type AttackStrategy, makeScriptedMessage, userMessage } from "../strategy.ts";
+import { NODE_PAST_PROBATION, passCanaries } from "./uncomputed-answers.ts";
 
 const json = (schema: object): object => ({
   response_format: { type: "json_schema", json_schema: { name: "answer", schema } },
@@ -43,7 +43,7 @@ async function billedFailure(enemy: Attacker, key: string, body: object): Promis
  * normal: the first attempt and one retry.
  */
 async function nodesTroubled(enemy: Attacker, key: string, orders: object): Promise<void> {
-  const response = await enemy.chat(key, scriptedMessage(orders));
+  const response = await enemy.chat(key, makeScriptedMessage(orders));
   await readText(response);
   const { attempts = 0 } = (await recordOf(enemy, response)) ?? {};
   enemy.takes("nodes troubled after two", Math.max(0, attempts - 2));
@@ -140,7 +140,7 @@ export const HARMFUL_REQUEST_ATTACKS: AttackStrategy[] = [
     async attack(enemy) {
       const { key } = await enemy.builder();
       const stop = ["b", "c", "d", "e"].map((end) => `${"a".repeat(2_047)}${end}`);
-      const body = { ...scriptedMessage({ text: "a".repeat(20_000) }), stop, max_tokens: 4_000, stream: true };
+      const body = { ...makeScriptedMessage({ text: "a".repeat(20_000) }), stop, max_tokens: 4_000, stream: true };
       enemy.keep(async () => void (await readText(await enemy.chat(key, body))), { lanes: 2 });
     },
   },
@@ -150,7 +150,7 @@ export const HARMFUL_REQUEST_ATTACKS: AttackStrategy[] = [
     does: "Asks for embeddings of 2,048 texts, over and over, and reads no answer.",
     async attack(enemy) {
       const { key } = await enemy.builder();
-      await enemy.node(answerHonestly(), { models: ["embed-m3"], ...RECORD_AFTER_PROBATION });
+      await enemy.node(answerHonestly(), { models: ["embed-m3"], ...NODE_PAST_PROBATION });
       const body = { model: "embed-m3", input: Array(2_048).fill("text") };
       enemy.keep(() => unread(enemy, key, "/v1/embeddings", body), { lanes: 60, everyMs: 100 });
     },
@@ -160,7 +160,7 @@ export const HARMFUL_REQUEST_ATTACKS: AttackStrategy[] = [
     does: "Opens streams of long answers and reads none of them.",
     async attack(enemy) {
       const { key } = await enemy.builder();
-      await enemy.node(longAnswer, { models: ["mid-14b"], ...RECORD_AFTER_PROBATION });
+      await enemy.node(longAnswer, { models: ["mid-14b"], ...NODE_PAST_PROBATION });
       const body = { model: "mid-14b", stream: true, max_tokens: 30_000, ...userMessage("Tell me everything.") };
       enemy.keep(() => unread(enemy, key, "/v1/chat/completions", body), { lanes: 40, everyMs: 200 });
     },

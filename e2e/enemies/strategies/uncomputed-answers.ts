@@ -27,7 +27,7 @@ export const passCanaries =
     solveCanary(job.prompt) === undefined ? behaviour(job) : answerWith()(job);
 
 /** Makes a node pass probation, so that it may serve many requests at a time. */
-export const RECORD_AFTER_PROBATION = { honestAnswers: 20 };
+export const NODE_PAST_PROBATION = { honestAnswers: 20 };
 
 /** Answers like an honest node, at an honest pace. */
 function works(enemy: Attacker): Behaviour {

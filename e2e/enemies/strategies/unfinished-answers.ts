@@ -9,7 +9,7 @@ import {
 import { pauseFor } from "@tollgate/stage/nodes/pace.ts";
 import { RawNode } from "@tollgate/stage/nodes/raw-node.ts";
 import type { Attacker, AttackStrategy } from "../strategy.ts";
-import { answerWith, passCanaries, RECORD_AFTER_PROBATION } from "./uncomputed-answers.ts";
+import { answerWith, NODE_PAST_PROBATION, passCanaries } from "./uncomputed-answers.ts";
 
 const oneWord = passCanaries((job) => {
   job.accept();
@@ -41,7 +41,7 @@ export const UNFINISHED_ANSWER_ATTACKS: AttackStrategy[] = [
     name: "one word, then silence",
     known: 2,
     does: "Says one word to every request and then nothing.",
-    attack: async (enemy) => void (await enemy.node(oneWord, RECORD_AFTER_PROBATION)),
+    attack: async (enemy) => void (await enemy.node(oneWord, NODE_PAST_PROBATION)),
   },
   {
     name: "silence, retired and registered again",
@@ -60,7 +60,7 @@ export const UNFINISHED_ANSWER_ATTACKS: AttackStrategy[] = [
     async attack(enemy) {
       for (let i = 0; i < 2; i++) {
         const host = await enemy.host();
-        const { id } = await enemy.node(oneWord, { host, ...RECORD_AFTER_PROBATION });
+        const { id } = await enemy.node(oneWord, { host, ...NODE_PAST_PROBATION });
         const credentials = await fetchCredentials(enemy, host, id);
         const second = new RawNode(id, credentials);
         enemy.keep(
@@ -80,7 +80,7 @@ export const UNFINISHED_ANSWER_ATTACKS: AttackStrategy[] = [
     attack: async (enemy) =>
       void (await enemy.node(
         afterAWord((job) => job.failed("prompt", "the prompt is too long")),
-        RECORD_AFTER_PROBATION,
+        NODE_PAST_PROBATION,
       )),
   },
   {
@@ -96,7 +96,7 @@ export const UNFINISHED_ANSWER_ATTACKS: AttackStrategy[] = [
             await pauseFor(500);
           }
         }),
-        RECORD_AFTER_PROBATION,
+        NODE_PAST_PROBATION,
       )),
   },
   {
@@ -112,7 +112,7 @@ export const UNFINISHED_ANSWER_ATTACKS: AttackStrategy[] = [
           }
           job.done();
         }),
-        RECORD_AFTER_PROBATION,
+        NODE_PAST_PROBATION,
       )),
   },
   {
@@ -127,7 +127,7 @@ export const UNFINISHED_ANSWER_ATTACKS: AttackStrategy[] = [
         await pauseFor(1_900);
         job.accept();
       };
-      await enemy.node(late, { early, ...RECORD_AFTER_PROBATION });
+      await enemy.node(late, { early, ...NODE_PAST_PROBATION });
     },
   },
   {
@@ -138,7 +138,7 @@ export const UNFINISHED_ANSWER_ATTACKS: AttackStrategy[] = [
       let node: HandMadeNode | undefined;
       const drops = afterAWord(() => void node?.leave());
       enemy.keep(async () => {
-        node = await enemy.node(drops, { host, ...RECORD_AFTER_PROBATION });
+        node = await enemy.node(drops, { host, ...NODE_PAST_PROBATION });
         await Promise.race([node.line.closed(), enemy.ended]);
       });
     },
@@ -152,7 +152,7 @@ export const UNFINISHED_ANSWER_ATTACKS: AttackStrategy[] = [
           job.seq += 3;
           job.done();
         }),
-        RECORD_AFTER_PROBATION,
+        NODE_PAST_PROBATION,
       )),
   },
   {
@@ -164,7 +164,7 @@ export const UNFINISHED_ANSWER_ATTACKS: AttackStrategy[] = [
           job.done("stop");
           job.done("length");
         }),
-        RECORD_AFTER_PROBATION,
+        NODE_PAST_PROBATION,
       )),
   },
   {

@@ -30,7 +30,7 @@ const HOSTILE_NODE_CLIENTS = 24;
 const KNOWN_SEED_INDEX = -1;
 const FINDINGS_KEPT_MAX = 50;
 
-export interface Tally {
+export interface CampaignCounts {
   frames: number;
   byKind: Map<string, number>;
   honest: number;
@@ -40,7 +40,7 @@ export interface Tally {
   counted: Map<string, NonNullable<Answer["usage"]>>;
 }
 
-export const emptyTally = (): Tally => ({
+export const emptyTally = (): CampaignCounts => ({
   frames: 0,
   byKind: new Map(),
   honest: 0,
@@ -75,7 +75,7 @@ interface CampaignOptions {
   onProgress?: (frames: number) => void;
 }
 
-export async function runPlaneCampaign(options: CampaignOptions, tally: Tally): Promise<void> {
+export async function runPlaneCampaign(options: CampaignOptions, tally: CampaignCounts): Promise<void> {
   const { seed, from, to, nodes } = options;
   let next = from;
   let over = false;
@@ -101,7 +101,7 @@ export async function runPlaneCampaign(options: CampaignOptions, tally: Tally): 
 async function sendFrames(
   node: RawNode,
   { seed, nodes, onProgress }: CampaignOptions,
-  tally: Tally,
+  tally: CampaignCounts,
   take: () => { first: number; last: number },
 ): Promise<void> {
   const frames = nodes.indexOf(node) % 2 === 0 ? "readable" : "any";
@@ -134,7 +134,7 @@ async function sendFrames(
 
 async function requestFromHonestNodes(
   { target, known }: CampaignOptions,
-  tally: Tally,
+  tally: CampaignCounts,
   first: number,
   isOver: () => boolean,
 ): Promise<void> {
@@ -148,7 +148,7 @@ async function requestFromHonestNodes(
 
 async function requestFromHostileNodes(
   { target }: CampaignOptions,
-  tally: Tally,
+  tally: CampaignCounts,
   random: Random,
   isOver: () => boolean,
 ): Promise<void> {
@@ -161,7 +161,7 @@ async function requestFromHostileNodes(
   }
 }
 
-function note(tally: Tally, answer: Answer, finding: string | undefined): void {
+function note(tally: CampaignCounts, answer: Answer, finding: string | undefined): void {
   if (finding !== undefined && tally.findings.length < FINDINGS_KEPT_MAX) tally.findings.push(finding);
   const { id, usage } = answer;
   if (answer.status !== 200 || answer.code !== undefined || id === undefined || usage === undefined) return;
@@ -172,7 +172,7 @@ function count(counts: Map<string, number>, kind: string): void {
   counts.set(kind, (counts.get(kind) ?? 0) + 1);
 }
 
-export function formatPlaneTally({ byKind, bait, honest }: Tally): string {
+export function formatPlaneTally({ byKind, bait, honest }: CampaignCounts): string {
   const row = ([kind, n]: [string, number]): string => `${kind.padEnd(26)}${String(n).padStart(9)}`;
   return [
     ...[...byKind].sort(([, a], [, b]) => b - a).map(row),

@@ -4,7 +4,7 @@
  * wrong in all possible ways.
  */
 
-import type { OpenJob } from "@tollgate/stage/nodes/raw-node.ts";
+import type { UnfinishedJob } from "@tollgate/stage/nodes/raw-node.ts";
 import { encodeFrame } from "../../../protocol/src/codec.ts";
 import type { Frame, OutputChannel } from "../../../protocol/src/frames.ts";
 import { RawJson } from "../json.ts";
@@ -18,9 +18,9 @@ export interface NodeSituation {
   node: string;
   gateway: string;
   /** The node's jobs, oldest first. A function that advances a job updates it here. */
-  jobs: OpenJob[];
+  jobs: UnfinishedJob[];
   /** Jobs of other nodes that are in flight. */
-  foreign: readonly OpenJob[];
+  foreign: readonly UnfinishedJob[];
   models: readonly string[];
 }
 
@@ -105,7 +105,7 @@ function rightStep(random: Random, { jobs }: NodeSituation): Sendable {
   return { kind: "deltas", deltas: [deltaOf(random, open)] };
 }
 
-function done(jobs: OpenJob[], open: OpenJob): Sendable {
+function done(jobs: UnfinishedJob[], open: UnfinishedJob): Sendable {
   jobs.splice(jobs.indexOf(open), 1);
   return { kind: "done", job: open.job, seq: open.seq, finish: "stop" };
 }
@@ -116,7 +116,7 @@ const channelOf = (random: Random): OutputChannel => (random.chance(0.1) ? "reas
  * Output that begins with its request's ID (the first 26 characters of the job's ID), so that the fuzz checks notice
  * when a client receives the output of another request.
  */
-function deltaOf(random: Random, open: OpenJob) {
+function deltaOf(random: Random, open: UnfinishedJob) {
   const text = `[${open.job.slice(0, 26)}]${random.chance(0.2) ? drawTrickyText(random).toWellFormed() : ""}`;
   return { job: open.job, seq: open.seq++, channel: channelOf(random), text };
 }

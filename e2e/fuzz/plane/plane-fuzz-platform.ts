@@ -5,7 +5,7 @@ import type { ProcessStage } from "@tollgate/stage/stage.ts";
 import { parseId } from "../../../gateway/src/base/ids.ts";
 import { assertLedgerAndProcessesIntact, type FuzzPlatform, openFuzzPlatform } from "../fuzz-platform.ts";
 import { INSPECTOR_OPTION, MemoryProbe } from "../memory.ts";
-import type { Tally } from "./campaign.ts";
+import type { CampaignCounts } from "./campaign.ts";
 import { HONEST_NODES_MODEL, HOSTILE_NODES_MODEL } from "./clients.ts";
 
 const SLOTS = 64;
@@ -19,7 +19,7 @@ export interface PlaneFuzzPlatform extends FuzzPlatform {
   probe: MemoryProbe;
   logBytes(): Promise<number>;
   /** Checks ledger, charges, processes and log, and throws on the first violation. */
-  assertUnharmed(tally: Tally, logBytesBefore: number): Promise<void>;
+  assertUnharmed(tally: CampaignCounts, logBytesBefore: number): Promise<void>;
 }
 
 /** `load`: URLs of modules that the gateway loads before its own code. */
@@ -58,7 +58,7 @@ export async function openPlaneFuzzPlatform({ load = [] }: { load?: string[] } =
 }
 
 /** Checks that every answer was charged with the token counts that the client got. */
-async function assertCharged(stage: ProcessStage, { counted, findings }: Tally): Promise<void> {
+async function assertCharged(stage: ProcessStage, { counted, findings }: CampaignCounts): Promise<void> {
   await assertLedgerAndProcessesIntact(stage);
   const rows = await stage.query<{ id: string; prompt_tokens: number; completion_tokens: number; charge: string }>(
     `select id, prompt_tokens, completion_tokens,

@@ -1,6 +1,6 @@
 /** A complete fuzzing run: quiet traffic first, then hostile frames, and all checks at the end. */
 import type { MemoryUse } from "../memory.ts";
-import { emptyTally, learnTokenCounts, runPlaneCampaign, type Tally } from "./campaign.ts";
+import { type CampaignCounts, emptyTally, learnTokenCounts, runPlaneCampaign } from "./campaign.ts";
 import type { TextWithKnownTokenCount } from "./clients.ts";
 import type { PlaneFuzzPlatform } from "./plane-fuzz-platform.ts";
 
@@ -13,7 +13,7 @@ const LONG_RUN = 100_000;
 const TELL_EVERY = 25_000;
 
 interface WholeRun {
-  tally: Tally;
+  tally: CampaignCounts;
   frames: number;
   half: MemoryUse;
   end: MemoryUse;

@@ -13,7 +13,7 @@ import type { Membership } from "./accounts.ts";
  */
 type CannotAct = "no_account" | "account_suspended" | "other_kind" | "unknown_account" | "several_accounts";
 
-type Acting = { kind: "acts"; account: Membership } | { kind: "cannot"; why: CannotAct };
+type ActingAccount = { kind: "acts"; account: Membership } | { kind: "cannot"; why: CannotAct };
 
 interface ActingQuestion {
   accounts: Membership[];
@@ -24,7 +24,7 @@ interface ActingQuestion {
   operator: boolean;
 }
 
-export function chooseActingAccount({ accounts, kind, named, operator }: ActingQuestion): Acting {
+export function chooseActingAccount({ accounts, kind, named, operator }: ActingQuestion): ActingAccount {
   // Operators need no account. An operator without one gets `other_kind`, the error for an account of the wrong kind.
   if (accounts.length === 0) return cannot(operator ? "other_kind" : "no_account");
   const active = accounts.filter((account) => !account.suspended);
@@ -39,7 +39,7 @@ export function chooseActingAccount({ accounts, kind, named, operator }: ActingQ
   return second === undefined ? { kind: "acts", account: first } : cannot("several_accounts");
 }
 
-function actAs(account: Membership | undefined, kind: AccountKind | undefined): Acting {
+function actAs(account: Membership | undefined, kind: AccountKind | undefined): ActingAccount {
   if (account === undefined) return cannot("unknown_account");
   if (!isOf(account, kind)) return cannot("other_kind");
   return account.suspended ? cannot("account_suspended") : { kind: "acts", account };
@@ -48,4 +48,4 @@ function actAs(account: Membership | undefined, kind: AccountKind | undefined): 
 const isOf = (account: Membership, kind: AccountKind | undefined): boolean =>
   kind === undefined || account.kind === kind;
 
-const cannot = (why: CannotAct): Acting => ({ kind: "cannot", why });
+const cannot = (why: CannotAct): ActingAccount => ({ kind: "cannot", why });

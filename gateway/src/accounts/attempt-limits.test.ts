@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
-import { ATTEMPT_RULES, networkOf, openAttemptLimits } from "./attempt-limits.ts";
+import { ATTEMPT_RULES, groupAddressByNetwork, openAttemptLimits } from "./attempt-limits.ts";
 import { SignInRefusal } from "./refusals.ts";
 
 let database: TestDatabase;
@@ -85,6 +85,6 @@ test("the sign-in limiter counts all addresses of an IPv6 /64 network as one add
     ["::1", "0:0:0:0::/64"],
     ["not an address", "not an address"],
   ] as const) {
-    assert.equal(networkOf(address), network, address);
+    assert.equal(groupAddressByNetwork(address), network, address);
   }
 });

@@ -89,7 +89,7 @@ export async function refuseUsedCode(attempts: AttemptLimits, identityId: string
 /**
  * The part of an address that counts. One person has a whole IPv6 /64 network, so that network counts as one address.
  */
-export function networkOf(address: string): string {
+export function groupAddressByNetwork(address: string): string {
   if (!isIPv6(address)) return address;
   const [head = "", tail] = address.toLowerCase().split("::");
   const left = head === "" ? [] : head.split(":");

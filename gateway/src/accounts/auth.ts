@@ -12,7 +12,13 @@ import type { NewId } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import type { Log } from "../base/log.ts";
 import { isStorageTrouble } from "../db/errors.ts";
-import { AUTH_PATH, CHALLENGE_PATH, CLIENT_ADDRESS_HEADER, COOKIE_PREFIX, originOf } from "./better-auth-constants.ts";
+import {
+  AUTH_PATH,
+  CHALLENGE_PATH,
+  CLIENT_ADDRESS_HEADER,
+  COOKIE_PREFIX,
+  chooseAuthOrigin,
+} from "./better-auth-constants.ts";
 import type { DatabaseErrorCapture } from "./database-error-capture.ts";
 import type { AccountEmailSender } from "./emails.ts";
 import { type OidcProvider, oidcPlugin } from "./oidc.ts";
@@ -106,7 +112,7 @@ export function openAuth(options: AuthOptions) {
     secret,
     // The library reads from this URL whether cookies are secure, and starts links with it. It matches requests by path
     // only.
-    baseURL: originOf(publicUrl, isSecure),
+    baseURL: chooseAuthOrigin(publicUrl, isSecure),
     basePath: AUTH_PATH,
     emailAndPassword: {
       enabled: true,
@@ -150,7 +156,7 @@ export function openAuth(options: AuthOptions) {
       database: { generateId: () => newId() },
       ipAddress: { ipAddressHeaders: [CLIENT_ADDRESS_HEADER], ipv6Subnet: 128 },
       cookiePrefix: COOKIE_PREFIX,
-      useSecureCookies: originOf(publicUrl, isSecure).startsWith("https:"),
+      useSecureCookies: chooseAuthOrigin(publicUrl, isSecure).startsWith("https:"),
       defaultCookieAttributes: { httpOnly: true, sameSite: "lax", path: "/console" },
       disableCSRFCheck: true,
     },

@@ -11,6 +11,6 @@ export const COOKIE_PREFIX = "tollgate";
 /** The endpoint that returns the identity of a pending second sign-in step: `{identity}`, or a refusal. */
 export const CHALLENGE_PATH = "/two-factor/challenge";
 
-export function originOf(publicUrl: string | undefined, isSecure = false): string {
+export function chooseAuthOrigin(publicUrl: string | undefined, isSecure = false): string {
   return publicUrl === undefined ? `${isSecure ? "https" : "http"}://localhost` : new URL(publicUrl).origin;
 }

@@ -1,6 +1,6 @@
 /** The settings of sign-in and email. */
 import { z } from "zod";
-import { declareSettings, findUnpairedVariable, parsedSetting, rotationMistakes, text } from "../base/settings.ts";
+import { declareSettings, findRotationMistakes, findUnpairedVariable, parsedSetting, text } from "../base/settings.ts";
 import type { OidcProvider as OidcProviderConfig } from "./oidc.ts";
 
 const LOOPBACK = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(\/|$)/;
@@ -91,7 +91,7 @@ export const accountSettings = declareSettings({
     }),
   },
   mistakes: (variables) => [
-    ...rotationMistakes("SESSION_SECRET", variables, { nextAlone: true }),
+    ...findRotationMistakes("SESSION_SECRET", variables, { nextAlone: true }),
     ...findUnpairedVariable(variables, "SMTP_URL", "MAIL_FROM"),
   ],
   config: (e): AccountsConfig => ({

@@ -13,7 +13,7 @@ import { addOwner, findMemberships, insertAccount, type Membership } from "./acc
 import { openAttemptLimits } from "./attempt-limits.ts";
 import type { Auth, openAuth } from "./auth.ts";
 import { createAuthLibraryCall } from "./auth-library-call.ts";
-import { originOf } from "./better-auth-constants.ts";
+import { chooseAuthOrigin } from "./better-auth-constants.ts";
 import { createIdentity, hasOperator, type NewIdentity } from "./create-identity.ts";
 import { captureDatabaseErrors } from "./database-error-capture.ts";
 import { ACCOUNT_DELETION_MIGRATION, type AccountDeletion, openAccountDeletion } from "./deletion.ts";
@@ -36,7 +36,7 @@ import { openSignIn, type SignIn } from "./sign-in.ts";
 import { signCookieValue } from "./signed-cookie.ts";
 import { convertBetterAuthSession, type SignedInPerson } from "./signed-in-person.ts";
 import { openTeam, type Team } from "./team.ts";
-import { openTwoFactor, type TwoFactor } from "./two-factor.ts";
+import { openSecondFactors, type SecondFactors } from "./two-factor.ts";
 
 export { IdentityError } from "./create-identity.ts";
 export type { SignedInPerson };
@@ -70,7 +70,7 @@ export interface Identities {
   team: Team;
   signIn: SignIn;
   passwords: Passwords;
-  twoFactor: TwoFactor;
+  twoFactor: SecondFactors;
   openId: OpenIdSignIn;
   sessions: Sessions;
   scripts: ScriptSessions;
@@ -138,7 +138,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     schemaNumber = () => Number.POSITIVE_INFINITY,
   } = options;
   const hasScripts = (): boolean => schemaNumber() >= SCRIPT_SESSIONS_MIGRATION;
-  const { linkOrigin = originOf(publicUrl, isSecure), passwordHash = scryptHash } = options;
+  const { linkOrigin = chooseAuthOrigin(publicUrl, isSecure), passwordHash = scryptHash } = options;
   const emails = mail === undefined ? undefined : openAccountEmailSender({ mail, log, origin: linkOrigin });
   const witness = captureDatabaseErrors(convertToMachineTime(pool, databaseAheadMs));
   const sources = { pool, witness, newId, log, secret };
@@ -223,7 +223,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     team,
     signIn,
     passwords,
-    twoFactor: openTwoFactor({ ask, attempts, kept }),
+    twoFactor: openSecondFactors({ ask, attempts, kept }),
     openId: createOpenIdSignIn({ ask, attempts, providers, log }),
     sessions: openSessions({ pool, hasScripts }),
     scripts,

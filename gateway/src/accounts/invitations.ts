@@ -14,7 +14,7 @@ import { Account } from "./accounts.ts";
 import type { AttemptLimits } from "./attempt-limits.ts";
 import { buildConsoleTokenLink } from "./console-token-link.ts";
 import type { AccountEmailSender } from "./emails.ts";
-import { type Actor, lockAccountIfOwner, recordTeamEvent, roleOf, teamSize } from "./team-rows.ts";
+import { type Actor, countTeamMembers, findMemberRole, lockAccountIfOwner, recordTeamEvent } from "./team-rows.ts";
 
 const SECRET_BYTES = 32;
 const TOKEN = /^(inv_[0-9a-z]{26})\.[\w-]{43}$/;
@@ -72,12 +72,12 @@ export function openInvitationService(options: InvitationsOptions): Invitations 
       const token = `${publicId("inv", id)}.${randomBytes(SECRET_BYTES).toString("base64url")}`;
       const sent = await inTransaction(pool, async (client) => {
         if (!(await lockAccountIfOwner(client, accountId, by))) return "role_required";
-        const present = await roleOf(client, accountId, to);
+        const present = await findMemberRole(client, accountId, to);
         // A member can still be invited to become an owner, which changes the role.
         if (present === "owner" || (present !== undefined && role !== "owner")) return "already_in_team";
         await revokeInvitationsTo(client, accountId, to);
         const open = await client.query(`select from ${FROM} where v.account_id = $1 and ${IS_OPEN}`, [accountId]);
-        const isFull = (await teamSize(client, accountId)) >= TEAM_MEMBERS_MAX && present === undefined;
+        const isFull = (await countTeamMembers(client, accountId)) >= TEAM_MEMBERS_MAX && present === undefined;
         if (isFull || (open.rowCount ?? 0) >= OPEN_INVITATIONS_MAX) return "limit_reached";
         await client.query(
           `insert into account_invitation (id, account_id, email, role, token_hash, invited_by, expires_at)

@@ -3,7 +3,7 @@ import { Writable } from "node:stream";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";
 import { openAccountEmailSender } from "./emails.ts";
-import { developmentMail, smtpMail } from "./mail.ts";
+import { createSmtpMailSender, developmentMail } from "./mail.ts";
 import { openTestMailbox } from "./testing/smtp.ts";
 
 function capturedLog() {
@@ -23,7 +23,7 @@ const origin = "https://gate.test";
 test("emails are sent over SMTP from the configured address, and links contain their token after the #", async () => {
   const mailbox = await openTestMailbox();
   const { log, lines } = capturedLog();
-  const mail = smtpMail({ url: mailbox.url, from: "Tollgate <noreply@gate.test>" });
+  const mail = createSmtpMailSender({ url: mailbox.url, from: "Tollgate <noreply@gate.test>" });
   const emails = openAccountEmailSender({ mail, log, origin });
   emails.resetPassword("ada@example.test", TOKEN);
   const reset = await mailbox.next();
@@ -45,7 +45,7 @@ test("emails are sent over SMTP from the configured address, and links contain t
 
 test("an email has exactly one recipient, whatever characters the address contains", async () => {
   const mailbox = await openTestMailbox();
-  const mail = smtpMail({ url: mailbox.url, from: "noreply@gate.test" });
+  const mail = createSmtpMailSender({ url: mailbox.url, from: "noreply@gate.test" });
   await mail.send({ to: '"a,b"@example.test', subject: "One\r\nBcc: c@example.test", text: "Hello" });
   const { to, text } = await mailbox.next();
   assert.equal(to.length, 1);
@@ -58,7 +58,7 @@ test("the log line for an email that cannot be sent omits the email's text", asy
   mailbox.refuseWith("550 no such user");
   const { log, lines } = capturedLog();
   const emails = openAccountEmailSender({
-    mail: smtpMail({ url: mailbox.url, from: "noreply@gate.test" }),
+    mail: createSmtpMailSender({ url: mailbox.url, from: "noreply@gate.test" }),
     log,
     origin,
   });

@@ -54,7 +54,7 @@ export async function verifySmtp(options: SmtpOptions): Promise<void> {
   }
 }
 
-export function smtpMail(options: SmtpOptions): MailSender {
+export function createSmtpMailSender(options: SmtpOptions): MailSender {
   let opened: Promise<Transporter> | undefined;
   return {
     delivers: true,

@@ -19,8 +19,8 @@ const ProviderConfiguration = z.object({
 });
 export type ProviderConfiguration = z.infer<typeof ProviderConfiguration>;
 
-const Tokens = z.object({ id_token: z.string(), access_token: z.string().optional() });
-export type Tokens = z.infer<typeof Tokens>;
+const OidcTokens = z.object({ id_token: z.string(), access_token: z.string().optional() });
+export type OidcTokens = z.infer<typeof OidcTokens>;
 
 interface Client {
   clientId: string;
@@ -76,7 +76,7 @@ export async function exchangeCode(
     authentication: (methods ?? ["client_secret_basic"]).includes("client_secret_basic") ? "basic" : "post",
     ...(codeVerifier !== undefined && { codeVerifier }),
   });
-  return parseProviderResponse(Tokens, await askProvider(url, { method: "POST", headers, body }), url);
+  return parseProviderResponse(OidcTokens, await askProvider(url, { method: "POST", headers, body }), url);
 }
 
 export function askUserInfo(url: string, accessToken: string): Promise<unknown> {

@@ -25,7 +25,7 @@ const Person = {
 };
 const IdToken = z.object({ ...Person, nonce: z.string(), azp: z.string().optional() });
 const UserInfo = z.object(Person);
-export type Claims = z.infer<typeof UserInfo>;
+export type OidcClaims = z.infer<typeof UserInfo>;
 
 const Email = z.email().max(254);
 
@@ -37,7 +37,7 @@ interface Expected {
 }
 
 /** Reads the ID token. The library checks signature, issuer, audience and times with the provider's current keys. */
-export async function readIdToken(token: string, { jwksUri, issuer, clientId, nonce }: Expected): Promise<Claims> {
+export async function readIdToken(token: string, { jwksUri, issuer, clientId, nonce }: Expected): Promise<OidcClaims> {
   const refused = (reason: string, cause?: unknown) =>
     new OpenIdRefused("failed", `ID token refused: ${reason}`, cause);
   const { payload } = await validateToken(token, jwksUri, { audience: clientId, issuer }).catch((cause: Error) => {
@@ -62,12 +62,12 @@ function areKeysAway(error: Error): boolean {
 }
 
 /** Whether claims are missing that UserInfo may contain. */
-export function lacksUserInfoClaims({ email, email_verified, name }: Claims): boolean {
+export function lacksUserInfoClaims({ email, email_verified, name }: OidcClaims): boolean {
   return email === undefined || email_verified === undefined || name === undefined;
 }
 
 /** Adds claims from UserInfo that the ID token lacks. Throws if UserInfo is about another subject. */
-export function addUserInfoClaims(own: Claims, answer: unknown, url: string): Claims {
+export function addUserInfoClaims(own: OidcClaims, answer: unknown, url: string): OidcClaims {
   const more = parseProviderResponse(UserInfo, answer, url);
   if (more.sub !== own.sub) {
     throw new OpenIdRefused("failed", "UserInfo and the ID token have different subjects");
@@ -79,18 +79,18 @@ export function addUserInfoClaims(own: Claims, answer: unknown, url: string): Cl
  * Takes the address and its verification from the same source. UserInfo's verification never applies to another address
  * of the ID token, and never overrides the ID token's "not verified".
  */
-function emailOf(own: Claims, more: Claims): Pick<Claims, "email" | "email_verified"> {
+function emailOf(own: OidcClaims, more: OidcClaims): Pick<OidcClaims, "email" | "email_verified"> {
   const { email, email_verified: isVerified } = own;
   if (email === undefined) return { email: more.email, email_verified: isVerified !== false && more.email_verified };
   const isSame = email.toLowerCase() === more.email?.toLowerCase();
   return { email, email_verified: isVerified ?? (isSame ? more.email_verified : undefined) };
 }
 
-const defined = (claims: Claims): Partial<Claims> =>
+const defined = (claims: OidcClaims): Partial<OidcClaims> =>
   Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== undefined));
 
 /** Converts the claims to the library's profile. Throws if they do not allow a sign-in. */
-export function profileOf(claims: Claims, { trustEmail }: { trustEmail: boolean }) {
+export function convertClaimsToProfile(claims: OidcClaims, { trustEmail }: { trustEmail: boolean }) {
   const { email, email_verified: isVerified } = claims;
   if (email === undefined) throw new OpenIdRefused("email_missing", "neither the ID token nor UserInfo has an email");
   if (!Email.safeParse(email).success)
@@ -103,7 +103,7 @@ export function profileOf(claims: Claims, { trustEmail }: { trustEmail: boolean 
   return { name: nameOf(claims), email, emailVerified: true };
 }
 
-function nameOf({ name, preferred_username, email, sub }: Claims): string {
+function nameOf({ name, preferred_username, email, sub }: OidcClaims): string {
   const chosen = [name, preferred_username, email?.split("@")[0]].find((text) => text?.trim()) ?? sub;
   return chosen
     .replaceAll(/\p{Cc}/gu, " ")

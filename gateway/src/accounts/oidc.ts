@@ -10,11 +10,17 @@ import {
   askUserInfo,
   discoverProvider,
   exchangeCode,
+  type OidcTokens,
   type ProviderConfiguration,
-  type Tokens,
 } from "./oidc-calls.ts";
-import { addUserInfoClaims, type Claims, lacksUserInfoClaims, profileOf, readIdToken } from "./oidc-claims.ts";
-import { logRefused, OpenIdRefused } from "./openid-refused.ts";
+import {
+  addUserInfoClaims,
+  convertClaimsToProfile,
+  lacksUserInfoClaims,
+  type OidcClaims,
+  readIdToken,
+} from "./oidc-claims.ts";
+import { logOpenIdRefusal, OpenIdRefused } from "./openid-refused.ts";
 
 export interface OidcProvider {
   /** The provider's ID in URLs and records. It must never be given to another issuer. */
@@ -38,7 +44,7 @@ export function oidcPlugin(providers: OidcProvider[], log: Log): BetterAuthPlugi
   };
 }
 
-function openProvider(provider: OidcProvider, log: Log): OAuthProvider<Claims> {
+function openProvider(provider: OidcProvider, log: Log): OAuthProvider<OidcClaims> {
   const { id, name, issuer, clientId, clientSecret } = provider;
   const options = { clientId, clientSecret };
   const discovering = openDiscovery(issuer);
@@ -76,17 +82,21 @@ function openProvider(provider: OidcProvider, log: Log): OAuthProvider<Claims> {
         const tokens = await exchangeCode(raw as unknown as AuthorizationCode, at, options);
         const expected = { jwksUri: at.jwks_uri, issuer, clientId, nonce };
         const claims = await complete(await readIdToken(tokens.id_token, expected), tokens, at);
-        return { user: profileOf(claims, provider), data: claims };
+        return { user: convertClaimsToProfile(claims, provider), data: claims };
       } catch (error) {
         if (!(error instanceof OpenIdRefused)) throw error;
-        logRefused(log, { provider: id, outcome: error.outcome, reason: error.message });
+        logOpenIdRefusal(log, { provider: id, outcome: error.outcome, reason: error.message });
         throw new APIError("FORBIDDEN", { code: error.outcome });
       }
     },
   };
 
   /** Requests claims from UserInfo that the ID token lacks, if the provider has that endpoint. */
-  async function complete(claims: Claims, { access_token }: Tokens, { userinfo_endpoint: url }: ProviderConfiguration) {
+  async function complete(
+    claims: OidcClaims,
+    { access_token }: OidcTokens,
+    { userinfo_endpoint: url }: ProviderConfiguration,
+  ) {
     if (!lacksUserInfoClaims(claims) || url === undefined || access_token === undefined) return claims;
     const isEnough = claims.email !== undefined && (claims.email_verified !== undefined || provider.trustEmail);
     try {

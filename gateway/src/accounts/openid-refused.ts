@@ -19,6 +19,6 @@ export class OpenIdRefused extends Error {
 /** Refusals that people cause in normal use. Others need an operator. */
 const ORDINARY: ReadonlySet<OpenIdRefusal> = new Set(["account_not_linked", "provider_refused", "expired"]);
 
-export function logRefused(log: Log, told: { provider: string; outcome: OpenIdRefusal; reason: string }): void {
+export function logOpenIdRefusal(log: Log, told: { provider: string; outcome: OpenIdRefusal; reason: string }): void {
   log[ORDINARY.has(told.outcome) ? "info" : "warn"](told, "OpenID sign-in refused");
 }

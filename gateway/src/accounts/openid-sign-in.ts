@@ -1,10 +1,10 @@
 /** The two steps of an OpenID sign-in: redirects the browser to the provider, and handles its return. */
 import { OPENID_REFUSALS, type OpenIdRefusal } from "@tollgate/api/console/openid.ts";
 import type { Log } from "../base/log.ts";
-import { type AttemptLimits, networkOf } from "./attempt-limits.ts";
+import { type AttemptLimits, groupAddressByNetwork } from "./attempt-limits.ts";
 import { type AuthLibraryCall, type Caller, UnknownAuthError } from "./auth-library-call.ts";
 import type { OidcProvider } from "./oidc.ts";
-import { logRefused } from "./openid-refused.ts";
+import { logOpenIdRefusal } from "./openid-refused.ts";
 import { SignInRefusal } from "./refusals.ts";
 import { signInResult } from "./sign-in.ts";
 
@@ -51,21 +51,21 @@ interface OpenIdOptions {
 export function createOpenIdSignIn({ ask, attempts, providers, log }: OpenIdOptions): OpenIdSignIn {
   const known = new Set(providers.map(({ id }) => id));
   const refused = (provider: string, outcome: OpenIdRefusal, reason: string) => {
-    logRefused(log, { provider, outcome, reason });
+    logOpenIdRefusal(log, { provider, outcome, reason });
     return { outcome, cookies: [] };
   };
   return {
     providers: providers.map(({ id, name }) => ({ id, name })),
     async begin(providerId, caller) {
       if (!known.has(providerId)) throw new SignInRefusal("unknown_provider");
-      await attempts.take("address", networkOf(caller.address));
+      await attempts.take("address", groupAddressByNetwork(caller.address));
       const body = { provider: providerId, callbackURL: HOME, errorCallbackURL: HOME, disableRedirect: true };
       const answer = await ask(caller, { path: "/sign-in/social", body });
       return { url: String(answer.body?.url), cookies: answer.cookies };
     },
     async finish(providerId, query, caller) {
       try {
-        await attempts.take("address", networkOf(caller.address));
+        await attempts.take("address", groupAddressByNetwork(caller.address));
         if (!known.has(providerId)) return refused("unknown", "failed", "no provider with this id is configured");
         const answer = await ask(caller, { path: `/callback/${encodeURIComponent(providerId)}`, query });
         const word = answer.location?.searchParams.get("error") ?? undefined;

@@ -2,7 +2,7 @@
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import { type AttemptLimits, networkOf } from "./attempt-limits.ts";
+import { type AttemptLimits, groupAddressByNetwork } from "./attempt-limits.ts";
 import type { AuthLibraryCall, Caller } from "./auth-library-call.ts";
 import { SignInRefusal } from "./refusals.ts";
 import type { SessionSignatureReplacer } from "./session-signature-replacer.ts";
@@ -49,7 +49,7 @@ export function openPasswordService({ pool, ask, attempts, log, canMail, resigni
   /** Sends a link in the background, so that the response time does not reveal whether the address is registered. */
   const mail = async (path: string, email: string, caller: Caller): Promise<void> => {
     if (!canMail) throw new SignInRefusal("mail_off");
-    await attempts.take("lettersFromAddress", networkOf(caller.address));
+    await attempts.take("lettersFromAddress", groupAddressByNetwork(caller.address));
     await attempts.take("lettersToEmail", email.toLowerCase());
     // Calls the library without cookies, because with a session cookie it would act for that session's identity.
     const asked = ask({ ...caller, cookie: undefined }, { path, body: { email } })
@@ -63,7 +63,7 @@ export function openPasswordService({ pool, ask, attempts, log, canMail, resigni
     requestReset: (email, caller) => mail("/request-password-reset", email, caller),
     requestVerification: (email, caller) => mail("/send-verification-email", email, caller),
     async reset({ token, password }, caller) {
-      await attempts.take("address", networkOf(caller.address));
+      await attempts.take("address", groupAddressByNetwork(caller.address));
       await ask(caller, { path: "/reset-password", body: { token, newPassword: password } });
     },
     async change({ password, newPassword }, { identityId, caller }) {
@@ -75,7 +75,7 @@ export function openPasswordService({ pool, ask, attempts, log, canMail, resigni
       return { cookies };
     },
     async verify(token, caller) {
-      await attempts.take("address", networkOf(caller.address));
+      await attempts.take("address", groupAddressByNetwork(caller.address));
       const query = new URLSearchParams({ token: resigning?.token(token) ?? token });
       await ask({ ...caller, cookie: undefined }, { path: "/verify-email", query });
     },

@@ -9,7 +9,7 @@ import { UnreachableError } from "../base/dependency.ts";
 import type { NewId, Uuid } from "../base/ids.ts";
 import { SCRIPT_ACCESS, type ScriptAccess } from "../base/states.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
-import { type AttemptLimits, networkOf } from "./attempt-limits.ts";
+import { type AttemptLimits, groupAddressByNetwork } from "./attempt-limits.ts";
 import type { SignedInPerson } from "./signed-in-person.ts";
 
 /** The migration that adds the tables for scripts. */
@@ -78,7 +78,7 @@ export function openScriptSessions({ pool, newId, attempts, hasScripts }: Script
   return {
     async begin({ name, access, address }) {
       requireSchema();
-      await attempts.take("address", networkOf(address));
+      await attempts.take("address", groupAddressByNetwork(address));
       const token = `tgs_${randomBytes(TOKEN_BYTES).toString("base64url")}`;
       const code = newCode();
       const { expiresAt } = await queryOne(
@@ -163,7 +163,7 @@ export function openScriptSessions({ pool, newId, attempts, hasScripts }: Script
 }
 
 /** Returns the token of an Authorization header if it is a script's token. */
-export function scriptToken(authorization: string | undefined): string | undefined {
+export function readScriptToken(authorization: string | undefined): string | undefined {
   const token = /^bearer +(\S+) *$/i.exec(authorization ?? "")?.[1];
   return token !== undefined && TOKEN.test(token) ? token : undefined;
 }

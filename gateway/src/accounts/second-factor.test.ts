@@ -18,7 +18,7 @@ import { SignInRefusal } from "./refusals.ts";
 import { openSignIn, type SignIn } from "./sign-in.ts";
 import { cheapHash } from "./testing/cheap-hash.ts";
 import { totp } from "./testing/totp.ts";
-import { openTwoFactor, type TwoFactor } from "./two-factor.ts";
+import { openSecondFactors, type SecondFactors } from "./two-factor.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const log = createLog("silent");
@@ -30,7 +30,7 @@ const CHALLENGES = 12;
 interface Gateway {
   signIn: SignIn;
   passwords: Passwords;
-  twoFactor: TwoFactor;
+  twoFactor: SecondFactors;
 }
 
 let database: TestDatabase;
@@ -79,7 +79,7 @@ async function openGateway(): Promise<Gateway> {
   return {
     signIn: openSignIn({ ask, attempts, pool, verifyEmails: false }),
     passwords: openPasswordService({ pool, ask, attempts, log, canMail: false }),
-    twoFactor: openTwoFactor({ ask, attempts }),
+    twoFactor: openSecondFactors({ ask, attempts }),
   };
 }
 

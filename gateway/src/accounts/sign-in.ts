@@ -2,7 +2,7 @@
 import type pg from "pg";
 import { z } from "zod";
 import { queryRows, row } from "../db/rows.ts";
-import { type AttemptLimits, networkOf, refuseUsedCode } from "./attempt-limits.ts";
+import { type AttemptLimits, groupAddressByNetwork, refuseUsedCode } from "./attempt-limits.ts";
 import { type AuthAnswer, type AuthLibraryCall, type Caller, UnknownAuthError } from "./auth-library-call.ts";
 import { CHALLENGE_PATH, COOKIE_PREFIX } from "./better-auth-constants.ts";
 import { SignInRefusal } from "./refusals.ts";
@@ -47,7 +47,7 @@ const Address = row({ address: z.string() });
 export function openSignIn({ ask, attempts, pool, verifyEmails, kept }: SignInOptions): SignIn {
   return {
     async signUp({ email, password, name, remember }, caller) {
-      await attempts.take("address", networkOf(caller.address));
+      await attempts.take("address", groupAddressByNetwork(caller.address));
       // Counted per address, because a sign-up sends an email to any address, registered or not.
       if (verifyEmails) await attempts.take("lettersToEmail", email.toLowerCase());
       const body = { email, password, name, rememberMe: remember };
@@ -62,7 +62,7 @@ export function openSignIn({ ask, attempts, pool, verifyEmails, kept }: SignInOp
     },
 
     async enter({ email, password, remember }, caller) {
-      await attempts.take("address", networkOf(caller.address));
+      await attempts.take("address", groupAddressByNetwork(caller.address));
       const address = email.toLowerCase();
       // Attempts from a network where the person is signed in are not limited, so that strangers elsewhere cannot lock
       // the person out.
@@ -74,7 +74,7 @@ export function openSignIn({ ask, attempts, pool, verifyEmails, kept }: SignInOp
     },
 
     async enterCode(code, caller) {
-      await attempts.take("address", networkOf(caller.address));
+      await attempts.take("address", groupAddressByNetwork(caller.address));
       // Removes the session cookie. With it, the library would check the code for that session's identity.
       const challenged = { ...caller, cookie: withoutSession(caller.cookie) };
       // Finds the identity of the pending sign-in first, because the guess is counted for that identity before the code
@@ -136,7 +136,7 @@ async function isAtHome(pool: pg.Pool, email: string, address: string): Promise<
       where i.email = $1 and s.ip_address is not null and s.expires_at > now()`,
     [email],
   );
-  return homes.some((home) => networkOf(home.address) === networkOf(address));
+  return homes.some((home) => groupAddressByNetwork(home.address) === groupAddressByNetwork(address));
 }
 
 function withoutSession(cookie: string | undefined): string | undefined {

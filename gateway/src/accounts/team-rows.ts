@@ -43,13 +43,13 @@ export async function lockAccountIfOwner(
 }
 
 /** The role of the member with this email address. Undefined if there is none. */
-export async function roleOf(client: pg.PoolClient, accountId: Uuid, email: string): Promise<Role | undefined> {
+export async function findMemberRole(client: pg.PoolClient, accountId: Uuid, email: string): Promise<Role | undefined> {
   const text = `select p.role from ${MEMBERS_SQL} p join identity i on i.id = p.identity_id
                  where p.account_id = $1 and i.email = $2`;
   return (await queryRow(client, RoleRow, text, [accountId, email]))?.role;
 }
 
-export async function teamSize(client: pg.PoolClient, accountId: Uuid): Promise<number> {
+export async function countTeamMembers(client: pg.PoolClient, accountId: Uuid): Promise<number> {
   const text = `select count(*)::integer as size from ${MEMBERS_SQL} p where p.account_id = $1`;
   return (await queryOne(client, Size, text, [accountId])).size;
 }

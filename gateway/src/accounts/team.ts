@@ -20,7 +20,14 @@ import {
   revokeInvitationsFrom,
   revokeInvitationsTo,
 } from "./invitations.ts";
-import { type Actor, lockAccount, lockAccountIfOwner, MEMBERS_SQL, recordTeamEvent, teamSize } from "./team-rows.ts";
+import {
+  type Actor,
+  countTeamMembers,
+  lockAccount,
+  lockAccountIfOwner,
+  MEMBERS_SQL,
+  recordTeamEvent,
+} from "./team-rows.ts";
 
 const EVENTS_SHOWN = 50;
 /** How many days events are kept that the team page no longer shows. */
@@ -197,7 +204,7 @@ export function openTeam({ pool, newId, attempts, invitations, verifyEmails }: T
         if (theirs.some((one) => one.role === "owner" && one.suspended)) return "account_suspended";
         const owned = theirs.filter((one) => one.role === "owner").length;
         const isFull =
-          (present === undefined && (await teamSize(client, account.id)) >= TEAM_MEMBERS_MAX) ||
+          (present === undefined && (await countTeamMembers(client, account.id)) >= TEAM_MEMBERS_MAX) ||
           (role === "owner" ? owned >= ACCOUNTS_PER_IDENTITY_MAX : theirs.length - owned >= JOINED_ACCOUNTS_MAX);
         if (present !== "owner" && isFull) return "limit_reached";
         await client.query("update account_invitation set accepted_at = now() where id = $1", [offer.id]);

@@ -14,7 +14,7 @@ export interface SecondFactorOwner {
   caller: Caller;
 }
 
-export interface TwoFactor {
+export interface SecondFactors {
   /** Creates a secret and returns it, once. Sign-in requires it only after `confirm`. */
   begin(password: string, by: SecondFactorOwner): Promise<{ uri: string; secret: string; backupCodes: string[] }>;
   /** Enables the second factor with the app's first code. The session gets a new cookie. */
@@ -36,7 +36,7 @@ interface TwoFactorOptions {
   kept?: Pick<SecretReencryption, "makeReadable"> | undefined;
 }
 
-export function openTwoFactor({ ask, attempts, kept }: TwoFactorOptions): TwoFactor {
+export function openSecondFactors({ ask, attempts, kept }: TwoFactorOptions): SecondFactors {
   const asOwner = async (
     { identityId, caller }: SecondFactorOwner,
     path: string,

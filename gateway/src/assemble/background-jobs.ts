@@ -20,7 +20,7 @@ import { type LedgerVerdict, scheduleLedgerChecks, watchLedgerVerdict } from "..
 import { createPlatformVerdicts } from "../operators/platform-verdict.ts";
 import type { OperatorServices } from "../operators/services.ts";
 import type { PaymentServices } from "../payments/services.ts";
-import { capacityOfModels } from "../routes/console/operator/overview.ts";
+import { sumCapacityByModel } from "../routes/console/operator/overview.ts";
 import type { NodeServices } from "../routes/nodes/services.ts";
 import type { SiteServices } from "../routes/services.ts";
 import { pruneChecks, SPOT_CHECKS_MIGRATION } from "../trust/spot-checks/store.ts";
@@ -212,7 +212,7 @@ function keepIncidentsRecorded(
   parts: Pick<Needs["parts"], "availability" | "incidents" | "outages" | "catalogue" | "nodes">,
 ): void {
   const { availability, incidents, outages } = parts;
-  const verdicts = createPlatformVerdicts({ availability, outages, capacity: () => capacityOfModels(parts) });
+  const verdicts = createPlatformVerdicts({ availability, outages, capacity: () => sumCapacityByModel(parts) });
   let stop: (() => Promise<void>) | undefined;
   let isClosed = false;
   void schema.reached(INCIDENTS_MIGRATION).then(() => {

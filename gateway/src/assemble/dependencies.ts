@@ -14,7 +14,7 @@ interface Needs {
   serving: Pick<RequestPipeline, "gateway" | "plane">;
 }
 
-export const dependenciesOf = ({ limitsWhenAway }: DependencySettings, { ports, serving }: Needs) => [
+export const listDependencies = ({ limitsWhenAway }: DependencySettings, { ports, serving }: Needs) => [
   { of: ports.store.health, isNeeded: true },
   { of: serving.gateway.limits.health, isNeeded: limitsWhenAway === "refuse" },
   { of: serving.plane.health, isNeeded: ports.plane !== undefined },

@@ -7,14 +7,14 @@ import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { createLog } from "../base/log.ts";
 import { manualClock } from "../base/testing.ts";
-import { InFlight } from "../inference/in-flight.ts";
+import { InFlightRequests } from "../inference/in-flight.ts";
 import { type DrainTimes, drain } from "./drain.ts";
 
 const log = createLog("silent");
 
 function stopping({ delayMs, graceMs, spoolMs = 0 }: DrainTimes) {
   const clock = manualClock();
-  const inFlight = new InFlight();
+  const inFlight = new InFlightRequests();
   const steps: string[] = [];
   const spool = { isEmpty: true };
   const connections = Promise.withResolvers<void>();

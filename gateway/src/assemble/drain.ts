@@ -1,7 +1,7 @@
 /** Drains a gateway: stops it step by step, without losing a request that can still end in time. */
 import { type Clock, sleep } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import type { InFlight } from "../inference/in-flight.ts";
+import type { InFlightRequests } from "../inference/in-flight.ts";
 
 /**
  * How long idle connections stay open after the gateway stops accepting new ones, because a request may be arriving.
@@ -29,7 +29,7 @@ const LOOK_EVERY_MS = 1_000;
 
 /** The parts of the gateway that a drain controls. */
 interface Drained {
-  inFlight: InFlight;
+  inFlight: InFlightRequests;
   /** Makes `/readyz` report that the gateway is stopping. Requests are still served, but no background job starts. */
   notReady: () => void;
   /** Stops accepting connections and closes existing ones, idle ones after `quietMs`. Resolves when none is left. */

@@ -1,11 +1,11 @@
 /** Opens readiness and metrics for the internal port. */
 import { watchLoopDelay } from "../base/loop-delay.ts";
 import type { OpenFileMonitor } from "../base/open-file-limit.ts";
-import { healthOf } from "../http/health.ts";
+import { openHealth } from "../http/health.ts";
 import type { Metrics } from "../http/metrics/metrics.ts";
 import type { BackgroundJobResults } from "./background-jobs.ts";
 import type { Context } from "./context.ts";
-import { type DependencySettings, dependenciesOf } from "./dependencies.ts";
+import { type DependencySettings, listDependencies } from "./dependencies.ts";
 import type { ExternalInterfaces } from "./port-interfaces.ts";
 import type { RequestPipeline } from "./request-pipeline.ts";
 
@@ -25,14 +25,14 @@ export function openReadinessAndMetrics(
   { clock, gatewayId, onClose }: Context,
   settings: HealthSettings,
   { ports, metrics, serving, upkeep, files }: Needs,
-): ReturnType<typeof healthOf> {
+): ReturnType<typeof openHealth> {
   const { store } = ports;
   const { gateway, money, dispatch } = serving;
   const { roster, dispatcher } = dispatch;
   const { pool } = store;
   const loopDelay = watchLoopDelay({ clock });
   onClose(() => loopDelay.stop());
-  const dependencies = dependenciesOf(settings, { ports, serving });
+  const dependencies = listDependencies(settings, { ports, serving });
   const differences = () => ports.shared?.differences() ?? [];
   const obstacles = (): Record<string, string> => {
     const { trouble } = store.clock();
@@ -42,7 +42,7 @@ export function openReadinessAndMetrics(
       ...(differing.length > 0 && { deployment: differing.join("; ") }),
     };
   };
-  const health = healthOf({ metrics, dependencies, obstacles });
+  const health = openHealth({ metrics, dependencies, obstacles });
   metrics.tellOf({
     about: { gateway: gatewayId, version: settings.version },
     isReady: () => health.ready().status === "ready",

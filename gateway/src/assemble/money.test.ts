@@ -13,7 +13,7 @@ import { openTestDatabase } from "../db/testing.ts";
 import { createTestHold, createTestSettlement, newId, TEST_CHARGE } from "../ledger/testing.ts";
 import type { CloseFunction } from "./context.ts";
 import { openLedgerAndSpool } from "./money.ts";
-import { testStore } from "./testing.ts";
+import { createTestDatabaseAccess } from "./testing.ts";
 
 test("a closing gateway waits for settlements that are being written to the database", async (t) => {
   const db = await openTestDatabase();
@@ -58,7 +58,7 @@ test("a closing gateway waits for settlements that are being written to the data
       onClose: (stop) => void stops.push(stop),
     },
     { holdLeaseMs: 60_000, upkeep: false, replayWindowMs: 900_000 },
-    { store: { ...testStore(db), ledgerPool }, spool: { directory } },
+    { store: { ...createTestDatabaseAccess(db), ledgerPool }, spool: { directory } },
   );
   await ledger.transfer({ id: newId(), kind: "grant", accountId: account, amount: dollars(1), reason: "test" });
   const hold = createTestHold(account);

@@ -8,7 +8,7 @@ import { NOTIFICATIONS_MIGRATION, openNotifier } from "../notifications/notify.t
 import { createWebhookPoster } from "../notifications/post-webhook.ts";
 import type { NotificationServices } from "../notifications/services.ts";
 import { openNotificationSettings } from "../notifications/settings.ts";
-import { addressRule } from "../notifications/webhook-addresses.ts";
+import { createAddressRule } from "../notifications/webhook-addresses.ts";
 import type { Context } from "./context.ts";
 import type { ExternalInterfaces } from "./port-interfaces.ts";
 
@@ -30,7 +30,7 @@ export function openNotificationServices(
   const notify = openNotifier({ newId, clock, origin });
   const deliveries = openDeliveries({ pool, clock });
   const post = createWebhookPoster({
-    allows: addressRule({ allowLoopback: loopbackWebhooks }),
+    allows: createAddressRule({ allowLoopback: loopbackWebhooks }),
     allowsHttp: loopbackWebhooks,
     clock,
   });

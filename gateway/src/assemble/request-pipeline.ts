@@ -5,7 +5,7 @@ import { type Fleet, openFleet } from "../fleet/fleet.ts";
 import { NODE_RECORD_MIGRATION } from "../fleet/node-record.ts";
 import type { TrafficMetrics } from "../http/metrics/traffic.ts";
 import type { Gateway } from "../inference/gateway.ts";
-import { InFlight } from "../inference/in-flight.ts";
+import { InFlightRequests } from "../inference/in-flight.ts";
 import { openRequestLogger } from "../inference/request-log.ts";
 import { type ApiKeys, createApiKeyService } from "../keys/api-keys.ts";
 import type { SecretsOptions } from "../keys/keys.ts";
@@ -90,7 +90,7 @@ export async function openRequestPipeline(
     ledger: money.ledger,
     leases: money.leases,
     dispatcher: dispatch.dispatcher,
-    inFlight: new InFlight(),
+    inFlight: new InFlightRequests(),
     watch: traffic.watch,
     checks,
     requestLogger: openRequestLogger({ log, clock, tracing: ports.tracing }),

@@ -30,7 +30,7 @@ import { openCheckReader } from "../trust/spot-checks/check-reader.ts";
 import { SPOT_CHECKS_MIGRATION } from "../trust/spot-checks/store.ts";
 import type { Trust } from "../trust/trust.ts";
 import type { Context } from "./context.ts";
-import { type DependencySettings, dependenciesOf } from "./dependencies.ts";
+import { type DependencySettings, listDependencies } from "./dependencies.ts";
 import type { LedgerAndSpool } from "./money.ts";
 import type { ExternalInterfaces, Listener } from "./port-interfaces.ts";
 import { keyOptions, type RequestPipeline } from "./request-pipeline.ts";
@@ -87,7 +87,7 @@ export async function openSite(
   onClose(() => live.close());
   for (const topic of [ACCOUNT_TOPIC, TEAM_TOPIC]) broadcast.on(topic, (accountId) => live.review(accountId));
   const nodes = connectedNodes(serving, trust);
-  const outages = watchOutages({ clock, dependencies: dependenciesOf(settings, { ports, serving }) });
+  const outages = watchOutages({ clock, dependencies: listDependencies(settings, { ports, serving }) });
   onClose(() => outages.stop());
   return {
     door: openDoor(context, settings, { models, metrics, files: ports.files, journals: money.journals }),

@@ -4,7 +4,7 @@
  */
 import { cheapHash } from "../accounts/testing/cheap-hash.ts";
 import type { Settings } from "../assemble.ts";
-import { alwaysReachable } from "../base/dependency.ts";
+import { createReachableDependency } from "../base/dependency.ts";
 import { deriveSettingsFromConfig } from "../build/settings.ts";
 import { parseConfig } from "../config.ts";
 import type { Broadcast } from "../db/broadcast.ts";
@@ -43,12 +43,12 @@ export const testSettings = (others: Partial<Settings> = {}): Settings => ({
 const SILENCE: Broadcast = { send: async () => {}, on: () => {}, close: async () => {} };
 
 /** A database without statement timeouts, so that tests pass on a busy machine. */
-export const testStore = ({ pool }: Pick<TestDatabase, "pool">): DatabaseAccess => ({
+export const createTestDatabaseAccess = ({ pool }: Pick<TestDatabase, "pool">): DatabaseAccess => ({
   pool,
   ledgerPool: pool,
   connections: { max: 10, kept: 0 },
   broadcast: SILENCE,
   schema: { number: Number.POSITIVE_INFINITY, reached: async () => {} },
-  health: alwaysReachable("database"),
+  health: createReachableDependency("database"),
   clock: () => ({ offsetMs: null, uncertaintyMs: 0, trouble: undefined }),
 });

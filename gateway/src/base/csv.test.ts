@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { csvCell } from "./csv.ts";
+import { formatCsvCell } from "./csv.ts";
 
 const ROWS: [string, string | number | null | undefined, string][] = [
   ["nothing", null, ""],
@@ -27,5 +27,5 @@ const ROWS: [string, string | number | null | undefined, string][] = [
 ];
 
 test("CSV cells are quoted where needed, and prefixed if a spreadsheet would run them as a formula", () => {
-  for (const [what, value, cell] of ROWS) assert.equal(csvCell(value), cell, what);
+  for (const [what, value, cell] of ROWS) assert.equal(formatCsvCell(value), cell, what);
 });

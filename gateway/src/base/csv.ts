@@ -2,13 +2,13 @@
 
 type Cell = string | number | bigint | boolean | null | undefined;
 /** The columns by name and in order. Each has a function that returns the cell of a row. */
-export type Columns<Row> = Record<string, (row: Row) => Cell>;
+export type CsvColumns<Row> = Record<string, (row: Row) => Cell>;
 
 /** The characters after which a spreadsheet may start a cell, whatever separator its locale uses. */
 const FORMULA = /(^|[;,|\t\r\n])(["\s]*)(?=[=+@-])/g;
 
 /** Quotes a cell where needed. A cell that a spreadsheet would run as a formula gets an apostrophe first. */
-export function csvCell(value: Cell): string {
+export function formatCsvCell(value: Cell): string {
   const text = String(value ?? "");
   const isText = typeof value === "string" && !/^-?[\d.]+$/.test(text);
   const safe = isText ? text.replaceAll(FORMULA, "$1'$2") : text;
@@ -16,10 +16,10 @@ export function csvCell(value: Cell): string {
 }
 
 /** The rows as lines, each with its line end. */
-export function csvLines<Row>(columns: Columns<Row>, rows: readonly Row[]): string {
+export function csvLines<Row>(columns: CsvColumns<Row>, rows: readonly Row[]): string {
   const cells = Object.values(columns);
-  return rows.map((row) => `${cells.map((cell) => csvCell(cell(row))).join(",")}\r\n`).join("");
+  return rows.map((row) => `${cells.map((cell) => formatCsvCell(cell(row))).join(",")}\r\n`).join("");
 }
 
 /** The header line. */
-export const csvHeader = (columns: Columns<never>): string => `${Object.keys(columns).join(",")}\r\n`;
+export const csvHeader = (columns: CsvColumns<never>): string => `${Object.keys(columns).join(",")}\r\n`;

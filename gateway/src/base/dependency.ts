@@ -32,7 +32,11 @@ export interface Outage {
 }
 
 /** A dependency inside this process, which is always reachable. */
-export const alwaysReachable = (name: DependencyName): Dependency => ({ name, isAway: false, latencyMs: null });
+export const createReachableDependency = (name: DependencyName): Dependency => ({
+  name,
+  isAway: false,
+  latencyMs: null,
+});
 
 /** Thrown when a dependency is unreachable: the operation did not run, or its answer never came. It may be retried. */
 export class UnreachableError extends Error {

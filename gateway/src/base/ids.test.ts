@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { systemClock } from "./clock.ts";
-import { base62, creationTimeMsOf, newIds, parseId, publicId, publicIdSuffix, type Uuid } from "./ids.ts";
+import { creationTimeMsOf, makeBase62, newIds, parseId, publicId, publicIdSuffix, type Uuid } from "./ids.ts";
 import { systemRandom } from "./random.ts";
 
 const newId = newIds(systemClock, systemRandom());
@@ -60,7 +60,7 @@ describe("IDs", () => {
   });
 
   test("use the whole alphabet evenly, as secrets do", () => {
-    const drawn = base62(systemRandom(), 5000);
+    const drawn = makeBase62(systemRandom(), 5000);
     assert.match(drawn, /^[0-9A-Za-z]{5000}$/);
     assert.equal(new Set(drawn).size, 62);
   });

@@ -93,7 +93,7 @@ export function creationTimeMsOf(id: Uuid): number {
 }
 
 /** Draws `length` characters evenly from 0-9A-Za-z. */
-export function base62(random: Random, length: number): string {
+export function makeBase62(random: Random, length: number): string {
   let out = "";
   for (let i = 0; i < length; i++) out += BASE62.charAt(random.below(62));
   return out;

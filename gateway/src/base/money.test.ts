@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ceilMicro, cost, dollars, floorMicro, formatExactMicrodollars, pico } from "./money.ts";
+import { ceilMicro, cost, dollars, formatExactMicrodollars, pico, roundDownToMicro } from "./money.ts";
 
 test("money: microdollars per million tokens equal picodollars per token, as in the specification's example", () => {
   // The model reason-32b without max_tokens: 32,768 output tokens at $0.30 per million.
@@ -18,7 +18,7 @@ test("money: amounts to pay are rounded up, and available amounts down", () => {
     [-1_000_000n, -1n, -1n],
   ] as const) {
     assert.equal(ceilMicro(pico(amount)), up, `ceil ${amount}`);
-    assert.equal(floorMicro(pico(amount)), down, `floor ${amount}`);
+    assert.equal(roundDownToMicro(pico(amount)), down, `floor ${amount}`);
   }
 });
 

@@ -21,13 +21,13 @@ export function ceilMicro(amount: Pico): bigint {
 }
 
 /** Rounds down to microdollars, for balances. */
-export function floorMicro(amount: Pico): bigint {
+export function roundDownToMicro(amount: Pico): bigint {
   const whole = amount / PICO_PER_MICRO;
   return amount < 0n && amount % PICO_PER_MICRO !== 0n ? whole - 1n : whole;
 }
 
 /** Parses microdollars with up to six decimals. */
-export function picoOfMicro(text: string): Pico {
+export function parseMicroAsPico(text: string): Pico {
   const [whole = "", fraction = ""] = text.split(".");
   return pico(BigInt(whole + fraction.padEnd(6, "0")));
 }

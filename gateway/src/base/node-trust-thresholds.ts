@@ -105,7 +105,7 @@ interface Offers {
 }
 
 /** The failures that count when a node joins. Alone they never lead to a quarantine. */
-export function countFailuresFromBeforeJoin({ own, host }: BeforeJoin<Ends>): number {
+export function countFailuresBeforeJoin({ own, host }: BeforeJoin<Ends>): number {
   const ends = ({ answers, failures, silences }: Ends) => ({ good: answers, bad: failures + silences });
   return Math.min(QUARANTINE_FAILURES_MIN - 1, countAtJoin({ own: ends(own), host: ends(host) }));
 }
@@ -145,7 +145,7 @@ export const computePromptStallMsMax = (promptTokens: number): number =>
  */
 export const PROMPT_READ_MS_MIN = 2_000;
 const READ_TIMES_MAX = 4;
-export const promptReadMsMax = (usualMs: number | null, promptTokens: number): number =>
+export const computePromptReadMsMax = (usualMs: number | null, promptTokens: number): number =>
   PROMPT_READ_MS_MIN + READ_TIMES_MAX * (usualMs ?? promptTokens * STUCK_MS_PER_TOKEN);
 
 /** A node with more failures among its latest jobs verifies no answers of others. */

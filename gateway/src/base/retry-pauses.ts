@@ -29,7 +29,7 @@ export function openRetryPauses(clock: Clock): RetryPauses {
   };
   return {
     of,
-    after: (failures) => of(growingPauseMs(failures)),
+    after: (failures) => of(computeRetryPauseMs(failures)),
     get areOver() {
       return areOver;
     },
@@ -41,4 +41,4 @@ export function openRetryPauses(clock: Clock): RetryPauses {
 }
 
 /** The pause after a number of failures: 100 ms at first, doubled each time, at most one second. */
-export const growingPauseMs = (failures: number): number => Math.min(FIRST_MS * 2 ** (failures - 1), LONGEST_MS);
+export const computeRetryPauseMs = (failures: number): number => Math.min(FIRST_MS * 2 ** (failures - 1), LONGEST_MS);

@@ -12,5 +12,5 @@ export interface RotatingSecret {
 }
 
 /** The previous and the next secret, if configured. */
-export const otherSecretsOf = ({ old, next }: RotatingSecret): string[] =>
+export const listOtherSecrets = ({ old, next }: RotatingSecret): string[] =>
   [old, next].filter((secret) => secret !== undefined);

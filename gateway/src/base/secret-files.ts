@@ -4,13 +4,13 @@
  */
 import { readFileSync } from "node:fs";
 
-interface Settled {
+interface SecretFileResult {
   variables: Record<string, string>;
   mistakes: string[];
 }
 
 /** Adds the contents of these files to the variables. Removes a final line feed. */
-export function withSecretFiles(variables: Record<string, string>, secrets: string[]): Settled {
+export function readSecretFiles(variables: Record<string, string>, secrets: string[]): SecretFileResult {
   const read: Record<string, string> = {};
   const mistakes: string[] = [];
   for (const name of secrets) {

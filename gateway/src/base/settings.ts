@@ -8,7 +8,7 @@ import { z } from "zod";
 /** The values of environment variables by name. Unset and empty variables are absent. */
 export type Variables = Record<string, string | undefined>;
 
-interface Words {
+interface SettingTexts {
   /** One sentence that explains the setting. */
   help: string;
   /** A Markdown link to more documentation, relative to docs/operators/. */
@@ -19,7 +19,7 @@ interface Words {
   secret?: boolean;
 }
 
-export interface Setting<T = unknown> extends Words {
+export interface Setting<T = unknown> extends SettingTexts {
   parser: z.ZodType<T>;
   /** Markdown for the reference: the default, and the allowed values with their unit. */
   shown: { default: string; allowed: string };
@@ -56,7 +56,7 @@ interface Shown {
   written?: string | undefined;
 }
 
-function setting<T, O extends Words & { default?: unknown }>(options: O, { parser, allowed, written }: Shown) {
+function setting<T, O extends SettingTexts & { default?: unknown }>(options: O, { parser, allowed, written }: Shown) {
   const { help, see, without, secret, default: fallback } = options;
   const shown = written ?? (fallback === undefined ? undefined : String(fallback));
   return {
@@ -71,7 +71,7 @@ function setting<T, O extends Words & { default?: unknown }>(options: O, { parse
 
 const UNIT_WORDS: Record<string, string> = { s: "seconds", ms: "milliseconds" };
 
-interface NumberOptions extends Words {
+interface NumberOptions extends SettingTexts {
   /** The unit: `s`, `ms`, `MiB`, or a plural such as `days`. */
   unit: string;
   min: number;
@@ -97,7 +97,7 @@ export function number<const O extends NumberOptions>(options: O): Setting<Value
 }
 
 /** A setting with a port. 0: any free port. */
-export function port<const O extends Words & { default: number }>(options: O): Setting<Value<number, O>> {
+export function port<const O extends SettingTexts & { default: number }>(options: O): Setting<Value<number, O>> {
   const parser = z.coerce
     .number("must be a port number")
     .int("must be a port number")
@@ -109,7 +109,7 @@ export function port<const O extends Words & { default: number }>(options: O): S
 const listed = (words: readonly string[]): string =>
   words.length === 2 ? words.join(" or ") : `one of ${words.join(", ")}`;
 
-export function choice<const T extends string, const O extends Words & { default?: NoInfer<T> }>(
+export function choice<const T extends string, const O extends SettingTexts & { default?: NoInfer<T> }>(
   words: readonly T[],
   options: O,
 ): Setting<Value<T, O>> {
@@ -117,7 +117,7 @@ export function choice<const T extends string, const O extends Words & { default
 }
 
 /** A setting with one of two words, of which the first means true. */
-export function flag<const O extends Words & { default: boolean }>(
+export function flag<const O extends SettingTexts & { default: boolean }>(
   [yes, no]: readonly ["true", "false"] | readonly ["on", "off"],
   options: O,
 ): Setting<boolean> {
@@ -130,7 +130,7 @@ export function flag<const O extends Words & { default: boolean }>(
   }) as Setting<boolean>;
 }
 
-interface TextOptions extends Words {
+interface TextOptions extends SettingTexts {
   matches?: RegExp;
   /** The rule that `matches` checks. It completes the sentence "must …": "begin with nats:// or tls://". */
   rule?: string;
@@ -144,7 +144,7 @@ export function text<const O extends TextOptions>(options: O): Setting<Value<str
 }
 
 /** A setting with its own parser. `rule` completes the sentence "must …", for example "begin with http://". */
-export function parsedSetting<T, const O extends Words & { rule: string; default?: NoInfer<T> }>(
+export function parsedSetting<T, const O extends SettingTexts & { rule: string; default?: NoInfer<T> }>(
   parser: z.ZodType<T>,
   options: O,
   written?: string,
@@ -154,7 +154,7 @@ export function parsedSetting<T, const O extends Words & { rule: string; default
 
 const ruled = (rule: string): string => (rule === "" ? "" : `must ${rule}`);
 
-export const webAddress = <const O extends Words>(options: O): Setting<string | undefined> =>
+export const webAddress = <const O extends SettingTexts>(options: O): Setting<string | undefined> =>
   parsedSetting(z.url({ protocol: /^https?$/, error: "must begin with http:// or https://" }), {
     ...options,
     rule: "begin with http:// or https://",
@@ -170,7 +170,7 @@ export const findUnpairedVariable = (variables: Variables, one: string, other: s
  * Returns mistakes in a replaceable secret, which may be set together with its previous or next value. `nextAlone`:
  * `NAME_NEXT` may be set alone, because the current secret may be derived from others.
  */
-export function rotationMistakes(name: string, variables: Variables, { nextAlone = false } = {}): string[] {
+export function findRotationMistakes(name: string, variables: Variables, { nextAlone = false } = {}): string[] {
   const { [name]: current, [`${name}_OLD`]: old, [`${name}_NEXT`]: next } = variables;
   const mistakes: string[] = [];
   for (const [other, value] of Object.entries({ [`${name}_OLD`]: old, [`${name}_NEXT`]: next })) {

@@ -10,7 +10,7 @@ import { HOST_SHARE_PERCENT, type Pico, pico } from "./money.ts";
 import type { Random } from "./random.ts";
 
 /** The host's share of a charge, to compare with the result of the database's `host_share`. */
-export const hostShareOf = (charge: bigint): Pico => pico((charge * BigInt(HOST_SHARE_PERCENT)) / 100n);
+export const computeHostShare = (charge: bigint): Pico => pico((charge * BigInt(HOST_SHARE_PERCENT)) / 100n);
 
 /**
  * Waits for one turn of the event loop, in which promises settle that wait for nothing outside this process. For

@@ -54,7 +54,7 @@ export type BuildContext = Omit<GatewayBuildOptions, "clock" | "random"> & Conte
  * Secrets derived from the pepper, so that gateways with the same pepper share them and operators need not store them.
  * They change when the pepper is replaced.
  */
-export function derivedSecrets({ pepper, pepperOld, pepperNext }: ServerSecrets, purpose: string): RotatingSecret {
+export function deriveSecrets({ pepper, pepperOld, pepperNext }: ServerSecrets, purpose: string): RotatingSecret {
   const from = (secret: string): string => createHmac("sha256", secret).update(purpose).digest("base64url");
   return {
     current: from(pepper),
@@ -64,8 +64,8 @@ export function derivedSecrets({ pepper, pepperOld, pepperNext }: ServerSecrets,
 }
 
 /** The secret of console sessions: its own setting if set, otherwise derived from the pepper. */
-export function sessionSecrets(config: Config, secrets: ServerSecrets): RotatingSecret {
-  const drawn = derivedSecrets(secrets, "console sessions");
+export function deriveSessionSecrets(config: Config, secrets: ServerSecrets): RotatingSecret {
+  const drawn = deriveSecrets(secrets, "console sessions");
   const { sessionSecret, sessionSecretOld, sessionSecretNext } = config;
   if (sessionSecret === undefined) {
     return { ...drawn, ...(sessionSecretNext !== undefined && { next: sessionSecretNext }) };

@@ -6,7 +6,7 @@ import { readdirIfExists } from "../base/files.ts";
 import { ACCOUNT_QUEUES_AT_ONCE } from "../db/account-queues.ts";
 import { openBroadcast } from "../db/broadcast.ts";
 import { checkAcceptsWrites } from "../db/client.ts";
-import { connectionName } from "../db/connected-programs.ts";
+import { makeConnectionName } from "../db/connected-programs.ts";
 import { type DatabaseClock, readClock } from "../db/database-clock.ts";
 import { startPrivatePostgres } from "../db/embedded.ts";
 import { openDatabaseHistoryFile } from "../db/lineage/database-history-file.ts";
@@ -17,9 +17,9 @@ import { type Connection, clientConfig, LEDGER_SESSION_OPTIONS } from "../db/poo
 import { assertPoolerKeepsSessions } from "../db/pooler.ts";
 import { openSchemaMonitor } from "../db/schema-monitor.ts";
 import { checkSession } from "../db/session.ts";
-import { spoolDirectories } from "../ledger/spool.ts";
+import { listSpoolDirectories } from "../ledger/spool.ts";
 import type { BuildContext } from "./context.ts";
-import { type ReportMissing, StoppedWhileWaiting, untilDatabaseAvailable } from "./wait-for-dependencies.ts";
+import { type ReportMissing, retryUntilDatabaseAvailable, StoppedWhileWaiting } from "./wait-for-dependencies.ts";
 
 /**
  * One connection for each kind of batch (holds, settlements, voids), and one for renewals, expiries and late
@@ -58,7 +58,7 @@ export async function openGatewayDatabase(
   }
   const { databaseDurability: durability } = config;
   const { spoolRoot = config.spoolDir } = context.worker ?? {};
-  const family = () => spoolDirectories(spoolRoot, readdirIfExists);
+  const family = () => listSpoolDirectories(spoolRoot, readdirIfExists);
   const lineage = new DatabaseLineage({ memory: openDatabaseHistoryFile(config.spoolDir, family), newId, clock, log });
   const guard = new DatabaseOutageGuard({ connection, clock, log, durability, lineage, time });
   lineage.onNewer = () => guard.failedOver();
@@ -86,11 +86,11 @@ export async function openGatewayDatabase(
   });
   onClose(() => ledgerApartPool.end());
   progress(config.migrate === "auto" ? "migrating the database" : "checking the database schema");
-  const schema = await untilDatabaseAvailable(context, tellMissing, async () => {
+  const schema = await retryUntilDatabaseAvailable(context, tellMissing, async () => {
     // The clock must be read before anything uses it.
     await readClock(pool, clock, time);
     // Before the session's settings: with a wrong pool mode, they may be those of another session.
-    await assertPoolerKeepsSessions(clientConfig(connection, connectionName()));
+    await assertPoolerKeepsSessions(clientConfig(connection, makeConnectionName()));
     await checkSession(pool, durability);
     await checkAcceptsWrites(pool);
     // If the database has a history, it must be verified before migrations run.
@@ -105,7 +105,7 @@ export async function openGatewayDatabase(
       throw error;
     };
     const begun = schema.reached(LINEAGE_MIGRATION).then(() =>
-      untilDatabaseAvailable(
+      retryUntilDatabaseAvailable(
         context,
         () => {},
         () => beginLineage(lineage, pool).catch(endIfRejected),

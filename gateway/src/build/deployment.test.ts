@@ -16,7 +16,7 @@ import type { SharedSettings } from "../db/deployment/watch.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { findValkeyServer, sendValkeyCommand, startValkeyServer, type TestServer } from "../limits/testing.ts";
 import { createKey } from "../plane/credentials/nkeys.ts";
-import { serverSecrets } from "../server-secrets.ts";
+import { loadServerSecrets } from "../server-secrets.ts";
 import { openGatewaySettings, openSharedSettings } from "./deployment.ts";
 import { type MissingDependency, StoppedWhileWaiting } from "./wait-for-dependencies.ts";
 
@@ -69,7 +69,7 @@ class Gateway {
     };
     const schema = { number: Number.POSITIVE_INFINITY, reached: async () => {} };
     const broadcast = { send: async () => {}, on: () => {}, close: async () => {} };
-    const needs = { store: { pool, schema, broadcast }, secrets: await serverSecrets(config) };
+    const needs = { store: { pool, schema, broadcast }, secrets: await loadServerSecrets(config) };
     this.settings = await openSharedSettings(context, needs, (missing) => {
       this.missing = missing;
     });
@@ -127,7 +127,7 @@ describe("a gateway that compares its settings with those recorded in the databa
   /** Changes a shared setting as `tollgate admin deployment set` does. */
   const change = async (name: SharedSettingName, env: Env): Promise<void> => {
     const config = parseConfig(env);
-    const own = await openGatewaySettings({ config, secrets: await serverSecrets(config), newId: randomUUID });
+    const own = await openGatewaySettings({ config, secrets: await loadServerSecrets(config), newId: randomUUID });
     const from = (await readSharedSettings(database.pool))[name];
     const to = (await own.tell({}))[name]?.written() ?? assert.fail();
     await changeSharedSetting(database.pool, name, { from, to: { value: to, previous: from?.value ?? null } });

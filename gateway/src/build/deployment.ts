@@ -4,20 +4,25 @@ import type { DatabaseAccess } from "../assemble/port-interfaces.ts";
 import type { Config } from "../config.ts";
 import { DEPLOYMENT_TOPIC } from "../db/broadcast.ts";
 import { compareSharedSettings, type GatewaySettings } from "../db/deployment/compare.ts";
-import { type GatewaySetting, plainSetting, VALKEY_WITHOUT_ID } from "../db/deployment/rules.ts";
+import { type GatewaySetting, makePlainSetting, VALKEY_WITHOUT_ID } from "../db/deployment/rules.ts";
 import { hashSecretForComparison, matchesSecretHash } from "../db/deployment/secret-hash.ts";
 import {
   SHARED_SETTINGS_MIGRATION,
   type StoredSetting,
   type StoredSettings,
 } from "../db/deployment/shared-settings-record.ts";
-import { logChanges, SettingsDifferError, type SharedSettings, watchSharedSettings } from "../db/deployment/watch.ts";
-import { receiptKeyOf } from "../history/receipts.ts";
+import {
+  logSettingChanges,
+  SettingsDifferError,
+  type SharedSettings,
+  watchSharedSettings,
+} from "../db/deployment/watch.ts";
+import { deriveReceiptKey } from "../history/receipts.ts";
 import type { ValkeyServer } from "../limits/valkey-server.ts";
 import { keyFromSeed } from "../plane/credentials/nkeys.ts";
 import type { ServerSecrets } from "../server-secrets.ts";
 import type { BuildContext } from "./context.ts";
-import { type ReportMissing, untilSettingsMatch } from "./wait-for-dependencies.ts";
+import { type ReportMissing, waitUntilSettingsMatch } from "./wait-for-dependencies.ts";
 
 interface GatewaySettingsOptions {
   config: Config;
@@ -38,13 +43,13 @@ export async function openGatewaySettings({
   newId,
 }: GatewaySettingsOptions): Promise<GatewaySettingsContext> {
   const server = await serverOf(config);
-  const limits = server === undefined ? async () => plainSetting("memory") : limitsOn(server, newId);
+  const limits = server === undefined ? async () => makePlainSetting("memory") : limitsOn(server, newId);
   const still: GatewaySettings = {
     pepper: pepperOf(secrets),
-    ...(!config.plane.absent && { plane: plainSetting(planeOf(config)) }),
-    receipts: plainSetting(receiptKeyOf(Buffer.from(secrets.receiptSeed, "base64url")).keyId),
-    mail: plainSetting(config.mail === undefined ? "none" : "smtp"),
-    payments: plainSetting(paymentsOf(config)),
+    ...(!config.plane.absent && { plane: makePlainSetting(planeOf(config)) }),
+    receipts: makePlainSetting(deriveReceiptKey(Buffer.from(secrets.receiptSeed, "base64url")).keyId),
+    mail: makePlainSetting(config.mail === undefined ? "none" : "smtp"),
+    payments: makePlainSetting(paymentsOf(config)),
   };
   return {
     async tell(stored) {
@@ -98,9 +103,9 @@ function limitsOn(server: ValkeyServer, newId: (() => string) | undefined) {
     try {
       const id = (await server.readId()) ?? (await claim(stored));
       if (id === undefined) return undefined;
-      if (id === null) return plainSetting(VALKEY_WITHOUT_ID);
+      if (id === null) return makePlainSetting(VALKEY_WITHOUT_ID);
       seen = id;
-      return plainSetting(`valkey ${id}`);
+      return makePlainSetting(`valkey ${id}`);
     } catch {
       // Not logged here, because the connection of the limits reports the outage.
       return undefined;
@@ -126,9 +131,9 @@ export async function openSharedSettings(
     compareSharedSettings({ pool, own: own.tell, isOnly, records });
   const isThere = (): boolean => schema.number >= SHARED_SETTINGS_MIGRATION;
   if (isThere()) {
-    await untilSettingsMatch(context, tell, async () => {
+    await waitUntilSettingsMatch(context, tell, async () => {
       const compared = await compare({ records: false });
-      logChanges(log, compared);
+      logSettingChanges(log, compared);
       if (compared.differences.length > 0) throw new SettingsDifferError(compared.differences);
     });
   }

@@ -1,6 +1,6 @@
 /** Chooses where limits are counted: in this process, in the primary process, or on a shared Valkey server. */
 import type { ExternalInterfaces } from "../assemble/port-interfaces.ts";
-import { memoryLimits } from "../limits/in-memory-limits.ts";
+import { openMemoryLimits } from "../limits/in-memory-limits.ts";
 import { limitsWithLocalFallback } from "../limits/local-fallback.ts";
 import type { BuildContext } from "./context.ts";
 
@@ -9,8 +9,8 @@ export const createLimitsFactory =
   ({ config, clock, log, worker }: BuildContext, nowMs?: () => number): ExternalInterfaces["limits"] =>
   async ({ gateways, unavailable }) => {
     const { valkeyUrl: url, limitsWhenAway: whenAway } = config;
-    if (url === undefined) return worker?.limits ?? memoryLimits({ clock });
-    const { valkeyLimits } = await import("../limits/valkey.ts");
+    if (url === undefined) return worker?.limits ?? openMemoryLimits({ clock });
+    const { openValkeyLimits: valkeyLimits } = await import("../limits/valkey.ts");
     const shared = await valkeyLimits({
       url,
       clock,

@@ -61,5 +61,5 @@ async function openPublicCertificate(context: ListenerContext): Promise<Reloadab
 }
 
 /** The origin for links in emails. */
-export const linkOriginOf = ({ publicUrl, tls, host, port }: Config): string =>
+export const deriveLinkOrigin = ({ publicUrl, tls, host, port }: Config): string =>
   publicUrl === undefined ? `${tls === undefined ? "http" : "https"}://${host}:${port}` : new URL(publicUrl).origin;

@@ -5,9 +5,9 @@ import { noTracing, type Tracing } from "../base/tracing.ts";
 import { VERSION } from "../base/version.ts";
 import type { BuildContext } from "./context.ts";
 
-type Known = Pick<BuildContext, "config" | "clock" | "log" | "gatewayId" | "onClose">;
+type TracingContext = Pick<BuildContext, "config" | "clock" | "log" | "gatewayId" | "onClose">;
 
-export async function openTracing({ config, clock, log, gatewayId, onClose }: Known): Promise<Tracing> {
+export async function openTracing({ config, clock, log, gatewayId, onClose }: TracingContext): Promise<Tracing> {
   if (config.tracing === undefined) return noTracing;
   const { openTelemetry } = await import("../base/open-telemetry.ts").catch(explain);
   const tracing = openTelemetry({

@@ -18,7 +18,12 @@ export async function openPlane(context: BuildContext, secrets: ServerSecrets): 
   if (nats !== undefined) {
     // Loaded on demand to keep starts fast.
     const { openNatsPlane } = await import("../plane/nats/plane.ts");
-    const plane = await openNatsPlane({ ...commonOf(context), ...nats, ...planeSigningKeys(config.plane), gatewayId });
+    const plane = await openNatsPlane({
+      ...commonOf(context),
+      ...nats,
+      ...pickPlaneSigningKeys(config.plane),
+      gatewayId,
+    });
     onClose(() => plane.close());
     return plane;
   }
@@ -58,7 +63,7 @@ export async function openEmbeddedHub(context: HubContext, secrets: ServerSecret
 }
 
 /** The keys that sign credentials on NATS servers. */
-export const planeSigningKeys = ({ seed: accountSeed, account, signingSeeds }: Config["plane"]) => ({
+export const pickPlaneSigningKeys = ({ seed: accountSeed, account, signingSeeds }: Config["plane"]) => ({
   accountSeed,
   account,
   signingSeeds,

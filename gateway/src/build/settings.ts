@@ -4,8 +4,8 @@ import { VERSION } from "../base/version.ts";
 import type { Config } from "../config.ts";
 import type { ServerSecrets } from "../server-secrets.ts";
 import type { OperatorCanariesByModel } from "../trust/canaries.ts";
-import { derivedSecrets, sessionSecrets } from "./context.ts";
-import { linkOriginOf } from "./listener.ts";
+import { deriveSecrets, deriveSessionSecrets } from "./context.ts";
+import { deriveLinkOrigin } from "./listener.ts";
 
 interface Known {
   config: Config;
@@ -32,11 +32,11 @@ export function deriveSettingsFromConfig({
       ...(pepperOld !== undefined && { old: pepperOld }),
       ...(pepperNext !== undefined && { next: pepperNext }),
     },
-    sessionSecret: sessionSecrets(config, secrets),
-    cursorSecret: derivedSecrets(secrets, "cursors"),
+    sessionSecret: deriveSessionSecrets(config, secrets),
+    cursorSecret: deriveSecrets(secrets, "cursors"),
     receiptSeed,
     secretCanaries,
-    linkOrigin: linkOriginOf(config),
+    linkOrigin: deriveLinkOrigin(config),
     isSecure: config.tls !== undefined,
     verifyEmails: config.mail !== undefined,
     loadsSignInLate: development,

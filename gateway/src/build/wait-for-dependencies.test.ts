@@ -10,9 +10,9 @@ import { DatabaseMisconfigured } from "../db/session.ts";
 import { MigrationError } from "../db/sql-files.ts";
 import {
   type MissingDependency,
+  retryUntilDatabaseAvailable,
+  retryUntilStarted,
   StoppedWhileWaiting,
-  untilDatabaseAvailable,
-  untilStarted,
 } from "./wait-for-dependencies.ts";
 
 const coded = (code: string, message = code): Error => Object.assign(new Error(message), { code });
@@ -40,7 +40,7 @@ describe("a starting gateway", () => {
     const reasons = troubles.map(({ message, ...more }) =>
       "remedy" in more ? `${message}. Next: ${more.remedy}` : message,
     );
-    const started = untilDatabaseAvailable({ clock, log }, tell, async () => {
+    const started = retryUntilDatabaseAvailable({ clock, log }, tell, async () => {
       const trouble = troubles.shift();
       if (trouble !== undefined) throw trouble;
       return "there";
@@ -66,7 +66,7 @@ describe("a starting gateway", () => {
   ]) {
     test(`fails on an error that waiting cannot fix: ${error.message}`, async () => {
       const { clock, log, tell } = open();
-      for (const wait of [untilDatabaseAvailable, untilStarted]) {
+      for (const wait of [retryUntilDatabaseAvailable, retryUntilStarted]) {
         await assert.rejects(
           wait({ clock, log }, tell, () => Promise.reject(error)),
           error,
@@ -78,7 +78,7 @@ describe("a starting gateway", () => {
   test("ends immediately when it is canceled", async () => {
     const { clock, log, tell } = open();
     const stopped = Promise.withResolvers<void>();
-    const waiting = untilDatabaseAvailable({ clock, log, stopped: stopped.promise }, tell, () =>
+    const waiting = retryUntilDatabaseAvailable({ clock, log, stopped: stopped.promise }, tell, () =>
       Promise.reject(coded("ECONNREFUSED")),
     );
     await waitOneTurn();

@@ -7,7 +7,7 @@
 
 import { ListenError } from "../base/listen-error.ts";
 import type { SharedSettingName } from "../db/deployment/rules.ts";
-import { differenceLogFields, SettingsDifferError } from "../db/deployment/watch.ts";
+import { SettingsDifferError, toLogFields } from "../db/deployment/watch.ts";
 import { isConnectionLoss, isDatabaseUnreachable, isResourceShortage, isStorageTrouble } from "../db/errors.ts";
 import { DatabaseMisconfigured } from "../db/session.ts";
 import { MigrationError } from "../db/sql-files.ts";
@@ -29,7 +29,7 @@ export interface MissingDependency {
   settings?: readonly SharedSettingName[];
 }
 
-type Waiting = Pick<BuildContext, "clock" | "log" | "stopped" | "development">;
+type WaitContext = Pick<BuildContext, "clock" | "log" | "stopped" | "development">;
 
 interface Told extends MissingDependency {
   /** Fields for the log line. */
@@ -37,18 +37,21 @@ interface Told extends MissingDependency {
 }
 
 /** Retries `start` until the database is available. */
-export const untilDatabaseAvailable = <T>(context: Waiting, tell: ReportMissing, start: () => Promise<T>): Promise<T> =>
-  whileItMayPass(context, tell, start, mayPass);
+export const retryUntilDatabaseAvailable = <T>(
+  context: WaitContext,
+  tell: ReportMissing,
+  start: () => Promise<T>,
+): Promise<T> => whileItMayPass(context, tell, start, mayPass);
 
 /**
  * Repeats `start` until the database stays available throughout it. A `start` that fails must close everything that it
  * opened.
  */
-export const untilStarted = <T>(context: Waiting, tell: ReportMissing, start: () => Promise<T>): Promise<T> =>
+export const retryUntilStarted = <T>(context: WaitContext, tell: ReportMissing, start: () => Promise<T>): Promise<T> =>
   whileItMayPass(context, tell, start, (error) => mayPass(error) && !isResourceShortage(error));
 
 async function whileItMayPass<T>(
-  context: Waiting,
+  context: WaitContext,
   tell: ReportMissing,
   start: () => Promise<T>,
   isWorthIt: (error: unknown) => boolean,
@@ -71,15 +74,15 @@ async function whileItMayPass<T>(
  * Waits until an operator has changed the settings of the gateway or the deployment so that `compare` finds no
  * difference.
  */
-export async function untilSettingsMatch(
-  context: Waiting,
+export async function waitUntilSettingsMatch(
+  context: WaitContext,
   tell: ReportMissing,
   compare: () => Promise<void>,
 ): Promise<void> {
   await retrying(context, tell, compare, {
     tellOf(error) {
       if (error instanceof SettingsDifferError) {
-        const { settings, reason, next } = differenceLogFields(error.differences);
+        const { settings, reason, next } = toLogFields(error.differences);
         return { name: "deployment", reason: `${reason}. Next: ${next}`, settings, fields: { settings, reason, next } };
       }
       if (!isDatabaseUnreachable(error)) return undefined;
@@ -99,7 +102,7 @@ interface What {
 }
 
 async function retrying<T>(
-  { clock, log, stopped, development = false }: Waiting,
+  { clock, log, stopped, development = false }: WaitContext,
   tell: ReportMissing,
   start: () => Promise<T>,
   { tellOf, waits, over }: What,

@@ -1,11 +1,11 @@
 /** The entry point of the `tollgate` command. */
-import { runCommandLine, terminalEnvOf } from "@tollgate/terminal/run-command-line.ts";
+import { deriveTerminalEnv, runCommandLine } from "@tollgate/terminal/run-command-line.ts";
 import { openTerminal } from "@tollgate/terminal/terminal.ts";
 import { explainFailure } from "./failures.ts";
 import { TOLLGATE_COMMANDS } from "./tollgate.ts";
 
 const args = process.argv.slice(2);
-const env = terminalEnvOf(args, process.env);
+const env = deriveTerminalEnv(args, process.env);
 const code = await runCommandLine(
   TOLLGATE_COMMANDS,
   args,

@@ -27,7 +27,7 @@ import {
   LocalNode,
   waitUntilServing,
 } from "./dev-nodes.ts";
-import { readyLines } from "./ready-screen.ts";
+import { formatReadyLines } from "./ready-screen.ts";
 import { type StopRequest, waitForStopSignal } from "./signals.ts";
 
 export const dev: Command = {
@@ -144,7 +144,7 @@ class DevPlatform {
     const paymentsUrl = this.#payments?.url;
     const signIn = accounts.builder;
     const ready = { baseUrl, consoleUrl, paymentsUrl, apiKey: accounts.api_key, signIn, online, notes, model };
-    for (const line of readyLines(ready, terminal)) terminal.print(line);
+    for (const line of formatReadyLines(ready, terminal)) terminal.print(line);
     // Written last: everything works once this file exists.
     if (flags.readyFile !== undefined) await this.#writeReadyFile(flags.readyFile, { gatewayUrl, accounts });
     // Loads modules that were postponed at the start, so that the console's first visitor does not wait for them.

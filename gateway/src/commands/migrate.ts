@@ -3,7 +3,7 @@
 import { type BaseCommandContext, type Command, type CommandInput, JSON_FLAG } from "@tollgate/terminal/command.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { createErrorLog } from "../base/log.ts";
-import { databaseUrlOf, parseConfig } from "../config.ts";
+import { findDatabaseUrl, parseConfig } from "../config.ts";
 import { readBundledSql } from "../db/bundled-sql.ts";
 import { type MigrationResult, migrate } from "../db/migrate.ts";
 import { planMigration } from "../db/migration-plan.ts";
@@ -33,7 +33,7 @@ export const migrateCommand: Command = {
 
 async function run({ switches, json }: CommandInput, { terminal, env }: BaseCommandContext): Promise<number> {
   if (switches.has("plan") && switches.has("finish")) throw new UsageError("--plan and --finish cannot be combined");
-  const connectionString = databaseUrlOf(env);
+  const connectionString = findDatabaseUrl(env);
   const log = createErrorLog("warn");
   const { DATA_DIR, SPOOL_DIR } = env;
   const { spoolDir } = parseConfig({ DATA_DIR, SPOOL_DIR });

@@ -21,7 +21,7 @@ export async function withPlane<T>(
   if (nats === undefined) throw new Error("NATS_URL is not set: this command needs the plane's NATS servers");
   const gatewayId = publicIdSuffix(newId());
   const { openNatsPlane } = await import("../plane/nats/plane.ts");
-  const { planeSigningKeys } = await import("../build/plane.ts");
+  const { pickPlaneSigningKeys: planeSigningKeys } = await import("../build/plane.ts");
   const plane = await openNatsPlane({
     ...nats,
     ...planeSigningKeys(config.plane),

@@ -15,7 +15,7 @@ import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { DATABASE_HISTORY_FILE_NAME, openDatabaseHistoryFile } from "../db/lineage/database-history-file.ts";
 import { DatabaseLineage } from "../db/lineage/lineage.ts";
-import { openTestDatabase, type TestDatabase, urlOf } from "../db/testing.ts";
+import { formatConnectionUrl, openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { explainFailure } from "./failures.ts";
 import { TOLLGATE_COMMANDS } from "./tollgate.ts";
 
@@ -48,7 +48,7 @@ describe("commands on a database with an older or another history than gateways 
   };
   const run = async (...args: string[]) => {
     const terminal = new FakeTerminal();
-    const env = { DATABASE_URL: urlOf(db.connection), DATA_DIR: dataDir, KEY_PEPPER: "x".repeat(64) };
+    const env = { DATABASE_URL: formatConnectionUrl(db.connection), DATA_DIR: dataDir, KEY_PEPPER: "x".repeat(64) };
     const code = await runCommandLine(TOLLGATE_COMMANDS, args, { terminal, env }, explainFailure);
     return { code, said: terminal.everything };
   };

@@ -8,14 +8,14 @@ import { readdirIfExists } from "../base/files.ts";
 import { newIds } from "../base/ids.ts";
 import { createErrorLog, createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
-import { checkAcceptsWrites, databaseHostsOf } from "../db/client.ts";
-import { connectionName } from "../db/connected-programs.ts";
+import { checkAcceptsWrites, parseDatabaseHosts } from "../db/client.ts";
+import { makeConnectionName } from "../db/connected-programs.ts";
 import { openDatabaseHistoryFile } from "../db/lineage/database-history-file.ts";
 import { DatabaseLineage } from "../db/lineage/lineage.ts";
 import { type Connection, clientConfig, openPool } from "../db/pool.ts";
 import { assertPoolerKeepsSessions } from "../db/pooler.ts";
 import { checkSession } from "../db/session.ts";
-import { spoolDirectories } from "../ledger/spool.ts";
+import { listSpoolDirectories } from "../ledger/spool.ts";
 import { assertReachable } from "./failures.ts";
 
 interface CommandPoolOptions {
@@ -30,12 +30,12 @@ export async function openCommandPool(connection: Connection, options: CommandPo
   const { sizeMax, spoolDir, onAnyHistory = false } = options;
   const log = createErrorLog("warn");
   const verify = onAnyHistory ? undefined : await historyCheck(spoolDir);
-  if (verify !== undefined && "connectionString" in connection) databaseHostsOf(connection).suits = verify;
+  if (verify !== undefined && "connectionString" in connection) parseDatabaseHosts(connection).suits = verify;
   const pool = openPool(connection, { log, sizeMax, ...(verify && { verify }) });
   try {
     await assertReachable(pool, "DATABASE_URL");
     // Before the session's settings: with a wrong pool mode, they may be those of another session.
-    await assertPoolerKeepsSessions(clientConfig(connection, connectionName()));
+    await assertPoolerKeepsSessions(clientConfig(connection, makeConnectionName()));
     // A command that runs where no gateway does has no DATABASE_DURABILITY. Gateways check how durable commits are.
     await checkSession(pool, "assumed");
     return pool;
@@ -46,7 +46,7 @@ export async function openCommandPool(connection: Connection, options: CommandPo
 }
 
 async function historyCheck(spoolDir: string): Promise<(client: pg.ClientBase) => Promise<void>> {
-  const file = openDatabaseHistoryFile(spoolDir, () => spoolDirectories(spoolDir, readdirIfExists));
+  const file = openDatabaseHistoryFile(spoolDir, () => listSpoolDirectories(spoolDir, readdirIfExists));
   const seen = await file.read();
   const lineage = new DatabaseLineage({
     // Only gateways record the history.

@@ -18,7 +18,7 @@ interface Ready {
   model: string;
 }
 
-export function readyLines(
+export function formatReadyLines(
   { baseUrl, consoleUrl, paymentsUrl, apiKey, signIn, online, notes, model }: Ready,
   { paint }: Pick<Terminal, "paint">,
 ): string[] {

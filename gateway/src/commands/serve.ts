@@ -88,7 +88,7 @@ async function nameFirstOperator(
     return true;
   });
   if (hasOperator) return;
-  const { linkOriginOf } = await import("../build/listener.ts");
+  const { deriveLinkOrigin: linkOriginOf } = await import("../build/listener.ts");
   const consoleUrl = `${linkOriginOf({ ...config, port })}/console`;
   log.info({ consoleUrl }, `No operator exists yet. ${FIRST_OPERATOR} Then sign in at ${consoleUrl}.`);
 }

@@ -12,7 +12,7 @@ import { BASE_FILE, formatBaseSchemaHeader, readBaseSchema } from "./base-schema
 import { migrate } from "./migrate.ts";
 import { padVersion, readMigrations } from "./migrations.ts";
 import { OLDEST_SCHEMA } from "./schema-status.ts";
-import { describeSchema, queryTexts, schemaDifferences } from "./testing/describe-schema.ts";
+import { describeSchema, findSchemaDifferences, queryTexts } from "./testing/describe-schema.ts";
 import { makeSqlDirectory, makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
@@ -51,7 +51,7 @@ test("base.sql creates the same schema, functions, grants and rows as the migrat
   t.after(made.close);
   const grown = await openTestDatabase({ sql: await oneByOne(t) });
   t.after(grown.close);
-  assert.deepEqual(schemaDifferences(await describeSchema(made.pool), await describeSchema(grown.pool)), []);
+  assert.deepEqual(findSchemaDifferences(await describeSchema(made.pool), await describeSchema(grown.pool)), []);
   const rows = await rowsOf(made.pool);
   assert.deepEqual(rows, await rowsOf(grown.pool));
   assert.equal(rows["migration"]?.length, migrations.length);
@@ -98,7 +98,7 @@ async function assertLikeNew(pool: pg.Pool, versions: number[]): Promise<void> {
     await queryTexts(pool, "select concat(id, outcome) from request order by id"),
     requests.map((id) => `${id}ok`),
   );
-  assert.deepEqual(schemaDifferences(await describeSchema(pool), await fresh), []);
+  assert.deepEqual(findSchemaDifferences(await describeSchema(pool), await fresh), []);
 }
 
 test("migrating a database with rows at every step gives the same schema as an empty one", async (t) => {

@@ -5,7 +5,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Migration, padVersion } from "./migrations.ts";
-import { MigrationError, type SqlFile, sha256Of } from "./sql-files.ts";
+import { computeSha256, MigrationError, type SqlFile } from "./sql-files.ts";
 
 export const BASE_FILE = "base.sql";
 
@@ -33,7 +33,7 @@ export const formatBaseSchemaHeader = (migrations: Migration[]): string =>
   `-- migrations: 0001 to ${padVersion(migrations.length)}, ${checksumOf(migrations, migrations.length)}`;
 
 const checksumOf = (migrations: Migration[], version: number): string =>
-  sha256Of(
+  computeSha256(
     migrations
       .slice(0, version)
       .map(({ name, sha256 }) => `${name} ${sha256}\n`)

@@ -13,7 +13,7 @@ import { Distribution } from "../base/counters.ts";
 import { type Deadline, openDeadlines } from "../base/deadlines.ts";
 import { UnreachableError } from "../base/dependency.ts";
 import { invariant } from "../base/invariant.ts";
-import { growingPauseMs } from "../base/retry-pauses.ts";
+import { computeRetryPauseMs } from "../base/retry-pauses.ts";
 import { AccountQueues, type QueuedOperationOutcome } from "./account-queues.ts";
 
 /** Statistics since the start, including failed batches. */
@@ -170,7 +170,7 @@ export class Batcher<Op, Result> {
         return;
       }
       for (const waiting of batch) this.#failed(waiting, error);
-      if (batch.some(({ isOver }) => !isOver)) await sleep(this.#options.clock, growingPauseMs(failures));
+      if (batch.some(({ isOver }) => !isOver)) await sleep(this.#options.clock, computeRetryPauseMs(failures));
       batch = this.#stillWaiting(batch);
     }
   }

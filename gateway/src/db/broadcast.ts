@@ -7,7 +7,7 @@ import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { DatabaseClient } from "./client.ts";
-import { broadcastConnectionName } from "./connected-programs.ts";
+import { nameBroadcastConnection } from "./connected-programs.ts";
 import { isDatabaseUnreachable } from "./errors.ts";
 import type { DatabaseOutageGuard } from "./outage-guard.ts";
 import { type Connection, clientConfig } from "./pool.ts";
@@ -104,7 +104,7 @@ class Listener {
 
   async listen(): Promise<void> {
     const { connection, guard, log, gateway } = this.#options;
-    const client = new DatabaseClient(clientConfig(connection, broadcastConnectionName(gateway)));
+    const client = new DatabaseClient(clientConfig(connection, nameBroadcastConnection(gateway)));
     // Lets the guard close this connection when the database becomes unreachable. Otherwise a broken network could
     // leave an idle connection open for long.
     guard.adopt(client);

@@ -37,5 +37,5 @@ export async function readBundledSql({
  * The oldest program version (by its newest migration) that works with the database after this migration. After a
  * removal, only programs that include the migration do.
  */
-export const oldestCompatibleProgram = ({ oldestSchema }: BundledSql, { phase, version }: Migration): number =>
+export const findOldestCompatibleProgram = ({ oldestSchema }: BundledSql, { phase, version }: Migration): number =>
   phase === "after" ? version : oldestSchema;

@@ -13,7 +13,7 @@ import type pg from "pg";
 import { systemClock } from "../base/clock.ts";
 import { createLog } from "../base/log.ts";
 import { parseDatabaseUrl } from "./address.ts";
-import { DatabaseClient, databaseHostsOf, parseSessionOptions } from "./client.ts";
+import { DatabaseClient, parseDatabaseHosts, parseSessionOptions } from "./client.ts";
 import { closeImmediately } from "./close-immediately.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { type DatabaseLineage, WrongDatabaseHistoryError } from "./lineage/lineage.ts";
@@ -43,7 +43,7 @@ const urlWith = (hosts: string, query = ""): Connection => {
   const url = (first as DatabaseProxy).connection.connectionString;
   return { connectionString: url.replace(/127\.0\.0\.1:\d+/, hosts) + query };
 };
-type PlacesKey = Parameters<typeof databaseHostsOf>[0];
+type PlacesKey = Parameters<typeof parseDatabaseHosts>[0];
 const connected = async (t: TestContext, connection: Connection): Promise<DatabaseClient> => {
   const client = new DatabaseClient(clientConfig(connection, "test"));
   client.on("error", () => {});
@@ -75,7 +75,7 @@ describe("a URL with several hosts", () => {
     assert.equal(next.port, b, "the first host still answers");
     client.forsake();
     assert.equal((await connected(t, connection)).port, b, "what was found wrong with another host says nothing of it");
-    databaseHostsOf(connection).suits = async ({ port }) => {
+    parseDatabaseHosts(connection).suits = async ({ port }) => {
       if (port === a) throw new Error("it is an old primary");
     };
     next.forsake();
@@ -85,7 +85,7 @@ describe("a URL with several hosts", () => {
   test("keeps its choice of a host even if the client that started the search timed out", async (t) => {
     const connection = urlWith(`127.0.0.1:1,127.0.0.1:${portOf(second)}`) as PlacesKey;
     let looks = 0;
-    databaseHostsOf(connection).suits = async () => {
+    parseDatabaseHosts(connection).suits = async () => {
       looks += 1;
     };
     const impatient = new DatabaseClient(clientConfig(connection, "test"));
@@ -232,7 +232,7 @@ describe("behind the pooler pgbouncer", { skip: isThere() ? false : `${PGBOUNCER
       // The first connection may fail. It detects that a pooler is in front.
       await connected(t, connection).catch((error) => assert.match(error.message, /unsupported startup parameter/));
       const client = await connected(t, connection);
-      assert.equal(databaseHostsOf(connection).isPooled, true);
+      assert.equal(parseDatabaseHosts(connection).isPooled, true);
       await checkSession(client, "assumed");
       const { rows } = await client.query("show statement_timeout");
       assert.deepEqual(rows, [{ statement_timeout: "30s" }]);

@@ -144,7 +144,7 @@ export async function checkAcceptsWrites(client: pg.ClientBase | pg.Pool): Promi
 /** Keyed by the connection options object, so that all its users share one host list. */
 const known = new WeakMap<object, DatabaseHosts>();
 
-export function databaseHostsOf(connection: { connectionString: string }): DatabaseHosts {
+export function parseDatabaseHosts(connection: { connectionString: string }): DatabaseHosts {
   const places = known.get(connection) ?? new DatabaseHosts(parseDatabaseUrl(connection.connectionString));
   known.set(connection, places);
   return places;

@@ -9,7 +9,7 @@ import { NEWEST_KNOWN_MIGRATION } from "./migrations.ts";
 import { column, queryOne, queryRows, row } from "./rows.ts";
 
 /** The connection name with the program's version: `tollgate 0.1.0 schema 28`, `tollgate heartbeat 0.1.0 schema 28`. */
-export const connectionName = (use = ""): string =>
+export const makeConnectionName = (use = ""): string =>
   ["tollgate", use, VERSION, "schema", NEWEST_KNOWN_MIGRATION].filter((word) => word !== "").join(" ");
 
 const BROADCAST = "tollgate broadcast";
@@ -18,7 +18,7 @@ const BROADCAST = "tollgate broadcast";
  * The name of the connection that receives broadcasts, by which gateways are counted. It contains no version, so that
  * gateways of every version count. Worker processes of one gateway (`WORKERS`) add the same ID.
  */
-export const broadcastConnectionName = (gateway?: string): string =>
+export const nameBroadcastConnection = (gateway?: string): string =>
   gateway === undefined ? BROADCAST : `${BROADCAST} ${gateway}`;
 
 const Count = row({ count: column.count });
@@ -49,7 +49,7 @@ export interface ConnectedProgram {
  * Lists all other connections of Tollgate programs, by version. Every user of the database can see connection names. Do
  * not poll it inside a transaction, where PostgreSQL returns the same list each time.
  */
-export async function connectedPrograms(client: pg.PoolClient): Promise<ConnectedProgram[]> {
+export async function listConnectedPrograms(client: pg.PoolClient): Promise<ConnectedProgram[]> {
   const rows = await queryRows(
     client,
     Connected,

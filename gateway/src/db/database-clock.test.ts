@@ -4,7 +4,12 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { createLog } from "../base/log.ts";
 import { manualClock } from "../base/testing.ts";
-import { clockTrouble, openDatabaseClock, uncertaintyOf, updateClockEstimate } from "./database-clock.ts";
+import {
+  computeClockUncertainty,
+  describeClockTrouble,
+  openDatabaseClock,
+  updateClockEstimate,
+} from "./database-clock.ts";
 
 const HOUR_MS = 60 * 60 * 1000;
 const JUMP_MS_MIN = 5_000;
@@ -125,8 +130,8 @@ describe("a reading of the database's clock", () => {
           const askedAt = at + pauseMs;
           at = askedAt + thereMs + backMs;
           fix = updateClockEstimate(fix, { theirs: askedAt + thereMs + aheadMs, askedAt, heardAt: at }, JUMP_MS_MIN);
-          assert.ok(Math.abs(fix.aheadMs - aheadMs) <= uncertaintyOf(fix, at) + 1e-6);
-          assert.equal(clockTrouble(fix, { at, msMax: JUMP_MS_MIN }), undefined);
+          assert.ok(Math.abs(fix.aheadMs - aheadMs) <= computeClockUncertainty(fix, at) + 1e-6);
+          assert.equal(describeClockTrouble(fix, { at, msMax: JUMP_MS_MIN }), undefined);
         }
       }),
     );

@@ -67,15 +67,15 @@ const errorAt = ({ errorMs, heardAt }: ClockEstimate, at: number): number =>
   errorMs + Math.max(0, at - heardAt) * DRIFT;
 
 /** The maximum error of the time of day at the monotonic time `at`. Pure. */
-export const uncertaintyOf = (fix: ClockEstimate | undefined, at: number): number =>
+export const computeClockUncertainty = (fix: ClockEstimate | undefined, at: number): number =>
   fix === undefined ? Number.POSITIVE_INFINITY : errorAt(fix, at) + fix.jumpMs;
 
 /** Why the time of day is unreliable, or undefined. Pure. */
-export function clockTrouble(
+export function describeClockTrouble(
   fix: ClockEstimate | undefined,
   { at, msMax }: { at: number; msMax: number },
 ): string | undefined {
-  const uncertainty = uncertaintyOf(fix, at);
+  const uncertainty = computeClockUncertainty(fix, at);
   if (uncertainty <= msMax) return undefined;
   if (fix === undefined) return "this gateway has not read the database's clock yet";
   const bound = `CLOCK_UNCERTAINTY_MAX_S is ${msMax / 1000}`;
@@ -118,7 +118,7 @@ export function openDatabaseClock({
   const offsetMs = (): number | null => (fix === undefined ? null : machine.monotonic() + fix.aheadMs - machine.now());
 
   const report = (reading: ClockReading): void => {
-    const reason = clockTrouble(fix, { at: reading.heardAt, msMax });
+    const reason = describeClockTrouble(fix, { at: reading.heardAt, msMax });
     if (reason !== undefined)
       sparing.error("", { reason }, "the database's clock is unreliable, so this gateway is not ready");
     else if (isTroubled) log.info("the database's clock is reliable again");
@@ -142,7 +142,11 @@ export function openDatabaseClock({
     },
     state: () => {
       const at = machine.monotonic();
-      return { offsetMs: offsetMs(), uncertaintyMs: uncertaintyOf(fix, at), trouble: clockTrouble(fix, { at, msMax }) };
+      return {
+        offsetMs: offsetMs(),
+        uncertaintyMs: computeClockUncertainty(fix, at),
+        trouble: describeClockTrouble(fix, { at, msMax }),
+      };
     },
   };
 }

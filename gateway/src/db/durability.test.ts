@@ -13,7 +13,7 @@ import { manualClock } from "../base/testing.ts";
 import { createScratchDirectory, query } from "./embedded/testing.ts";
 import { DatabaseOutageGuard } from "./outage-guard.ts";
 import { openGuardedPool } from "./outage-guarded-pool.ts";
-import { openTestDatabase, urlOf } from "./testing.ts";
+import { formatConnectionUrl, openTestDatabase } from "./testing.ts";
 
 /** The guard's intervals in ms: between heartbeats, and before the first retry of an outage. */
 const [BEAT_MS, RETRY_MS] = [500, 250];
@@ -21,7 +21,7 @@ const [BEAT_MS, RETRY_MS] = [500, 250];
 test("a gateway that reconnects refuses a database server that can lose commits, and serves again on a safe one", async (t) => {
   const durable = await (await createScratchDirectory(t)).start();
   const lossy = await openTestDatabase();
-  const { database: name, user, ...lossyAt } = new pg.Client(urlOf(lossy.connection));
+  const { database: name, user, ...lossyAt } = new pg.Client(formatConnectionUrl(lossy.connection));
   await query(durable.connection, `create database ${name} owner ${durable.connection.user}`, "superuser");
 
   let [host, port] = [durable.connection.host, durable.connection.port];

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { after, afterEach, test } from "node:test";
 import { eventually } from "@tollgate/stage/wait.ts";
 import pg from "pg";
-import { codeOf, DataDirectoryInUse, PrivatePostgresError } from "./embedded/errors.ts";
+import { DataDirectoryInUse, PrivatePostgresError, readErrorCode } from "./embedded/errors.ts";
 import { isPostmasterOf } from "./embedded/postmaster.ts";
 import { createScratchDirectory, isRoot, query, startGatewayInOwnProcess } from "./embedded/testing.ts";
 
@@ -26,7 +26,7 @@ function hasProcess(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    assert.equal(codeOf(error), "ESRCH");
+    assert.equal(readErrorCode(error), "ESRCH");
     return false;
   }
 }

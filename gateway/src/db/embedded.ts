@@ -7,7 +7,7 @@ import { realpath } from "node:fs/promises";
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { installedBinaries, makeBinariesUsable } from "./embedded/binaries.ts";
+import { findInstalledBinaries, makeBinariesUsable } from "./embedded/binaries.ts";
 import { checkCluster, createCluster, removeUnfinishedClusters } from "./embedded/cluster.ts";
 import {
   type ClusterHome,
@@ -20,7 +20,7 @@ import { PrivatePostgresError, undefinedIfMissing } from "./embedded/errors.ts";
 import { DirectoryLock } from "./embedded/lock.ts";
 import { findPostmaster, stopPostmaster, withClient } from "./embedded/postmaster.ts";
 import { type Server, startOrFindServer } from "./embedded/server.ts";
-import { ownUid } from "./embedded/user.ts";
+import { readOwnUid } from "./embedded/user.ts";
 import { queryOne, row } from "./rows.ts";
 
 /** The gateway's database, and the user it connects as (not a superuser). */
@@ -62,12 +62,12 @@ export async function startPrivatePostgres(options: PrivatePostgresOptions): Pro
   const progress = options.progress ?? (() => undefined);
   const rootPlace = options.rootPlace ?? ROOT_PLACE;
 
-  const installed = await installedBinaries();
+  const installed = await findInstalledBinaries();
   const dataDir = await openDataDir(options.dataDir, log);
   const found = await findClusterHome({ dataDir, rootPlace });
   if (found) await checkCluster(found, installed);
   const home = found ?? (await makeClusterHome({ dataDir, rootPlace }));
-  const place = ownUid() === 0 ? rootPlace : home.directory;
+  const place = readOwnUid() === 0 ? rootPlace : home.directory;
   const binaries = await makeBinariesUsable(installed, { runAs: home.runAs, place, progress });
   if (!found) {
     progress("creating the database cluster");

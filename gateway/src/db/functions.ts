@@ -8,7 +8,7 @@ import pg from "pg";
 import { z } from "zod";
 import { HOST_SHARE_PERCENT } from "../base/money.ts";
 import { column, queryOne, queryRows, row } from "./rows.ts";
-import { MigrationError, readSqlFiles, runSqlFile, type SqlFile, sha256Of } from "./sql-files.ts";
+import { computeSha256, MigrationError, readSqlFiles, runSqlFile, type SqlFile } from "./sql-files.ts";
 
 export interface FunctionFile extends SqlFile {
   /** The name of the function, and of its file without the ending. */
@@ -45,7 +45,7 @@ export async function readFunctions(directory: string): Promise<FunctionFile[]> 
     });
     const [opening = ""] = OPENING_COMMENT.exec(sql) ?? [];
     const since = Number(SINCE.exec(opening)?.[1] ?? 0);
-    return { name, function: called, sql, sha256: sha256Of(sql.slice(opening.length)), since };
+    return { name, function: called, sql, sha256: computeSha256(sql.slice(opening.length)), since };
   });
 }
 
@@ -53,8 +53,8 @@ export async function readFunctions(directory: string): Promise<FunctionFile[]> 
  * One checksum of all functions. The newest migration contains it, so that every change of a function needs a new
  * migration number.
  */
-export const checksumOf = (files: FunctionFile[]): string =>
-  sha256Of(files.map((file) => `${file.function} ${file.sha256}\n`).join(""));
+export const computeFunctionsChecksum = (files: FunctionFile[]): string =>
+  computeSha256(files.map((file) => `${file.function} ${file.sha256}\n`).join(""));
 
 export const CREATE_FUNCTION_FILE_TABLE = `create table if not exists function_file (
   name text primary key,

@@ -9,7 +9,7 @@ import type { Clock } from "../base/clock.ts";
 import { UnreachableError } from "../base/dependency.ts";
 import { assertAcceptsWrites, DatabaseClient } from "./client.ts";
 import { closeImmediately } from "./close-immediately.ts";
-import { connectionName } from "./connected-programs.ts";
+import { makeConnectionName } from "./connected-programs.ts";
 import type { DatabaseClock } from "./database-clock.ts";
 import { isConnectionLoss } from "./errors.ts";
 import { DatabaseHistoryRow, type DatabaseLineage, READ_DATABASE_HISTORY } from "./lineage/lineage.ts";
@@ -80,7 +80,7 @@ export class Heartbeat {
   }
 
   #newClient(): DatabaseClient {
-    const client = new DatabaseClient(clientConfig(this.#options.connection, connectionName("heartbeat")));
+    const client = new DatabaseClient(clientConfig(this.#options.connection, makeConnectionName("heartbeat")));
     // Listens for errors, because the end of an idle connection would otherwise end the process.
     client.on("error", () => {
       if (this.#client !== client) return;
@@ -97,7 +97,7 @@ export class Heartbeat {
       if (this.#client !== client) {
         await client.connect();
         await checkSession(client, this.#options.durability);
-        await assertPoolerKeepsSessions(clientConfig(this.#options.connection, connectionName("heartbeat")));
+        await assertPoolerKeepsSessions(clientConfig(this.#options.connection, makeConnectionName("heartbeat")));
       }
       this.#client = client;
       await this.#ask(client);

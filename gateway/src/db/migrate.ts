@@ -9,8 +9,8 @@
  */
 import type pg from "pg";
 import type { Log } from "../base/log.ts";
-import { type BundledSql, oldestCompatibleProgram, readBundledSql } from "./bundled-sql.ts";
-import { connectedPrograms, formatPrograms } from "./connected-programs.ts";
+import { type BundledSql, findOldestCompatibleProgram, readBundledSql } from "./bundled-sql.ts";
+import { formatPrograms, listConnectedPrograms } from "./connected-programs.ts";
 import { isDeadlock } from "./errors.ts";
 import { applyFunctions, CREATE_FUNCTION_FILE_TABLE, compareFunctions } from "./functions.ts";
 import { takeMigrationLock } from "./migration-lock.ts";
@@ -123,7 +123,7 @@ async function choose(
   const all = pending.length;
   const needed = pending.findLastIndex(({ phase }) => phase === "before") + 1;
   const counts = { leave: [needed], "if alone": [all, needed], insist: [all] }[mode];
-  const programs = await connectedPrograms(client);
+  const programs = await listConnectedPrograms(client);
   let refusal: MigrationError | undefined;
   for (const count of counts) {
     const newest = pending.slice(0, count).findLast(({ phase }) => phase === "after");
@@ -172,7 +172,7 @@ async function apply(
       migration.version,
       migration.name,
       migration.sha256,
-      oldestCompatibleProgram(program, migration),
+      findOldestCompatibleProgram(program, migration),
     ]);
   }
   const isNew = made > 0;

@@ -2,7 +2,7 @@
 import type pg from "pg";
 import { z } from "zod";
 import type { BundledSql } from "./bundled-sql.ts";
-import { type ConnectedProgram, connectedPrograms } from "./connected-programs.ts";
+import { type ConnectedProgram, listConnectedPrograms } from "./connected-programs.ts";
 import { compareFunctions } from "./functions.ts";
 import { queryRows, row } from "./rows.ts";
 import { readSchemaStatus } from "./schema-status.ts";
@@ -47,7 +47,7 @@ export async function planMigration(pool: pg.Pool, program: BundledSql): Promise
       known: program.migrations.length,
       migrations,
       functions: changed.map((file) => file.function),
-      connected: await connectedPrograms(client),
+      connected: await listConnectedPrograms(client),
     };
   } finally {
     client.release();

@@ -7,7 +7,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { MigrationError, readSqlFiles, type SqlFile, sha256Of } from "./sql-files.ts";
+import { computeSha256, MigrationError, readSqlFiles, type SqlFile } from "./sql-files.ts";
 
 /** The SQL directory of this program. */
 export const SQL_DIRECTORY: string = fileURLToPath(new URL("../../sql", import.meta.url));
@@ -48,7 +48,7 @@ export async function readMigrations(directory: string): Promise<Migration[]> {
     }
     const phase = header(file, "phase") ?? "before";
     const isAlone = header(file, "transaction") === "none";
-    migrations.push({ version, name, sql, sha256: sha256Of(sql), phase, isAlone });
+    migrations.push({ version, name, sql, sha256: computeSha256(sql), phase, isAlone });
   }
   return migrations;
 }

@@ -10,7 +10,7 @@ import { UnreachableError } from "../base/dependency.ts";
 import type { Log } from "../base/log.ts";
 import { type RateLimitedLog, rateLimitedLog } from "../base/rate-limited-log.ts";
 import { watchCommittedChanges } from "./change-notices.ts";
-import { DatabaseClient, databaseHostsOf } from "./client.ts";
+import { DatabaseClient, parseDatabaseHosts } from "./client.ts";
 import { closeImmediately } from "./close-immediately.ts";
 import type { DatabaseClock } from "./database-clock.ts";
 import { Heartbeat } from "./heartbeat.ts";
@@ -65,7 +65,7 @@ export class DatabaseOutageGuard {
     this.#log = log;
     // If the connection lists several database servers, an outdated primary is skipped even if it accepts writes.
     if (lineage !== undefined && "connectionString" in connection)
-      databaseHostsOf(connection).suits = (client) => lineage.suits(client);
+      parseDatabaseHosts(connection).suits = (client) => lineage.suits(client);
     this.#sparing = rateLimitedLog(log, clock);
     this.#heartbeat = new Heartbeat({
       connection,
@@ -172,7 +172,7 @@ export class DatabaseOutageGuard {
  * A client class that refuses connections while the database is unreachable. The guard tracks each client from its
  * start.
  */
-export function guardedClients(guard: DatabaseOutageGuard) {
+export function createGuardedClientClass(guard: DatabaseOutageGuard) {
   return class GuardedClient extends DatabaseClient {
     override connect(): Promise<pg.Client>;
     override connect(callback: (error: Error) => void): void;

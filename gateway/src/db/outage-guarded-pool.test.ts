@@ -10,7 +10,7 @@ import { UnreachableError } from "../base/dependency.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
 import { DAY_MS } from "../base/time.ts";
-import { connectionName } from "./connected-programs.ts";
+import { makeConnectionName } from "./connected-programs.ts";
 import type { ClockReading } from "./database-clock.ts";
 import type { DatabaseLineage } from "./lineage/lineage.ts";
 import { DatabaseOutageGuard } from "./outage-guard.ts";
@@ -170,12 +170,12 @@ describe("a connection pool with a database guard", () => {
     const client = await pool.connect();
     await beat();
     await end(
-      `application_name = '${connectionName()}' and pid <> pg_backend_pid() and query not like '%pg_terminate%'`,
+      `application_name = '${makeConnectionName()}' and pid <> pg_backend_pid() and query not like '%pg_terminate%'`,
     );
     await eventually("it was looked into", () => said("connection lost").length > 0);
     client.release(true);
     guard.health.latencyMs = null;
-    await end(`application_name = '${connectionName("heartbeat")}'`);
+    await end(`application_name = '${makeConnectionName("heartbeat")}'`);
     await eventually("the heartbeat is answered on a new connection", () => guard.health.latencyMs !== null);
     await pool.query("select 1");
     assert.deepEqual([said("connection lost").length, said("is unreachable").length], [1, 0]);
@@ -241,7 +241,7 @@ describe("a connection pool with a database guard", () => {
     // Makes the heartbeat's next connection read-only.
     await database.pool.query(
       "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = $1",
-      [connectionName("heartbeat")],
+      [makeConnectionName("heartbeat")],
     );
     await away();
     assert.equal(lines[0]?.reason, "the database is read-only");

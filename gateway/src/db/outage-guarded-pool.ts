@@ -6,7 +6,7 @@ import pg from "pg";
 import type { Log } from "../base/log.ts";
 import { CHANGE_NOTICES_STARTUP_OPTION } from "./change-notices.ts";
 import { isConnectionLoss } from "./errors.ts";
-import { type DatabaseOutageGuard, guardedClients } from "./outage-guard.ts";
+import { createGuardedClientClass, type DatabaseOutageGuard } from "./outage-guard.ts";
 import { type Connection, poolConfig } from "./pool.ts";
 
 /**
@@ -35,7 +35,7 @@ export function openGuardedPool(connection: Connection, options: GuardedPoolOpti
       connectMsMax: CONNECT_MS_MAX,
     }),
     lock_timeout: lockMsMax,
-    Client: guardedClients(guard),
+    Client: createGuardedClientClass(guard),
   });
   guard.watchPool(pool);
   // Listens for errors, because a lost connection would otherwise end the process. The pool replaces the connection,

@@ -2,8 +2,8 @@
 import pg from "pg";
 import type { Log } from "../base/log.ts";
 import { DatabaseUrlError } from "./address.ts";
-import { DatabaseClient, type DatabaseClientConfig, type DatabaseHosts, databaseHostsOf } from "./client.ts";
-import { connectionName } from "./connected-programs.ts";
+import { DatabaseClient, type DatabaseClientConfig, type DatabaseHosts, parseDatabaseHosts } from "./client.ts";
+import { makeConnectionName } from "./connected-programs.ts";
 import { isConnectionLoss } from "./errors.ts";
 import { sessionOptions } from "./session.ts";
 import { getTypeParser } from "./types.ts";
@@ -93,7 +93,7 @@ function placesFor(connection: { connectionString: string }): {
   places: DatabaseHosts;
 } {
   try {
-    const places = databaseHostsOf(connection);
+    const places = parseDatabaseHosts(connection);
     return { address: places.address, places };
   } catch (error) {
     throw error instanceof DatabaseUrlError ? new DatabaseUrlError(`The database URL ${error.message}.`) : error;
@@ -101,7 +101,7 @@ function placesFor(connection: { connectionString: string }): {
 }
 
 export const poolConfig = (connection: Connection, options: Omit<PoolOptions, "log">): pg.PoolConfig => ({
-  ...clientConfig(connection, connectionName(), sessionOptions(options.sessionOptions)),
+  ...clientConfig(connection, makeConnectionName(), sessionOptions(options.sessionOptions)),
   Client: DatabaseClient,
   max: options.sizeMax,
   min: Math.min(options.sizeKept ?? 0, options.sizeMax),

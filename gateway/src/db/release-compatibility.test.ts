@@ -11,17 +11,17 @@ import { NEWEST_KNOWN_MIGRATION, padVersion, readMigrations } from "./migrations
 import { OLDEST_SCHEMA } from "./schema-status.ts";
 import { splitStatements } from "./statements.ts";
 import {
-  emptyFunctionSql,
   type FunctionSignature,
   findIncompatibility,
-  lastRelease,
   listFunctionSignatures,
+  makeEmptyFunctionSql,
+  readLastRelease,
 } from "./testing/release-sql.ts";
 import { makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
 const log = createLog("silent");
-const release = lastRelease();
+const release = readLastRelease();
 const migrations = await readMigrations(SQL_SOURCE_DIRECTORY);
 const added = migrations.filter(({ version }) => version > release.schema);
 
@@ -60,7 +60,7 @@ describe("migrations since the last release", () => {
     // Drops the functions that migrations up to 0017 created, because some differ from those of the release.
     for (const { name } of await listFunctionSignatures(pool))
       await pool.query(`drop function if exists ${name} cascade`);
-    for (const form of release.functions) await pool.query(emptyFunctionSql(form));
+    for (const form of release.functions) await pool.query(makeEmptyFunctionSql(form));
     assert.deepEqual(await listFunctionSignatures(pool), release.functions, "the database is as the release had it");
     await migrate(pool, { directory: SQL_SOURCE_DIRECTORY, log, after: "leave" });
     assert.deepEqual(broken(release.functions, await listFunctionSignatures(pool)), []);

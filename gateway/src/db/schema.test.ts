@@ -7,10 +7,10 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import type pg from "pg";
 import { createLog } from "../base/log.ts";
-import { checksumOf, readFunctions } from "./functions.ts";
+import { computeFunctionsChecksum, readFunctions } from "./functions.ts";
 import { migrate } from "./migrate.ts";
 import { readSqlFiles } from "./sql-files.ts";
-import { describeSchema, PUBLIC_NAMESPACE_SQL, queryTexts, schemaDifferences } from "./testing/describe-schema.ts";
+import { describeSchema, findSchemaDifferences, PUBLIC_NAMESPACE_SQL, queryTexts } from "./testing/describe-schema.ts";
 import { makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
@@ -43,7 +43,7 @@ describe("the SQL files", () => {
 
   test("the newest migration carries the checksum of all functions", () => {
     const newest = migrations.at(-1);
-    const line = `-- functions: ${checksumOf(functions)}`;
+    const line = `-- functions: ${computeFunctionsChecksum(functions)}`;
     assert.ok(
       newest?.sql.split("\n").includes(line),
       "functions changed and have no number of their own: an older gateway that restarts would put its functions back. " +
@@ -123,7 +123,7 @@ describe("the schema", () => {
     assert.deepEqual(await queryTexts(pool, BOOKS), [before]);
     const fresh = await openTestDatabase();
     t.after(fresh.close);
-    assert.deepEqual(schemaDifferences(await describeSchema(pool), await describeSchema(fresh.pool)), []);
+    assert.deepEqual(findSchemaDifferences(await describeSchema(pool), await describeSchema(fresh.pool)), []);
 
     for (const [i, charge] of charges.entries()) await serve(pool, 2000 + i, charge);
     const [shares, sharesBefore] = await Promise.all(

@@ -9,7 +9,7 @@ import { createLog } from "../base/log.ts";
 import { DatabaseClient } from "./client.ts";
 import { clientConfig, openPool } from "./pool.ts";
 import { checkSession, DatabaseMisconfigured, findWrongSetting } from "./session.ts";
-import { openTestDatabase, type TestDatabase, urlOf } from "./testing.ts";
+import { formatConnectionUrl, openTestDatabase, type TestDatabase } from "./testing.ts";
 
 const FOREIGN = {
   TimeZone: "Asia/Kolkata",
@@ -68,11 +68,11 @@ describe("connection settings", () => {
   test("override the settings of the role, the database and the server", async () => {
     assert.deepEqual(await ask({ ...(database.connection as pg.ClientConfig) }), FOREIGN, "the database's own");
     own(await ask(clientConfig(database.connection, "test")));
-    own(await ask(clientConfig({ connectionString: urlOf(database.connection) }, "test")));
+    own(await ask(clientConfig({ connectionString: formatConnectionUrl(database.connection) }, "test")));
   });
 
   test("are applied together with the options in the URL", async () => {
-    const url = `${urlOf(database.connection)}&options=${encodeURIComponent("-c synchronous_commit=remote_apply")}`;
+    const url = `${formatConnectionUrl(database.connection)}&options=${encodeURIComponent("-c synchronous_commit=remote_apply")}`;
     const { synchronous_commit: commit, ...others } = await ask(clientConfig({ connectionString: url }, "test"));
     assert.equal(commit, "remote_apply");
     own({ ...others, synchronous_commit: "on" });

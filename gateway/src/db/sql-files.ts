@@ -35,7 +35,7 @@ export async function readSqlFiles(directory: string): Promise<SqlFile[]> {
   );
 }
 
-export const sha256Of = (text: string): string => createHash("sha256").update(text).digest("hex");
+export const computeSha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 export async function runSqlFile(
   client: pg.PoolClient,

@@ -8,7 +8,7 @@ import { eventually } from "@tollgate/stage/wait.ts";
 import { systemClock } from "../base/clock.ts";
 import { UnreachableError } from "../base/dependency.ts";
 import { createLog } from "../base/log.ts";
-import { connectionName } from "./connected-programs.ts";
+import { makeConnectionName } from "./connected-programs.ts";
 import { createScratchDirectory, query } from "./embedded/testing.ts";
 import { DatabaseOutageGuard } from "./outage-guard.ts";
 import { openGuardedPool } from "./outage-guarded-pool.ts";
@@ -46,7 +46,7 @@ test("the gateway treats a hanging commit as an outage, even while the server st
     const [row] = await query<{ hanging: number }>(
       connection,
       `select count(*)::int as hanging from pg_stat_activity
-        where application_name = '${connectionName("heartbeat")}' and wait_event = 'SyncRep'`,
+        where application_name = '${makeConnectionName("heartbeat")}' and wait_event = 'SyncRep'`,
       "superuser",
     );
     return (row?.hanging ?? 0) >= 3;

@@ -20,12 +20,12 @@ import { fileURLToPath } from "node:url";
 import { eventually } from "@tollgate/stage/wait.ts";
 import pg from "pg";
 import { createLog } from "../base/log.ts";
-import { binaryPath } from "./embedded/binaries.ts";
+import { findBinary } from "./embedded/binaries.ts";
 import { createCluster, SUPERUSER } from "./embedded/cluster.ts";
 import type { ClusterHome } from "./embedded/cluster-home.ts";
 import { findPostmaster } from "./embedded/postmaster.ts";
 import { serverArguments } from "./embedded/server.ts";
-import { logTail } from "./embedded/socket-and-log.ts";
+import { readLogTail } from "./embedded/socket-and-log.ts";
 import { choosePostgresUser, spawnOptions } from "./embedded/user.ts";
 import { migrate } from "./migrate.ts";
 import { type Connection, openPool } from "./pool.ts";
@@ -188,7 +188,7 @@ async function startThrowAway(major: number | undefined): Promise<Extract<Connec
   const binaries = await findPostgresBinaries(major, { runAs, place: directory });
   await createCluster(home, binaries, { sync: false });
   const serverLog = await open(home.log, "a", 0o600);
-  const command = [binaryPath(binaries, "postgres"), ...serverArguments(home.cluster, directory, FAST_AND_LOSSY)];
+  const command = [findBinary(binaries, "postgres"), ...serverArguments(home.cluster, directory, FAST_AND_LOSSY)];
   const watcher = spawn("/bin/sh", ["-c", WATCHER, "sh", directory, ...command], {
     ...spawnOptions(runAs),
     detached: true,
@@ -198,7 +198,7 @@ async function startThrowAway(major: number | undefined): Promise<Extract<Connec
   watcher.unref();
   (watcher.stdin as Socket).unref();
   const file = await eventually("the tests' PostgreSQL is ready", async () => {
-    if (watcher.exitCode !== null) throw new Error(`PostgreSQL did not start: ${await logTail(home.log)}`);
+    if (watcher.exitCode !== null) throw new Error(`PostgreSQL did not start: ${await readLogTail(home.log)}`);
     const sighting = await findPostmaster(home.cluster);
     return sighting.kind === "live" && sighting.file.status === "ready" && sighting.file;
   });
@@ -212,7 +212,7 @@ async function administer(admin: Connection, sql: string): Promise<void> {
 }
 
 /** Formats a connection as a URL. A socket directory cannot be the host, so it is a parameter. */
-export function urlOf(connection: Connection): string {
+export function formatConnectionUrl(connection: Connection): string {
   if ("connectionString" in connection) return connection.connectionString;
   const { host, port, user, database } = connection;
   return `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;

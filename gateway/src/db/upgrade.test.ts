@@ -8,10 +8,10 @@ import pg from "pg";
 import { createLog } from "../base/log.ts";
 import { readBundledSql } from "./bundled-sql.ts";
 import {
-  broadcastConnectionName,
-  connectedPrograms,
-  connectionName,
   countConnectedGateways,
+  listConnectedPrograms,
+  makeConnectionName,
+  nameBroadcastConnection,
 } from "./connected-programs.ts";
 import { type AfterPhaseMigrationMode, type MigrationResult, migrate } from "./migrate.ts";
 import { planMigration } from "./migration-plan.ts";
@@ -114,7 +114,7 @@ describe('migrations marked "phase: after"', () => {
   }
 
   test("count the worker processes of one gateway as one gateway", async () => {
-    for (const gateway of [undefined, undefined, "one", "one", "two"]) await connect(broadcastConnectionName(gateway));
+    for (const gateway of [undefined, undefined, "one", "one", "two"]) await connect(nameBroadcastConnection(gateway));
     assert.equal(await countConnectedGateways(database.pool), 4);
   });
 
@@ -164,12 +164,12 @@ describe('migrations marked "phase: after"', () => {
 });
 
 test("the list of connected programs groups connections by version and leaves out broadcast connections", async () => {
-  await connect(connectionName("heartbeat"));
+  await connect(makeConnectionName("heartbeat"));
   await connect("tollgate broadcast");
   await connect("tollgate heartbeat");
   const client = await database.pool.connect();
   connections.push(() => client.release());
-  const [unknown, known] = await connectedPrograms(client);
+  const [unknown, known] = await listConnectedPrograms(client);
   assert.deepEqual(unknown, { version: "0.1.0 or older", schema: 0, connections: 1 });
   assert.match(known?.version ?? "", /^\d+\.\d+\.\d+ \(schema \d+\)$/);
 });

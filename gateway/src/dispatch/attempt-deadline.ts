@@ -3,7 +3,7 @@
  * instead of a timer per frame. Delays of this gateway never count as a node's silence.
  */
 import type { Clock } from "../base/clock.ts";
-import { type SignsOfLife, silenceTimeout, TIMER_LATE_MS_MAX } from "./node-silence.ts";
+import { computeSilenceTimeout, type SignsOfLife, TIMER_LATE_MS_MAX } from "./node-silence.ts";
 
 interface WatchOptions {
   clock: Clock;
@@ -21,7 +21,8 @@ export function watchDeadline(heard: SignsOfLife, { clock, jobMsMax, passed }: W
    * delayed would otherwise never end an attempt.
    */
   let prolonged: number | undefined;
-  const left = (): ReturnType<typeof silenceTimeout> => silenceTimeout(heard, clock.monotonic(), jobMsMax);
+  const left = (): ReturnType<typeof computeSilenceTimeout> =>
+    computeSilenceTimeout(heard, clock.monotonic(), jobMsMax);
 
   const wait = (waitMs: number): void => {
     const dueAt = clock.monotonic() + waitMs;

@@ -10,7 +10,7 @@ import { type RateLimitedLog, rateLimitedLog } from "../base/rate-limited-log.ts
 import { hasEnded } from "./attempt.ts";
 import type { AttemptBlame } from "./attempt-blame.ts";
 import type { DispatchSink } from "./dispatch-request.ts";
-import { type FrameRates, idleFrameCost } from "./frame-rates.ts";
+import { computeIdleFrameCost, type FrameRates } from "./frame-rates.ts";
 import { recordOutput, recordProgress } from "./node-silence.ts";
 import { applyEvent, type RunningAttempt, type RunningAttempts } from "./running-attempt.ts";
 
@@ -42,7 +42,7 @@ export class AttemptFrames {
     if (nodeId === undefined || !rates.listensTo(nodeId)) return;
     try {
       const frame = decodeFrame(payload);
-      const cost = idleFrameCost(payload.length, "deltas" in frame ? frame.deltas.length : 0);
+      const cost = computeIdleFrameCost(payload.length, "deltas" in frame ? frame.deltas.length : 0);
       if (this.#isIdle(nodeId, frame) && !rates.count(nodeId, "idle", cost)) return;
       this.#receive(nodeId, frame);
     } catch (error) {

@@ -4,15 +4,15 @@
  */
 import { encodeFrame, encodeJobInParts } from "@tollgate/protocol/codec.ts";
 import { splitJob } from "@tollgate/protocol/job-splitting.ts";
-import { gatewayInboxSubject, nodeSubject, sendingNodeOf } from "@tollgate/protocol/nats-subjects.ts";
+import { gatewayInboxSubject, nodeSubject, parseSendingNode } from "@tollgate/protocol/nats-subjects.ts";
 import type { CancelSignal } from "../base/cancel.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import {
   ACCEPT_MS_MAX,
+  computePromptReadMsMax,
   computePromptStallMsMax,
   PREFILL_MS_MAX,
-  promptReadMsMax,
   SLOW_STREAM,
 } from "../base/node-trust-thresholds.ts";
 import type { AttemptEnd } from "../base/states.ts";
@@ -76,7 +76,7 @@ const TROUBLED_MS = 10_000;
 /** Frames with a payload of at least this size are sent without copying the payload. */
 const APART_BYTES_MIN = 16 * 1024;
 
-export class Attempts {
+export class AttemptRunner {
   readonly #options: AttemptsOptions;
   readonly #running = new RunningAttempts();
   readonly #blame: AttemptBlame;
@@ -99,7 +99,7 @@ export class Attempts {
     };
     const frames = new AttemptFrames({ running, blame, rates: roster.rates, clock, log, accepted });
     this.#unsubscribe = plane.subscribe(gatewayInboxSubject(gatewayId), (subject, payload) =>
-      frames.hear(sendingNodeOf(subject), payload),
+      frames.hear(parseSendingNode(subject), payload),
     );
     roster.onGone((nodeId, by) => blame.gone(nodeId, by, running.on(nodeId)));
     roster.onState((nodeId, { busy }) => {
@@ -201,7 +201,7 @@ export class Attempts {
     if (endpoint === "embedding") return false;
     const { clock, readMs } = this.#options;
     const promptTokens = origin?.promptTokens ?? 0;
-    return clock.monotonic() - acceptedAt >= promptReadMsMax(readMs(model, promptTokens), promptTokens);
+    return clock.monotonic() - acceptedAt >= computePromptReadMsMax(readMs(model, promptTokens), promptTokens);
   }
 
   get isTroubled(): boolean {

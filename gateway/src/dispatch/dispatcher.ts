@@ -13,7 +13,7 @@ import { PREFILL_MS_MAX, SILENT_NODES_PER_REQUEST_MAX } from "../base/node-trust
 import type { AttemptEnd } from "../base/states.ts";
 import type { Plane } from "../plane/plane.ts";
 import { decideRetry, judgeSecondOpinion } from "./attempt.ts";
-import { Attempts } from "./attempts.ts";
+import { AttemptRunner } from "./attempts.ts";
 import type { DispatchRequest, DispatchSink } from "./dispatch-request.ts";
 import type { Peers } from "./exchange/peers.ts";
 import type { NodeRequirements } from "./node-index.ts";
@@ -21,7 +21,7 @@ import type { NodeRecord } from "./node-records.ts";
 import { NodeQueue, type QueueResult } from "./queue.ts";
 import type { Roster } from "./roster.ts";
 import type { Attempt } from "./running-attempt.ts";
-import { type MedianSpeed, Speeds } from "./speeds.ts";
+import { type MedianSpeed, NodeSpeeds } from "./speeds.ts";
 
 const RETRIES = 1;
 const QUEUE_MAX = 4096;
@@ -196,7 +196,7 @@ export function openDispatcher(options: {
     if (hasFailed(attempt)) roster.failed(attempt.node, "failed");
     for (const run of attemptListeners) run(attempt);
   };
-  const attempts = new Attempts({
+  const attempts = new AttemptRunner({
     ...options,
     jobMsMax: options.jobMsMax ?? JOB_MS_MAX,
     excused: (nodeId, sinceMs) => {
@@ -211,7 +211,7 @@ export function openDispatcher(options: {
       return ttftMsPerToken == null ? null : ttftMsPerToken * promptTokens;
     },
   });
-  const speeds = new Speeds();
+  const speeds = new NodeSpeeds();
   const tellSpeed = peers?.exchange(speeds.topic((nodeId) => roster.find(nodeId) !== undefined));
   const ttftMs = (nodeId: string, model: string): number | null => speeds.ofNode(nodeId, model).ttftMs;
   const shareLoads = peers?.shareLoads;
@@ -280,7 +280,7 @@ export function openDispatcher(options: {
 }
 
 interface RunOptions {
-  attempts: Attempts;
+  attempts: AttemptRunner;
   queue: NodeQueue;
   roster: Roster;
   clock: Clock;

@@ -26,7 +26,7 @@ export const FRAME_RATES: Record<FrameKind, Rate> = {
    */
   malformed: { perSecond: 5, burst: 100 },
   /**
-   * Counted in units of `idleFrameCost`. Output that arrives after its job was cancelled also counts, so the allowance
+   * Counted in units of `computeIdleFrameCost`. Output that arrives after its job was cancelled also counts, so the allowance
    * is large.
    */
   idle: { perSecond: 2_000, burst: 10_000 },
@@ -38,7 +38,7 @@ export const FRAME_RATES: Record<FrameKind, Rate> = {
  */
 const IDLE_UNIT_BYTES = 4096;
 const IDLE_UNIT_DELTAS = 16;
-export const idleFrameCost = (bytes: number, deltas: number): number =>
+export const computeIdleFrameCost = (bytes: number, deltas: number): number =>
   1 + bytes / IDLE_UNIT_BYTES + deltas / IDLE_UNIT_DELTAS;
 
 /**

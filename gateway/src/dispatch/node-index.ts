@@ -2,7 +2,7 @@
  * An index of connected nodes by model and output format, so that a free node is found without a scan. The cost of an
  * update depends on the node's number of models, not on the number of nodes.
  */
-import { type Position, RandomSet } from "./random-set.ts";
+import { RandomSet, type RandomSetPosition } from "./random-set.ts";
 
 /** The properties that a request requires of a node. */
 export interface NodeRequirements {
@@ -40,7 +40,7 @@ class NodeList<Node> {
 /** The lists in which a node is, and the values by which it was put there. */
 interface Place<Node> extends Omit<Filed, "draining" | "inGoodStanding" | "acceptsEarly"> {
   isOffered: boolean;
-  positions: { list: NodeList<Node>; able: Position<Node>; free: Position<Node> | undefined }[];
+  positions: { list: NodeList<Node>; able: RandomSetPosition<Node>; free: RandomSetPosition<Node> | undefined }[];
 }
 
 export class NodeIndex<Node extends Filed> {

@@ -4,11 +4,11 @@ import { computePromptStallMsMax } from "../base/node-trust-thresholds.ts";
 import { manualClock } from "../base/testing.ts";
 import { watchDeadline } from "./attempt-deadline.ts";
 import {
+  computeSilenceTimeout,
   postponeLatenessCheck,
   recordOutput,
   recordProgress,
   type SignsOfLife,
-  silenceTimeout,
 } from "./node-silence.ts";
 
 const accepted = (at = 0): SignsOfLife => ({
@@ -28,30 +28,34 @@ describe("silence timeouts", () => {
   test("check after two seconds whether a node still reads the prompt, while another node is available", () => {
     const reads = { ...accepted(100), lateAt: 250 };
     recordProgress(reads, 0.5, 1_500);
-    assert.deepEqual(silenceTimeout(reads, 1_500, HOUR_MS), { leftMs: 600, event: "late" });
+    assert.deepEqual(computeSilenceTimeout(reads, 1_500, HOUR_MS), { leftMs: 600, event: "late" });
     postponeLatenessCheck(reads, 2_100);
-    assert.deepEqual(silenceTimeout(reads, 2_100, HOUR_MS), { leftMs: 250, event: "late" });
-    assert.equal(silenceTimeout({ ...reads, lastOutputAt: 1_500 }, 1_500, HOUR_MS).event, "quiet");
+    assert.deepEqual(computeSilenceTimeout(reads, 2_100, HOUR_MS), { leftMs: 250, event: "late" });
+    assert.equal(computeSilenceTimeout({ ...reads, lastOutputAt: 1_500 }, 1_500, HOUR_MS).event, "quiet");
   });
 
   test("allow 250 ms to accept while another node is available and 2 s otherwise, then 2.3 s without output", () => {
     const offered = { ...accepted(), acceptedAt: null, lateAt: 250 };
-    assert.deepEqual(silenceTimeout(offered, 100, HOUR_MS), { leftMs: 150, event: "late" });
+    assert.deepEqual(computeSilenceTimeout(offered, 100, HOUR_MS), { leftMs: 150, event: "late" });
     postponeLatenessCheck(offered, 250);
-    assert.deepEqual(silenceTimeout(offered, 250, HOUR_MS), { leftMs: 250, event: "late" });
-    assert.deepEqual(silenceTimeout({ ...accepted(), acceptedAt: null }, 500, HOUR_MS), {
+    assert.deepEqual(computeSilenceTimeout(offered, 250, HOUR_MS), { leftMs: 250, event: "late" });
+    assert.deepEqual(computeSilenceTimeout({ ...accepted(), acceptedAt: null }, 500, HOUR_MS), {
       leftMs: 1500,
       event: "quiet",
     });
     const hurried = { ...accepted(), acceptedAt: null, acceptBy: 800 };
-    assert.deepEqual(silenceTimeout(hurried, 500, HOUR_MS), { leftMs: 300, event: "cut" }, "too late for the request");
-    assert.deepEqual(silenceTimeout(accepted(100), 500, HOUR_MS), { leftMs: 1900, event: "quiet" });
-    assert.deepEqual(silenceTimeout({ ...accepted(), aliveAt: 9_900 }, 9_900, 10_000), {
+    assert.deepEqual(
+      computeSilenceTimeout(hurried, 500, HOUR_MS),
+      { leftMs: 300, event: "cut" },
+      "too late for the request",
+    );
+    assert.deepEqual(computeSilenceTimeout(accepted(100), 500, HOUR_MS), { leftMs: 1900, event: "quiet" });
+    assert.deepEqual(computeSilenceTimeout({ ...accepted(), aliveAt: 9_900 }, 9_900, 10_000), {
       leftMs: 100,
       event: "expire",
     });
-    assert.equal(silenceTimeout({ ...accepted(), aliveAt: 9_900 }, 10_000, 10_000).event, "expire");
-    assert.equal(silenceTimeout(accepted(), 20_000, 10_000).event, "quiet", "silent and over: it was silent");
+    assert.equal(computeSilenceTimeout({ ...accepted(), aliveAt: 9_900 }, 10_000, 10_000).event, "expire");
+    assert.equal(computeSilenceTimeout(accepted(), 20_000, 10_000).event, "quiet", "silent and over: it was silent");
   });
 
   test("accept prompt progress as a sign of life for one minute, and only before output", () => {

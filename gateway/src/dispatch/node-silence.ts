@@ -103,7 +103,7 @@ function readTimes(
 }
 
 /** How much longer the node may stay silent, and the event that follows then. */
-export function silenceTimeout(
+export function computeSilenceTimeout(
   attempt: Pick<SignsOfLife, "acceptedAt" | "aliveAt" | "acceptBy" | "lateAt" | "lastOutputAt">,
   now: number,
   jobMsMax: number,

@@ -4,7 +4,7 @@
  */
 import { decodeFrame, FrameError } from "@tollgate/protocol/codec.ts";
 import type { NodeState } from "@tollgate/protocol/frames.ts";
-import { ALL_NODE_STATES_SUBJECT, STATE_REQUEST_SUBJECT, sendingNodeOf } from "@tollgate/protocol/nats-subjects.ts";
+import { ALL_NODE_STATES_SUBJECT, parseSendingNode, STATE_REQUEST_SUBJECT } from "@tollgate/protocol/nats-subjects.ts";
 import type { Clock } from "../base/clock.ts";
 import type { RateLimitedLog } from "../base/rate-limited-log.ts";
 import type { Plane } from "../plane/plane.ts";
@@ -60,7 +60,7 @@ export class NodeStates {
     const { plane, log } = options;
     this.#unsubscribe = plane.subscribe(ALL_NODE_STATES_SUBJECT, (subject, payload) => {
       this.#receive(subject, payload).catch((error) => {
-        log.error("", { node: sendingNodeOf(subject), err: error }, "could not read a node's state");
+        log.error("", { node: parseSendingNode(subject), err: error }, "could not read a node's state");
       });
     });
   }
@@ -106,7 +106,7 @@ export class NodeStates {
   }
 
   async #receive(subject: string, payload: Uint8Array): Promise<void> {
-    const id = sendingNodeOf(subject);
+    const id = parseSendingNode(subject);
     // Counts the frame before it is decoded, so that excess frames cost very little.
     if (id === undefined || !this.#options.rates.count(id, "states")) return;
     const heard = this.#heard.get(id);

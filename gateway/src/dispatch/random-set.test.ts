@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Random } from "../base/random.ts";
-import { type Position, RandomSet } from "./random-set.ts";
+import { RandomSet, type RandomSetPosition } from "./random-set.ts";
 
 /** A random source that returns all possible values in turn, so that every outcome occurs. */
 const byTurns = (): Random => {
@@ -14,7 +14,7 @@ describe("RandomSet", () => {
   test("contains the items that were added and not removed", () => {
     const set = new RandomSet<number>();
     const positions = Array.from({ length: 10 }, (_, i) => set.add(i));
-    for (const gone of [0, 9, 5]) set.delete(positions[gone] as Position<number>);
+    for (const gone of [0, 9, 5]) set.delete(positions[gone] as RandomSetPosition<number>);
     assert.deepEqual(set.all().sort(), [1, 2, 3, 4, 6, 7, 8]);
     assert.equal(set.size, 7);
     assert.ok(set.some((each) => each === 8) && !set.some((each) => each === 9));
@@ -27,7 +27,7 @@ describe("RandomSet", () => {
     for (let i = 0; i < 100; i++) {
       const drawn = set.draw(4, random, (each) => each % 2 === 0);
       assert.deepEqual([...drawn].sort(), [0, 2, 4, 6]);
-      set.delete(positions[i % 8] as Position<number>);
+      set.delete(positions[i % 8] as RandomSetPosition<number>);
       assert.deepEqual(
         set.all().sort(),
         [0, 1, 2, 3, 4, 5, 6, 7].filter((each) => each !== i % 8),

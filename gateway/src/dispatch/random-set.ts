@@ -5,26 +5,26 @@
 import type { Random } from "../base/random.ts";
 
 /** The position of an element in the set, by which it can be removed without a search. */
-export interface Position<T> {
+export interface RandomSetPosition<T> {
   readonly thing: T;
   at: number;
 }
 
 export class RandomSet<T> {
-  readonly #positions: Position<T>[] = [];
+  readonly #positions: RandomSetPosition<T>[] = [];
 
   get size(): number {
     return this.#positions.length;
   }
 
-  add(thing: T): Position<T> {
+  add(thing: T): RandomSetPosition<T> {
     const position = { thing, at: this.#positions.length };
     this.#positions.push(position);
     return position;
   }
 
   /** Removes an element of this set. */
-  delete(position: Position<T>): void {
+  delete(position: RandomSetPosition<T>): void {
     this.#swap(position.at, this.#positions.length - 1);
     this.#positions.pop();
   }
@@ -47,14 +47,14 @@ export class RandomSet<T> {
     // Checked elements are moved to the front, and the next one is drawn from those behind.
     for (let looked = 0; looked < this.#positions.length && drawn.length < count; looked++) {
       this.#swap(looked, looked + random.below(this.#positions.length - looked));
-      const { thing } = this.#positions[looked] as Position<T>;
+      const { thing } = this.#positions[looked] as RandomSetPosition<T>;
       if (willDo(thing)) drawn.push(thing);
     }
     return drawn;
   }
 
   #swap(a: number, b: number): void {
-    const [one, other] = [this.#positions[a] as Position<T>, this.#positions[b] as Position<T>];
+    const [one, other] = [this.#positions[a] as RandomSetPosition<T>, this.#positions[b] as RandomSetPosition<T>];
     this.#positions[a] = other;
     this.#positions[b] = one;
     other.at = a;

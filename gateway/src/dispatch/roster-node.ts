@@ -42,7 +42,7 @@ export interface RosterNode {
 /** The keywords that the agent's own start-up test proves, for agents that report no keywords. */
 const PROVEN: ReadonlySet<string> = new Set(DEFAULT_SCHEMA_KEYWORDS);
 
-export function newRosterNode(id: string, nodeRecord: NodeRecord): RosterNode {
+export function createRosterNode(id: string, nodeRecord: NodeRecord): RosterNode {
   return {
     id,
     nodeRecord,
@@ -76,7 +76,7 @@ interface Seen {
 export function applyRecord(node: RosterNode, nodeRecord: NodeRecord, { refusals, slotsMax }: Seen): void {
   node.nodeRecord = nodeRecord;
   node.models = unlessSame(node.models, elected(node.reported, nodeRecord));
-  node.slots = Math.min(node.reportedSlots, slotsMax, trustedSlots(nodeRecord));
+  node.slots = Math.min(node.reportedSlots, slotsMax, findSlotLimit(nodeRecord));
   node.inGoodStanding = !isOnProbation(nodeRecord) && refusals <= REFUSAL_PENALTIES.inGoodStandingMax;
 }
 
@@ -114,7 +114,7 @@ export const enforcesSchemaKeywords = ({ keywords }: RosterNode, need: NodeRequi
 
 export const isOnProbation = ({ answersOwed = 0 }: NodeRecord): boolean => answersOwed > 0;
 
-export const trustedSlots = ({ slotsMax }: NodeRecord): number => slotsMax ?? Number.POSITIVE_INFINITY;
+export const findSlotLimit = ({ slotsMax }: NodeRecord): number => slotsMax ?? Number.POSITIVE_INFINITY;
 
 const elected = (reported: string[], { models }: NodeRecord): Set<string> =>
   new Set(reported.filter((model) => models.includes(model)));

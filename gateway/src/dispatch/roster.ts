@@ -24,11 +24,11 @@ import {
   applyRecord,
   applyState,
   canServe,
+  createRosterNode,
   enforcesSchemaKeywords,
+  findSlotLimit,
   meetsRequirements,
-  newRosterNode,
   type RosterNode,
-  trustedSlots,
 } from "./roster-node.ts";
 
 const STALE_AFTER_MS = 15_000;
@@ -229,7 +229,7 @@ export class Roster {
    * other nodes.
    */
   #shunnedUntil({ nodeRecord, shunnedUntil }: RosterNode): number {
-    if (trustedSlots(nodeRecord) > UNESTABLISHED_NODE_SLOTS_MAX) return shunnedUntil;
+    if (findSlotLimit(nodeRecord) > UNESTABLISHED_NODE_SLOTS_MAX) return shunnedUntil;
     return Math.max(shunnedUntil, this.#conducts.shunnedUntil(nodeRecord.hostAccountId));
   }
 
@@ -329,7 +329,7 @@ export class Roster {
   #update(id: string, nodeRecord: NodeRecord, state: NodeState): void {
     const known = this.#nodes.get(id);
     const remembered = this.#memory.take(id);
-    const node = known ?? remembered?.node ?? newRosterNode(id, nodeRecord);
+    const node = known ?? remembered?.node ?? createRosterNode(id, nodeRecord);
     applyState(node, state, this.#options.clock.monotonic());
     this.#assess(node, nodeRecord);
     node.outstanding = this.#outstanding.of(id);

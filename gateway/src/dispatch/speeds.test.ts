@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { median, Speeds } from "./speeds.ts";
+import { median, NodeSpeeds } from "./speeds.ts";
 
 const UNMEASURED = { ttftMs: null, ttftMsPerToken: null, tokensPerSecond: null };
 
@@ -12,7 +12,7 @@ test("the median ignores null values", () => {
 });
 
 test("a node's median speed follows its latest answers, and a model's median speed is the median of its nodes' speeds", () => {
-  const speeds = new Speeds();
+  const speeds = new NodeSpeeds();
   assert.deepEqual(speeds.ofModel(["a"], "m"), UNMEASURED);
   for (let i = 0; i < 100; i++) speeds.note("a", "m", { at: i, ttftMs: 1000, tokensPerSecond: null });
   for (let i = 0; i < 31; i++)
@@ -28,7 +28,7 @@ test("a node's median speed follows its latest answers, and a model's median spe
 });
 
 test("measurements by other gateways are sorted by time, in whatever order they arrive", () => {
-  const [here, there] = [new Speeds(), new Speeds()];
+  const [here, there] = [new NodeSpeeds(), new NodeSpeeds()];
   const told = (at: number, ttftMs: number) => ({ model: "m", at, ttftMs, tokensPerSecond: null });
   for (let i = 0; i < 40; i++) here.note("a", "m", told(2 * i, i));
   here

@@ -44,7 +44,7 @@ const ToldSpeed = z.object({
 });
 type ToldSpeed = z.infer<typeof ToldSpeed>;
 
-export class Speeds {
+export class NodeSpeeds {
   readonly #samples = new Map<string, Map<string, Measured>>();
 
   note(nodeId: string, model: string, speed: Speed): void {

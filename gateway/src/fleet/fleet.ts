@@ -12,10 +12,10 @@ import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import { type NodeRecord, openNodeRecord } from "./node-record.ts";
 import {
   findStandingAfterAction,
+  judgeNodeTrust,
   NODE_RULES,
   type NodeRules,
   type NodeStandingAction,
-  nodeTrustOf,
   type Probation,
   type WithheldWorkReason,
 } from "./rules.ts";
@@ -324,7 +324,7 @@ export function toNode<Row extends z.infer<typeof ListedNodeRow>>(found: Row, ru
   const { quarantine, honestAnswers, hostQuarantined, ...rest } = found;
   return {
     ...rest,
-    ...nodeTrustOf({ honestAnswers, hostQuarantined }, rules),
+    ...judgeNodeTrust({ honestAnswers, hostQuarantined }, rules),
     quarantine: quarantine === null ? null : { ...quarantine, at: new Date(quarantine.at) },
   };
 }

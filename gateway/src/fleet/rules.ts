@@ -69,7 +69,7 @@ interface NodeRecord {
   hostQuarantined: boolean;
 }
 
-export function nodeTrustOf(
+export function judgeNodeTrust(
   { honestAnswers, hostQuarantined }: NodeRecord,
   { probationAnswers: needed, hostSanction }: NodeRules,
 ): { probation: Probation | null; withheld: WithheldWorkReason | null; slotsMax: number } {

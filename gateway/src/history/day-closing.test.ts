@@ -27,7 +27,7 @@ import { openPlatformSpend } from "../operators/spend.ts";
 import { type DayClosing, startDayClosing } from "./day-closing.ts";
 import { openHistory } from "./history.ts";
 import { openPerformance } from "./performance.ts";
-import { idAt, waitPastMidnight } from "./testing.ts";
+import { makeIdAt, waitPastMidnight } from "./testing.ts";
 import { openUsageHistory } from "./usage.ts";
 
 const MODELS = ["tiny-3b", "mid-8b", "big-70b"];
@@ -77,7 +77,7 @@ async function take({ what, ago, minutes, builder, model }: Step): Promise<void>
   // Merges only some of the waiting parts of the rollup.
   if (what === "merge") return void (await db.pool.query("select history_merge_performance($1)", [minutes]));
   const account = builders[builder] as Uuid;
-  const id = idAt(noonAgo(ago, minutes));
+  const id = makeIdAt(noonAgo(ago, minutes));
   const key = keys[builder] as Uuid;
   if (what === "refuse") {
     await db.pool.query(

@@ -6,8 +6,8 @@ import type { Uuid } from "../base/ids.ts";
 import { type Pico, ZERO } from "../base/money.ts";
 import { REQUEST_OUTCOMES } from "../base/states.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
-import { buildOwnerPageSql, idSpanCondition, MAX_UUID, readInGrowingSpans } from "./growing-span-reads.ts";
-import { type HourlySum, hourlySums } from "./hourly-sums.ts";
+import { buildIdSpanCondition, buildOwnerPageSql, MAX_UUID, readInGrowingSpans } from "./growing-span-reads.ts";
+import { type HourlySum, readHourlySums } from "./hourly-sums.ts";
 
 const EarningLine = row({
   id: column.uuid,
@@ -89,7 +89,7 @@ const ONE_NODE = `
   )
   select found.* from needed cross join lateral (
     select ${COLUMNS} from request
-     where host_account_id = $1 and ${idSpanCondition()} and id >= uuid_floor(needed.hour) and id < uuid_floor(needed.hour + interval '1 hour') and node_id = $6
+     where host_account_id = $1 and ${buildIdSpanCondition()} and id >= uuid_floor(needed.hour) and id < uuid_floor(needed.hour + interval '1 hour') and node_id = $6
      order by id desc limit $3
   ) found order by found.id desc limit $3`;
 
@@ -117,7 +117,7 @@ export function openEarningsHistory({ pool }: { pool: pg.Pool }): EarningsHistor
         [hostAccountId, from ?? null, to ?? null, nodeId ?? null],
       ),
     async sums(hostAccountId, query) {
-      const sums = await hourlySums(pool, "earnings", hostAccountId, query);
+      const sums = await readHourlySums(pool, "earnings", hostAccountId, query);
       return sums.map((sum) => ({ ...sum, own: sum.own ?? ZERO }));
     },
   };

@@ -43,7 +43,7 @@ export const MAX_UUID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
  * An SQL condition for IDs in a span. `$2`: before (or after, if oldest first), `$4`: from, `$5`: to. IDs contain the
  * time, so a time span is an index range.
  */
-export const idSpanCondition = (oldestFirst = false): string => `id ${oldestFirst ? ">" : "<"} $2
+export const buildIdSpanCondition = (oldestFirst = false): string => `id ${oldestFirst ? ">" : "<"} $2
   and id >= coalesce(uuid_floor($4::timestamptz), '${MIN_UUID}') and id < coalesce(uuid_floor($5::timestamptz), '${MAX_UUID}')`;
 
 /**
@@ -52,4 +52,4 @@ export const idSpanCondition = (oldestFirst = false): string => `id ${oldestFirs
  * it finds the owner's, which takes long for an owner without recent requests.
  */
 export const buildOwnerPageSql = (columns: string, owner: string): string =>
-  `select ${columns} from request where ${owner} = any (array[$1::uuid]) and ${idSpanCondition()} order by ${owner} desc, id desc limit $3`;
+  `select ${columns} from request where ${owner} = any (array[$1::uuid]) and ${buildIdSpanCondition()} order by ${owner} desc, id desc limit $3`;

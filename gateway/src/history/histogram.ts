@@ -11,10 +11,10 @@ export interface Histogram {
 }
 
 /** The number of buckets. The largest holds 2^31 − 1 milliseconds. */
-const BUCKETS = bucketOf(2 ** 31 - 1) + 1;
+const BUCKETS = findBucket(2 ** 31 - 1) + 1;
 
 /** The number of a duration's bucket. */
-export function bucketOf(ms: number): number {
+export function findBucket(ms: number): number {
   if (ms < 64) return Math.max(0, Math.floor(ms));
   const exponent = 31 - Math.clz32(ms);
   return 64 * (exponent - 5) + (ms >> (exponent - 6)) - 64;

@@ -15,15 +15,15 @@ import {
   usesRollupColumns,
 } from "./filter.ts";
 import {
+  buildIdSpanCondition,
   buildRecordsPageSql,
-  idSpanCondition,
   MAX_UUID,
   MIN_UUID,
   OLDEST_FIRST_STEPS_DAYS,
   readInGrowingSpans,
 } from "./growing-span-reads.ts";
 import { openOldestRecordTime } from "./oldest-record-time.ts";
-import { type Counts, countRequestsOverTime } from "./request-counts-over-time.ts";
+import { countRequestsOverTime, type RequestCountSeries } from "./request-counts-over-time.ts";
 import { countLabelledRequests, type RequestTotal, sumRequests } from "./totals.ts";
 
 const RequestRecord = row({
@@ -128,7 +128,7 @@ export interface History {
   /** The total of the requests that match a filter. */
   total(accountId: Uuid, filter: Filter, nowMs: number): Promise<RequestTotal>;
   /** The number of matching requests by time bucket and outcome. */
-  counts(accountId: Uuid, filter: Filter, options: { nowMs: number; recordsMax: number }): Promise<Counts>;
+  counts(accountId: Uuid, filter: Filter, options: { nowMs: number; recordsMax: number }): Promise<RequestCountSeries>;
   /** The number of requests with a label on the days of a span. Requests of the last few seconds may be missing. */
   labelled(accountId: Uuid, label: string, span: Pick<Filter, "from" | "to">): Promise<number>;
   /** Creates the partitions of the coming months. */
@@ -156,7 +156,7 @@ const owned = (oldestFirst: boolean, label: string | undefined) => {
 function plainText({ oldestFirst = false, until, ...filter }: Filter & Page, bind: BindParameter): string {
   const { own, order } = owned(oldestFirst, filter.label);
   return `select ${COLUMNS} from request
-    where ${own} and ${idSpanCondition(oldestFirst)} and ${buildRollupConditions(filter, bind)} and ${buildRecordConditions(filter, bind)}
+    where ${own} and ${buildIdSpanCondition(oldestFirst)} and ${buildRollupConditions(filter, bind)} and ${buildRecordConditions(filter, bind)}
       ${until === undefined ? "" : `and id ${oldestFirst ? "<=" : ">="} ${bind(until)}::uuid`}
     order by ${order} limit $3`;
 }
@@ -164,7 +164,7 @@ function plainText({ oldestFirst = false, until, ...filter }: Filter & Page, bin
 /** Finds the ID up to which one step of a search reads: that of the last of the next `$3` records. */
 function reachText({ oldestFirst = false, label }: Filter & Page, bind: BindParameter): string {
   const { own, order } = owned(oldestFirst, label);
-  return `select id from request where ${own} and ${idSpanCondition(oldestFirst)} and ${buildRecordConditions({ label }, bind)}
+  return `select id from request where ${own} and ${buildIdSpanCondition(oldestFirst)} and ${buildRecordConditions({ label }, bind)}
     order by ${order} offset $3::int - 1 limit 1`;
 }
 
@@ -188,7 +188,7 @@ function filteredText({ oldestFirst = false, ...filter }: Filter & Page, bind: B
     : "hour >= least(uuid_time($2::uuid), $5, now()) - $6 * interval '1 day'";
   const found = (columns: string): string => `
     select ${columns} from request
-     where account_id = $1 and ${idSpanCondition(oldestFirst)} and id >= uuid_floor(needed.start) and id < uuid_floor(needed."end")
+     where account_id = $1 and ${buildIdSpanCondition(oldestFirst)} and id >= uuid_floor(needed.start) and id < uuid_floor(needed."end")
        and ${matches} and ${buildRecordConditions({ label: filter.label }, bind)}
      order by id ${order} limit least($3, needed.there)`;
   return `

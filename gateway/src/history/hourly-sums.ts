@@ -67,7 +67,7 @@ async function rowsOf(pool: pg.Pool, rollup: keyof typeof ROLLUPS, buckets: (Buc
 }
 
 /** Sums over whole hours, starting with the hour that contains `from`. */
-export async function hourlySums(
+export async function readHourlySums(
   pool: pg.Pool,
   rollup: keyof typeof ROLLUPS,
   accountId: Uuid,

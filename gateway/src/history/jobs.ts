@@ -6,9 +6,9 @@ import { REQUEST_OUTCOMES, type RequestOutcome } from "../base/states.ts";
 import { findPerformanceTable } from "../db/closed-days.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import {
+  buildIdSpanCondition,
   buildOwnerPageSql,
   buildRecordsPageSql,
-  idSpanCondition,
   MAX_UUID,
   readInGrowingSpans,
 } from "./growing-span-reads.ts";
@@ -88,7 +88,7 @@ function filteredText(unit: "hour" | "day", table: string): string {
   ${buildRecordsPageSql(
     COLUMNS,
     `select id from request
-      where node_id = $1 and ${idSpanCondition()} and id >= uuid_floor(needed.start) and id < uuid_floor(needed."end")
+      where node_id = $1 and ${buildIdSpanCondition()} and id >= uuid_floor(needed.start) and id < uuid_floor(needed."end")
         and ($6::text is null or model = $6) and ($7::text is null or outcome = $7)
       order by id desc limit $3`,
   )}`;

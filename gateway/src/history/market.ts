@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { PICO_PER_MICRO, type Pico, pico, ZERO } from "../base/money.ts";
 import { column, queryRows, row } from "../db/rows.ts";
-import { type Performance, type PerformanceSum, type TimeSlots, timeSlotsOf } from "./performance.ts";
+import { computeTimeSlots, type Performance, type PerformanceSum, type TimeSlots } from "./performance.ts";
 
 export interface ModelTokensAndBusyTime {
   model: string;
@@ -73,7 +73,7 @@ export function createMarketReader(options: {
     ...{ model: model ?? "", promptTokens, completionTokens, busyMs },
   });
   const look = async (): Promise<Map<string, ModelMarket>> => {
-    const [day, week] = [timeSlotsOf("24h", now()), timeSlotsOf("7d", now())];
+    const [day, week] = [computeTimeSlots("24h", now()), computeTimeSlots("7d", now())];
     const [lastDay, lastWeek, served] = await Promise.all([
       performance.sums({ scope: "platform", ...day, by: ["model"], percentilesOf: [] }),
       performance.sums({ scope: "platform", ...week, by: ["model"], percentilesOf: [] }),
@@ -112,7 +112,7 @@ export function createMarketReader(options: {
       const sums = await performance.sums({
         scope: "node",
         subjects: [nodeId],
-        ...timeSlotsOf("7d", now()),
+        ...computeTimeSlots("7d", now()),
         by: ["model"],
         percentilesOf: [],
       });
@@ -127,7 +127,7 @@ const HOSTS_MIN = 3;
  * The mean earnings of a node per connected hour with a model. Null when fewer than three hosts have nodes with the
  * model and `asker` is not one of them: with two hosts, each could compute the other's earnings.
  */
-export function meanHourlyEarnings({ hosts }: Pick<ModelMarket, "hosts">, asker: Uuid): Pico | null {
+export function computeMeanHourlyEarnings({ hosts }: Pick<ModelMarket, "hosts">, asker: Uuid): Pico | null {
   const there = hosts.filter(({ connectedMs }) => connectedMs > 0);
   const hours = there.reduce((sum, { connectedMs }) => sum + connectedMs, 0) / HOUR_MS;
   const alone = there.every(({ accountId }) => accountId === asker);

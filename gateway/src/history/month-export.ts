@@ -11,7 +11,7 @@ import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import type pg from "pg";
 import { z } from "zod";
-import { type Columns, csvHeader, csvLines } from "../base/csv.ts";
+import { type CsvColumns, csvHeader, csvLines } from "../base/csv.ts";
 import { publicId } from "../base/ids.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 
@@ -65,7 +65,7 @@ const SELECTED = `id, account_id as "accountId", key_id as "keyId", key_name as 
  * The columns of the console's export, and those that are needed to compare the records with the ledger: the accounts
  * of the builder and the host, and amounts in picodollars.
  */
-const COLUMNS: Columns<Exported> = {
+const COLUMNS: CsvColumns<Exported> = {
   id: ({ id }) => publicId("req", id),
   created_at: ({ createdAt }) => createdAt.toISOString(),
   finished_at: ({ finishedAt }) => finishedAt.toISOString(),

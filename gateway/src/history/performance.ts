@@ -33,7 +33,7 @@ export interface TimeSlots {
 }
 
 /** The time slots of a range that ends now or at `end` (exclusive). */
-export function timeSlotsOf(range: Range, clock: number, end?: Date): TimeSlots {
+export function computeTimeSlots(range: Range, clock: number, end?: Date): TimeSlots {
   const { grain, slots } = RANGES[range];
   const now = end === undefined ? clock : Math.min(clock, end.getTime() - 1);
   const slotMs = GRAIN_MS[grain];

@@ -57,7 +57,7 @@ const StoredKey = row({ id: z.string(), publicKey: column.bytes });
 /** `seed`: 32 secret bytes. The public key is published permanently. */
 export async function openReceipts(options: { pool: pg.Pool; seed: Buffer }): Promise<Receipts> {
   const { pool, seed } = options;
-  const { privateKey, publicKey, keyId } = receiptKeyOf(seed);
+  const { privateKey, publicKey, keyId } = deriveReceiptKey(seed);
   await pool.query("insert into receipt_key (id, public_key) values ($1, $2) on conflict do nothing", [
     keyId,
     publicKey,
@@ -69,7 +69,7 @@ export async function openReceipts(options: { pool: pg.Pool; seed: Buffer }): Pr
 }
 
 /** The key of this seed, whether published or not. */
-export function receiptKeyOf(seed: Buffer): { privateKey: KeyObject; publicKey: Buffer; keyId: string } {
+export function deriveReceiptKey(seed: Buffer): { privateKey: KeyObject; publicKey: Buffer; keyId: string } {
   const privateKey = createPrivateKey({ key: Buffer.concat([PRIVATE_DER, seed]), format: "der", type: "pkcs8" });
   const publicKey = createPublicKey(privateKey).export({ format: "der", type: "spki" }).subarray(PUBLIC_DER.length);
   return { privateKey, publicKey, keyId: createHash("sha256").update(publicKey).digest("hex").slice(0, 16) };
@@ -108,7 +108,7 @@ function signed(record: RequestRecord, keyId: string, privateKey: KeyObject): Re
 
 /** Signs a receipt with a seed, to check the seed. Gateways use `openReceipts`. */
 export function signReceipt(record: RequestRecord, seed: Buffer): Receipt {
-  const { keyId, privateKey } = receiptKeyOf(seed);
+  const { keyId, privateKey } = deriveReceiptKey(seed);
   return signed(record, keyId, privateKey);
 }
 

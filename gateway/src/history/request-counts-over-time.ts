@@ -10,7 +10,14 @@ import { DAY_MS } from "../base/time.ts";
 import { hasClosedDays, usageRowsSql } from "../db/closed-days.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import { buildRollupConditions, createParameterBinder, type Filter, needsRecordSearch } from "./filter.ts";
-import { countLabelledRequests, filterCondition, HOUR_MS, splitSpan, sumRequests, type TimeSpan } from "./totals.ts";
+import {
+  buildFilterCondition,
+  countLabelledRequests,
+  HOUR_MS,
+  splitSpan,
+  sumRequests,
+  type TimeSpan,
+} from "./totals.ts";
 
 const MINUTE_MS = 60_000;
 const BUCKETS_MS = [
@@ -33,7 +40,7 @@ const OutcomeCount = row({ at: column.moment, outcome: z.enum(REQUEST_OUTCOMES),
 type OutcomeCount = z.infer<typeof OutcomeCount>;
 const First = row({ hour: column.moment.nullable() });
 
-export interface Counts {
+export interface RequestCountSeries {
   from: Date;
   to: Date;
   bucketMs: number;
@@ -45,7 +52,7 @@ export async function countRequestsOverTime(
   pool: pg.Pool,
   accountId: Uuid,
   { filter, nowMs, recordsMax }: { filter: Filter; nowMs: number; recordsMax: number },
-): Promise<Counts> {
+): Promise<RequestCountSeries> {
   const to = new Date(Math.min(filter.to?.getTime() ?? nowMs, nowMs));
   const from = filter.from ?? (await firstHour(pool, accountId)) ?? new Date(to.getTime() - DAY_MS);
   if (from >= to) return { from, to: from, bucketMs: MINUTE_MS, counts: [] };
@@ -93,7 +100,7 @@ async function ofRecords(
   return await queryRows(
     pool,
     OutcomeCount,
-    `select ${at} as at, outcome, ${SUMS} from request where ${filterCondition(filter, bind)} group by 1, 2 order by 1, 2`,
+    `select ${at} as at, outcome, ${SUMS} from request where ${buildFilterCondition(filter, bind)} group by 1, 2 order by 1, 2`,
     values,
   );
 }

@@ -19,14 +19,14 @@ import { checkLedger } from "../ledger/check.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
 import { openSpool } from "../ledger/spool.ts";
 import { openAccountStatement } from "../ledger/statement.ts";
-import { createTestHold, createTestSettlement, newDirectory, newId, TEST_CHARGE } from "../ledger/testing.ts";
+import { createSpoolDirectory, createTestHold, createTestSettlement, newId, TEST_CHARGE } from "../ledger/testing.ts";
 import { openEarningsHistory } from "./earnings.ts";
 import { openHistory } from "./history.ts";
 import { exportMonth } from "./month-export.ts";
 import { openRefusals } from "./refusals.ts";
 import { openRetention, type RetentionResult, type RetentionRules } from "./retention.ts";
 import { startRetention } from "./retention-runner.ts";
-import { idAt, makePastMonths, monthsAgo, nameOfMonth, waitPastMidnight } from "./testing.ts";
+import { formatMonth, makeIdAt, makePastMonths, monthsAgo, waitPastMidnight } from "./testing.ts";
 import { openUsageHistory } from "./usage.ts";
 
 const MONTHS = 5;
@@ -72,7 +72,7 @@ interface Past {
 
 /** Creates a request with a hold and a settlement. */
 async function served({ at, accountId = builder, keyId = accountId, paid = true, label }: Past): Promise<Uuid> {
-  const order = { ...createTestHold(accountId), id: idAt(at), keyId, ...(label !== undefined && { label }) };
+  const order = { ...createTestHold(accountId), id: makeIdAt(at), keyId, ...(label !== undefined && { label }) };
   assert.deepEqual(await ledger.hold(order), { kind: "held" });
   const free = { charge: pico(0n), outcome: "upstream_failed" as const, httpStatus: 502, completionTokens: 0 };
   const settlement = { ...createTestSettlement(order, paid ? host : null), ...(!paid && free) };
@@ -82,7 +82,7 @@ async function served({ at, accountId = builder, keyId = accountId, paid = true,
 
 /** Creates a request whose gateway died before settling it. */
 async function lost(at: Date) {
-  const order = { ...createTestHold(builder), id: idAt(at), keyId: builder };
+  const order = { ...createTestHold(builder), id: makeIdAt(at), keyId: builder };
   assert.deepEqual(await ledger.hold(order), { kind: "held" });
   await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = $1", [order.id]);
   assert.equal(await ledger.expire(), 1);
@@ -91,7 +91,7 @@ async function lost(at: Date) {
 
 const refused = (at: Date, accountId = builder): Promise<void> =>
   openRefusals({ pool: db.pool, clock: timeoutFreeClock }).record({
-    id: idAt(at),
+    id: makeIdAt(at),
     accountId,
     keyId: accountId,
     keyName: "a key",
@@ -242,7 +242,7 @@ describe("months of request records that reached their maximum age", () => {
   test("are dropped once by concurrent calls of the SQL function", async () => {
     await openPast();
     const month = monthsAgo(MONTHS);
-    const call = () => db.pool.query("select history_close_month($1::date, 0) as code", [`${nameOfMonth(month)}-01`]);
+    const call = () => db.pool.query("select history_close_month($1::date, 0) as code", [`${formatMonth(month)}-01`]);
     const results = await Promise.allSettled([call(), call(), call()]);
     const codes = results.map((one) => (one.status === "fulfilled" ? one.value.rows[0].code : one.reason.code));
     assert.equal(codes.filter((code) => code === 1).length, 1);
@@ -259,10 +259,10 @@ describe("a month is not dropped", () => {
     assert.deepEqual(done?.closed, []);
     return done?.waiting.map(({ why }) => why) ?? [];
   };
-  const month = (): string => `${nameOfMonth(monthsAgo(MONTHS))}-01`;
+  const month = (): string => `${formatMonth(monthsAgo(MONTHS))}-01`;
 
   test("while one of its requests is in flight", async () => {
-    const order = { ...createTestHold(builder), id: idAt(new Date(monthsAgo(MONTHS).getTime() + DAY_MS)) };
+    const order = { ...createTestHold(builder), id: makeIdAt(new Date(monthsAgo(MONTHS).getTime() + DAY_MS)) };
     await ledger.hold(order);
     assert.deepEqual(await waits(), ["some of its requests are in flight"]);
     await assert.rejects(
@@ -278,12 +278,12 @@ describe("a month is not dropped", () => {
   test("while its earnings are held back, while an older month is still kept, or before it has ended", async () => {
     const days = daysFor(1);
     assert.deepEqual(await waits({ payoutHoldDays: days + 2 }), ["some of its earnings are still held back"]);
-    const younger = `${nameOfMonth(monthsAgo(MONTHS - 1))}-01`;
+    const younger = `${formatMonth(monthsAgo(MONTHS - 1))}-01`;
     await assert.rejects(
       db.pool.query("select history_close_month($1::date, 0)", [younger]),
       /cannot be closed: an older month is still kept/,
     );
-    const current = `${nameOfMonth(monthsAgo(0))}-01`;
+    const current = `${formatMonth(monthsAgo(0))}-01`;
     await assert.rejects(db.pool.query("select history_close_month($1::date, 0)", [current]), /it has not ended/);
     assert.equal((await retentionOf(due).kept()).at(-1)?.isDue, false);
   });
@@ -338,7 +338,7 @@ describe("closed months", () => {
       "every closed month matches the counts and amounts of its deleted records",
       "the balances of all accounts sum to zero",
     ];
-    const [first, second] = [monthsAgo(MONTHS), monthsAgo(MONTHS - 1)].map((m) => `${nameOfMonth(m)}-01`);
+    const [first, second] = [monthsAgo(MONTHS), monthsAgo(MONTHS - 1)].map((m) => `${formatMonth(m)}-01`);
     await assert.rejects(db.pool.query("update ledger_closing set amount = 0"), /append only/);
     await assert.rejects(db.pool.query("delete from ledger_closing"), /append only/);
     await assert.rejects(db.pool.query("update history_closing set rows = 0"), /append only/);
@@ -435,7 +435,7 @@ describe("closed months", () => {
     const order = await lost(new Date(monthsAgo(MONTHS).getTime() + DAY_MS));
     await rollUp();
     await retentionOf({ historyDays: daysFor(1) }).retain();
-    const directory = await newDirectory(t);
+    const directory = await createSpoolDirectory(t);
     const log = createLog("silent");
     const spool = await openSpool({ directory, gatewayId: "late", clock: timeoutFreeClock, log });
     const late = openLedger({ pool: db.pool, clock: timeoutFreeClock, gatewayId: "late", spool });
@@ -523,9 +523,9 @@ describe("lists at the boundary of dropped months", () => {
     assert.equal(sum(pages), sum(before));
     const closings = pages.filter(({ of }) => of === "closing");
     assert.deepEqual(
-      closings.map(({ at, kind, amount }) => [nameOfMonth(at), kind, amount]),
+      closings.map(({ at, kind, amount }) => [formatMonth(at), kind, amount]),
       // A month has eight paid requests, including one that was settled late. Two of them belong to the other builder.
-      [monthsAgo(MONTHS - 1), monthsAgo(MONTHS)].map((m) => [nameOfMonth(m), "charge", -6n * TEST_CHARGE]),
+      [monthsAgo(MONTHS - 1), monthsAgo(MONTHS)].map((m) => [formatMonth(m), "charge", -6n * TEST_CHARGE]),
     );
     assert.deepEqual(pages.slice(-2), closings);
     assert.deepEqual(
@@ -545,7 +545,7 @@ describe("the export of a month", () => {
   test("contains every record exactly, and a manifest that verifies it", async (t) => {
     const exportDir = await newFolder(t);
     await openPast();
-    const month = nameOfMonth(monthsAgo(MONTHS));
+    const month = formatMonth(monthsAgo(MONTHS));
     const { rows } = await db.pool.query(`select * from request_${month.replace("-", "_")} order by id`);
     const done = await retentionOf({ historyDays: daysFor(1), exportDir }).retain();
     const file = `requests-${month}.csv.gz`;
@@ -600,7 +600,7 @@ describe("the export of a month", () => {
   test("is repeated with equal bytes if the gateway died after completing it, and then the month is dropped", async (t) => {
     const exportDir = await newFolder(t);
     await openPast();
-    const month = nameOfMonth(monthsAgo(MONTHS));
+    const month = formatMonth(monthsAgo(MONTHS));
     const client = await db.pool.connect();
     const first = await exportMonth(client, { month, directory: exportDir, signal: new AbortController().signal });
     client.release();
@@ -618,7 +618,7 @@ describe("the export of a month", () => {
     const exportDir = await newFolder(t);
     const at = new Date(monthsAgo(MONTHS).getTime() + DAY_MS);
     const order = await lost(at);
-    const month = nameOfMonth(at);
+    const month = formatMonth(at);
     const client = await db.pool.connect();
     const exported = await exportMonth(client, { month, directory: exportDir, signal: new AbortController().signal });
     client.release();

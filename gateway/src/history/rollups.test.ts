@@ -10,12 +10,12 @@ import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "../ledger/check.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
 import { createTestHold, createTestSettlement, newId, TEST_CHARGE } from "../ledger/testing.ts";
-import { bucketMiddleMs, bucketOf } from "./histogram.ts";
-import { openPerformance, timeSlotsOf } from "./performance.ts";
+import { bucketMiddleMs, findBucket } from "./histogram.ts";
+import { computeTimeSlots, openPerformance } from "./performance.ts";
 import { openRollups, type Rollups } from "./rollups.ts";
 
 test("the range 7d covers seven UTC days, like the usage sums of a week", () => {
-  const { from, to } = timeSlotsOf("7d", Date.parse("2026-11-18T06:30:00Z"));
+  const { from, to } = computeTimeSlots("7d", Date.parse("2026-11-18T06:30:00Z"));
   assert.deepEqual([from.toISOString(), to.toISOString()], ["2026-11-12T00:00:00.000Z", "2026-11-18T07:00:00.000Z"]);
 });
 
@@ -45,7 +45,7 @@ describe("performance rollups", () => {
     return id;
   };
   const of = async (account: Uuid, by: ("slot" | "key" | "model")[] = []) => {
-    const slots = timeSlotsOf("1h", systemClock.now());
+    const slots = computeTimeSlots("1h", systemClock.now());
     return await openPerformance(db).sums({ scope: "account", subjects: [account], by, ...slots });
   };
 
@@ -59,11 +59,11 @@ describe("performance rollups", () => {
     const buckets: number[] = rows.map(([bucket]) => bucket);
     assert.deepEqual(
       buckets,
-      values.map((ms) => bucketOf(ms)),
+      values.map((ms) => findBucket(ms)),
     );
     for (const [i, ms] of values.entries()) {
       const middle = bucketMiddleMs(buckets[i] as number);
-      assert.equal(bucketOf(middle), buckets[i]);
+      assert.equal(findBucket(middle), buckets[i]);
       assert.ok(Math.abs(middle - ms) <= ms / 100, `${ms} is shown as ${middle}`);
       if (ms < 128) assert.equal(middle, ms);
     }
@@ -99,7 +99,7 @@ describe("performance rollups", () => {
     const exact = (share: number): number => well[Math.ceil(well.length * share) - 1] as number;
     assert.deepEqual(
       [all.ttft.p50, all.ttft.p95, all.ttft.p99],
-      [exact(0.5), exact(0.95), exact(0.99)].map((ms) => bucketMiddleMs(bucketOf(ms))),
+      [exact(0.5), exact(0.95), exact(0.99)].map((ms) => bucketMiddleMs(findBucket(ms))),
     );
     const byKey = await of(account, ["key"]);
     assert.deepEqual(

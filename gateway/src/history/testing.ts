@@ -26,14 +26,14 @@ export function monthsAgo(months: number): Date {
 }
 
 /** A month's name, such as `2026-03`. */
-export const nameOfMonth = (begins: Date): string => begins.toISOString().slice(0, 7);
+export const formatMonth = (begins: Date): string => begins.toISOString().slice(0, 7);
 
 /** Creates the partitions of the last `months` months, as if the platform were that old. */
 export async function makePastMonths(pool: pg.Pool, months: number): Promise<void> {
   for (let ago = months; ago > 0; ago--) {
     const [from, to] = [monthsAgo(ago), monthsAgo(ago - 1)];
     const { rows } = await pool.query("select uuid_floor($1) as from, uuid_floor($2) as to", [from, to]);
-    const name = `request_${nameOfMonth(from).replace("-", "_")}`;
+    const name = `request_${formatMonth(from).replace("-", "_")}`;
     await pool.query(
       `create table ${name} partition of request for values from ('${rows[0].from}') to ('${rows[0].to}')`,
     );
@@ -41,4 +41,4 @@ export async function makePastMonths(pool: pg.Pool, months: number): Promise<voi
 }
 
 /** Creates an ID with this time. */
-export const idAt = (at: Date): Uuid => newIds({ ...systemClock, now: () => at.getTime() }, systemRandom())();
+export const makeIdAt = (at: Date): Uuid => newIds({ ...systemClock, now: () => at.getTime() }, systemRandom())();

@@ -81,13 +81,13 @@ async function ofRecords(pool: pg.Pool, accountId: Uuid, filter: Filter): Promis
   return await queryOne(
     pool,
     Total,
-    `select ${SUMS} from request where ${filterCondition(filter, createParameterBinder(values))}`,
+    `select ${SUMS} from request where ${buildFilterCondition(filter, createParameterBinder(values))}`,
     values,
   );
 }
 
 /** An SQL condition for the records of account `$1` that match a filter. */
-export function filterCondition(filter: Filter, bind: BindParameter): string {
+export function buildFilterCondition(filter: Filter, bind: BindParameter): string {
   const { from, to } = filter;
   return `account_id = $1 and ${from === undefined ? "true" : `id >= uuid_floor(${bind(from)})`}
     and ${to === undefined ? "true" : `id < uuid_floor(${bind(to)})`} and ${buildRollupConditions(filter, bind)} and ${buildRecordConditions(filter, bind)}`;

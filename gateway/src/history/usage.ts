@@ -7,7 +7,7 @@ import { type Pico, pico } from "../base/money.ts";
 import { DAY_MS } from "../base/time.ts";
 import { buildOwnerHourlyRowsSql } from "../db/owner-hourly-rows-sql.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
-import { type HourlySum, hourlySums } from "./hourly-sums.ts";
+import { type HourlySum, readHourlySums } from "./hourly-sums.ts";
 import { type LabelUsage, sumUsageByLabel } from "./usage-by-label.ts";
 
 interface UsageQuery {
@@ -43,7 +43,7 @@ export interface UsageHistory {
 }
 
 export function openUsageHistory({ pool }: { pool: pg.Pool }): UsageHistory {
-  const sums: UsageHistory["sums"] = (accountId, query) => hourlySums(pool, "usage", accountId, query);
+  const sums: UsageHistory["sums"] = (accountId, query) => readHourlySums(pool, "usage", accountId, query);
   return {
     sums,
     async burn(accountId, now) {

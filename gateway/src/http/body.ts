@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../base/clock.ts";
-import { bodyTooSlow, fault, invalidRequest, unsupportedEncoding } from "../faults.ts";
+import { fault, invalidRequest, makeSlowBodyFault, unsupportedEncoding } from "../faults.ts";
 import { takeSharedBuffer } from "./shared-buffers.ts";
 
 export const BODY_BYTES_MAX = 10 * 1024 * 1024;
@@ -98,7 +98,7 @@ interface ReadOptions {
 }
 
 /** The bytes of the body: one buffer if small, otherwise pieces of shared memory for a worker thread. */
-export async function readPieces(request: IncomingMessage, options: ReadOptions): Promise<Uint8Array[]> {
+export async function readBodyPieces(request: IncomingMessage, options: ReadOptions): Promise<Uint8Array[]> {
   const { clock, bytesMax, begin, room } = options;
   refuseEncoded(request);
   checkDeclaredLength(request, bytesMax);
@@ -109,7 +109,7 @@ export async function readPieces(request: IncomingMessage, options: ReadOptions)
   begin();
   return await new Promise((resolve, reject) => {
     const pieces = new Pieces(declared);
-    const stopLooking = lookAtPace(clock, pieces, () => finish(() => reject(bodyTooSlow())));
+    const stopLooking = lookAtPace(clock, pieces, () => finish(() => reject(makeSlowBodyFault())));
     const finish = (settle: () => void): void => {
       stopLooking();
       request.off("data", onData).off("end", onEnd).off("error", onError).off("close", onClose);

@@ -20,17 +20,17 @@ import {
   discardRest,
   FORM_VALUES_MAX,
   parseJson,
+  readBodyPieces,
   readIfAlreadyReceived,
-  readPieces,
   SMALL_BODY_BYTES_MAX,
   UNAUTHENTICATED_BODY_BYTES_MAX,
 } from "./body.ts";
 import type { BodyBudget, BudgetShare } from "./body-budget.ts";
-import { clientAddress } from "./client-address.ts";
+import { findClientAddress } from "./client-address.ts";
 import { type CorsOrigins, corsHeaders } from "./cors.ts";
 import { watchHalfClose } from "./half-close.ts";
 import { HttpReply } from "./reply.ts";
-import { type Scheme, schemeOf, strictTransportHeaders } from "./scheme.ts";
+import { detectScheme, type Scheme, strictTransportHeaders } from "./scheme.ts";
 
 /** Counts every response and every error. */
 export interface HttpObserver {
@@ -142,7 +142,7 @@ class HttpCall implements OpenCall {
     this.#route = route;
     const reply = new HttpReply(response, { id: this.id, clock });
     this.reply = reply;
-    this.scheme = schemeOf(request, door.trustedProxies);
+    this.scheme = detectScheme(request, door.trustedProxies);
     reply.setHeaders(strictTransportHeaders(this.scheme, door.publicUrl));
     reply.setHeaders(corsHeaders(door.cors ?? [], request));
     this.#stopWatching = watchHalfClose(request, clock, () => reply.probe());
@@ -192,7 +192,7 @@ class HttpCall implements OpenCall {
   }
 
   address(): string {
-    return clientAddress(this.request, this.#door.trustedProxies ?? 0);
+    return findClientAddress(this.request, this.#door.trustedProxies ?? 0);
   }
 
   faultOf(error: unknown): Fault {
@@ -216,7 +216,7 @@ class HttpCall implements OpenCall {
   async #gather(payer: string, bytesMax: number): Promise<HttpBody> {
     const share = this.#door.bodies.budget.open(payer);
     this.#share = share;
-    const pieces = await readPieces(this.request, {
+    const pieces = await readBodyPieces(this.request, {
       clock: this.#door.clock,
       bytesMax,
       room: (bytes) => share.resize(bytes),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { IncomingMessage } from "node:http";
 import { test } from "node:test";
-import { clientAddress } from "./client-address.ts";
+import { findClientAddress } from "./client-address.ts";
 
 interface Row {
   socket?: string;
@@ -30,7 +30,7 @@ const ROWS: Row[] = [
 test("the client address is the one that trusted proxies report, or the socket's if there are no trusted proxies", () => {
   for (const { socket = "10.0.0.1", forwarded, trusted, address } of ROWS) {
     const request = { socket: { remoteAddress: socket }, headers: { "x-forwarded-for": forwarded } };
-    const got = clientAddress(request as unknown as IncomingMessage, trusted);
+    const got = findClientAddress(request as unknown as IncomingMessage, trusted);
     assert.equal(got, address, JSON.stringify({ socket, forwarded, trusted }));
   }
 });

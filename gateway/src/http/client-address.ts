@@ -5,7 +5,7 @@ import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
 
 /** Each trusted proxy appends its caller's address to X-Forwarded-For. Earlier entries may be forged. */
-export function clientAddress({ headers, socket }: IncomingMessage, trustedProxies: number): string {
+export function findClientAddress({ headers, socket }: IncomingMessage, trustedProxies: number): string {
   const own = plain(socket.remoteAddress ?? "");
   const told = [headers["x-forwarded-for"] ?? []].flat().flatMap((line) => line.split(","));
   const chain = [...told.map(plain), own];

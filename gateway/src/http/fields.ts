@@ -10,7 +10,7 @@ export function parseFields<T extends z.ZodType>(schema: T, body: unknown): z.ou
 }
 
 /** Returns which of the named fields the body contains with a value other than null. */
-export function presentFields(body: unknown, names: readonly string[]): string[] {
+export function listPresentFields(body: unknown, names: readonly string[]): string[] {
   const sent = body as Record<string, unknown>;
   return names.filter((name) => sent[name] != null);
 }

@@ -9,7 +9,7 @@ import { describeRequiredRole, type Permission, roleHasPermission } from "@tollg
 import type { AccountKind, Membership } from "../accounts/accounts.ts";
 import { chooseActingAccount } from "../accounts/acting-account.ts";
 import type { Identities, SignedInPerson } from "../accounts/identities.ts";
-import { scriptToken } from "../accounts/script-sessions.ts";
+import { readScriptToken } from "../accounts/script-sessions.ts";
 import { parseId, type Uuid } from "../base/ids.ts";
 import type { ScriptAccess } from "../base/states.ts";
 import { type Fault, fault, invalidRequest } from "../faults.ts";
@@ -62,7 +62,7 @@ export function consoleGuards({ identities, publicUrl }: ConsoleGuardOptions): C
     if (isCrossSite(arrival, publicUrl)) throw fault("cross_site_blocked");
   };
   const person = async (call: OpenCall): Promise<Person> => {
-    const token = scriptToken(call.authorization);
+    const token = readScriptToken(call.authorization);
     if (token !== undefined) return await byScript(token);
     fromOurPages(call);
     const { cookie } = call.request.headers;
@@ -95,7 +95,7 @@ export function consoleGuards({ identities, publicUrl }: ConsoleGuardOptions): C
     };
   return {
     async anyone(call) {
-      if (scriptToken(call.authorization) === undefined) fromOurPages(call);
+      if (readScriptToken(call.authorization) === undefined) fromOurPages(call);
       return {};
     },
     async signedIn(call) {
@@ -120,10 +120,10 @@ const isReading = ({ request }: OpenCall): boolean => request.method === "GET" |
 
 /** Throws if the caller's role lacks the permission. */
 export function requireRole({ role }: Membership, need: Permission): void {
-  if (!roleHasPermission(role, need)) throw roleRequired(need);
+  if (!roleHasPermission(role, need)) throw makeRoleRequiredFault(need);
 }
 
-export const roleRequired = (need: Permission, message = describeRequiredRole(need)): Fault =>
+export const makeRoleRequiredFault = (need: Permission, message = describeRequiredRole(need)): Fault =>
   fault("role_required", { message });
 
 export function hostTokenGuard(hostTokens: Pick<Secrets, "authenticate">): Pick<GuardChecks, "hostToken"> {

@@ -67,7 +67,7 @@ export function addRoutesBypassingFastify(app: FastifyInstance, door: HttpOption
   app.server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     const { url: route = "" } = request;
     const handle = request.method === "POST" ? direct.get(route) : undefined;
-    if (handle === undefined || lacksHost(request) || door.files?.refuses()) byFastify(request, response);
+    if (handle === undefined || lacksHostHeader(request) || door.files?.refuses()) byFastify(request, response);
     else runHandler(createHttpCall(door, { request, response, route }), handle).catch(unanswered);
   });
   app.decorate("direct", direct);
@@ -76,7 +76,7 @@ export function addRoutesBypassingFastify(app: FastifyInstance, door: HttpOption
 }
 
 /** HTTP/1.1 requires a Host header. */
-export const lacksHost = ({ httpVersion, headers }: IncomingMessage): boolean =>
+export const lacksHostHeader = ({ httpVersion, headers }: IncomingMessage): boolean =>
   httpVersion === "1.1" && headers.host === undefined;
 
 /**

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { alwaysReachable, type Dependency } from "../base/dependency.ts";
-import { startingHealth } from "./health.ts";
+import { createReachableDependency, type Dependency } from "../base/dependency.ts";
+import { createStartupHealth } from "./health.ts";
 
 test("while a gateway starts, its readiness names every dependency with its state", async () => {
   let missing: { name: string; reason: string; settings?: string[] } | undefined;
   const opened: Dependency[] = [];
-  const health = startingHealth(
+  const health = createStartupHealth(
     () => missing,
     () => opened,
   );
@@ -21,13 +21,13 @@ test("while a gateway starts, its readiness names every dependency with its stat
     reasons: { database: "it is a standby" },
   });
   missing = { name: "deployment", reason: "KEY_PEPPER differs", settings: ["pepper"] };
-  opened.push(alwaysReachable("database"));
+  opened.push(createReachableDependency("database"));
   assert.deepEqual(await ready(), {
     dependencies: { database: "up", limits: "unknown", plane: "unknown" },
     reasons: { deployment: "KEY_PEPPER differs" },
   });
   missing = undefined;
-  opened.push({ ...alwaysReachable("plane"), isAway: true, reason: "no NATS server answers" });
+  opened.push({ ...createReachableDependency("plane"), isAway: true, reason: "no NATS server answers" });
   assert.deepEqual(await ready(), {
     dependencies: { database: "up", limits: "unknown", plane: "away" },
     reasons: { plane: "no NATS server answers", gateway: "it is starting" },

@@ -37,7 +37,10 @@ const DEPENDENCY_NAMES = ["database", "limits", "plane"];
  * The health of a gateway that is starting and waits for a dependency. `opened`: the dependencies that the start has
  * reached.
  */
-export const startingHealth = (missing: () => Missing | undefined, opened: () => readonly Dependency[]): Health => ({
+export const createStartupHealth = (
+  missing: () => Missing | undefined,
+  opened: () => readonly Dependency[],
+): Health => ({
   ready() {
     const { name, reason } = missing() ?? { name: "gateway", reason: "it is starting" };
     const stateOf = (one: string): DependencyState => {
@@ -55,7 +58,7 @@ export const startingHealth = (missing: () => Missing | undefined, opened: () =>
 });
 
 /** Sends no query: each dependency's last recorded state is used, so that the answer is never delayed. */
-export function healthOf({ dependencies, obstacles, metrics }: HealthFacts): OpenHealth {
+export function openHealth({ dependencies, obstacles, metrics }: HealthFacts): OpenHealth {
   let draining = false;
   return {
     drain() {

@@ -14,7 +14,7 @@ import type { FastifyInstance } from "fastify";
 import { systemClock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import { stripeProvider } from "../payments/stripe.ts";
-import { operationsOf } from "../routes/contract/testing/operations.ts";
+import { listOperations } from "../routes/contract/testing/operations.ts";
 import { openTestPlatform, type TestPlatform } from "../routes/testing/platform.ts";
 import { internalServer, listen } from "./server.ts";
 
@@ -49,7 +49,7 @@ const READ = ["GET", "HEAD"];
 
 /** The paths of a declared API, each with its methods. */
 function declared(api: Api): [string, string[]][] {
-  const routes = operationsOf(api).map(splitMethodAndUrl);
+  const routes = listOperations(api).map(splitMethodAndUrl);
   return [...Map.groupBy(routes, ({ url }) => url)].map(([url, list]) => [
     url,
     list.flatMap(({ method }) => (method === "GET" ? READ : [method])),

@@ -11,10 +11,10 @@ import { fault } from "../faults.ts";
 import type { HttpOptions } from "./call.ts";
 import { faultHeaders } from "./reply.ts";
 
-type Told = Pick<HttpOptions, "newId" | "watch">;
+type RefusalOptions = Pick<HttpOptions, "newId" | "watch">;
 
 /** Returns a function that refuses a connection to this server. */
-export function refuseConnections(server: Server, { newId, watch }: Told): (socket: Socket) => void {
+export function refuseConnections(server: Server, { newId, watch }: RefusalOptions): (socket: Socket) => void {
   const known = fault("no_capacity");
   const body = JSON.stringify(known.body());
   const headers = {

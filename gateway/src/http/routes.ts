@@ -6,7 +6,7 @@
  */
 import type { ServerResponse } from "node:http";
 import { listRouteErrors } from "@tollgate/api/openapi/error-responses.ts";
-import { type Permission, requiredPermissionOf } from "@tollgate/api/roles.ts";
+import { findRequiredPermission, type Permission } from "@tollgate/api/roles.ts";
 import {
   type AnswerJsonOf,
   type BodyOf,
@@ -85,7 +85,7 @@ export function serveRoutes<Table extends Guarded>(
   for (const [id, route] of Object.entries(table)) {
     const handle = handlers[id as keyof Table] as unknown as AnyHandler;
     const guard = guards[route.guard] as (call: OpenCall, need: Permission) => Promise<object>;
-    const need = requiredPermissionOf(route);
+    const need = findRequiredPermission(route);
     const check = door.checkAnswers === true ? contractOf(id, route) : undefined;
     const checked = <T>(step: Promise<T>): Promise<T> => (check === undefined ? step : step.catch(check.refusal));
     const readsBody = route.body !== undefined && !ownBody.includes(id as keyof Table);

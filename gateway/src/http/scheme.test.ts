@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { IncomingMessage } from "node:http";
 import { test } from "node:test";
-import { schemeOf, strictTransportHeaders } from "./scheme.ts";
+import { detectScheme, strictTransportHeaders } from "./scheme.ts";
 
 const request = (encrypted: boolean, proto?: string): IncomingMessage =>
   ({ socket: { encrypted }, headers: proto === undefined ? {} : { "x-forwarded-proto": proto } }) as never;
@@ -16,7 +16,7 @@ test("a request counts as HTTPS if its connection uses TLS, or if a trusted prox
     [request(true, "http"), 1, "http"],
     [request(true), 1, "https"],
   ] as const) {
-    assert.equal(schemeOf(asked, proxies), scheme, JSON.stringify([asked, proxies]));
+    assert.equal(detectScheme(asked, proxies), scheme, JSON.stringify([asked, proxies]));
   }
 });
 

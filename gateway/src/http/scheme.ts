@@ -4,7 +4,10 @@ import type { TLSSocket } from "node:tls";
 
 export type Scheme = "http" | "https";
 
-export function schemeOf({ headers, socket }: Pick<IncomingMessage, "headers" | "socket">, trustedProxies = 0): Scheme {
+export function detectScheme(
+  { headers, socket }: Pick<IncomingMessage, "headers" | "socket">,
+  trustedProxies = 0,
+): Scheme {
   // Several proxies may have added a value. The last one is from the nearest proxy.
   const told = trustedProxies > 0 ? headers["x-forwarded-proto"] : undefined;
   if (told !== undefined) return String(told).split(",").at(-1)?.trim() === "https" ? "https" : "http";

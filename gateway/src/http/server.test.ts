@@ -9,9 +9,9 @@ import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock, waitOneTurn } from "../base/testing.ts";
 import { noTracing } from "../base/tracing.ts";
 import type { Gateway } from "../inference/gateway.ts";
-import { InFlight } from "../inference/in-flight.ts";
+import { InFlightRequests } from "../inference/in-flight.ts";
 import { openRequestLogger } from "../inference/request-log.ts";
-import { memoryLimits } from "../limits/in-memory-limits.ts";
+import { openMemoryLimits } from "../limits/in-memory-limits.ts";
 import { openAiRoutes } from "../routes/openai/routes.ts";
 import { makeTestHttpOptions } from "../routes/testing/http-options.ts";
 import type { OpenCall } from "./call.ts";
@@ -46,12 +46,12 @@ async function open(t: TestContext): Promise<Door> {
   const door = makeTestHttpOptions({ clock });
   const overrides = { requestsPerMinute: null, tokensPerMinute: null, inFlight: 1 };
   const holder = { id: "a-key" as Uuid, accountId: "an-account" as Uuid, name: "a key", overrides };
-  const limits = memoryLimits({ clock });
+  const limits = openMemoryLimits({ clock });
   const credit = { has: true };
   const gateway = {
     keys: { authenticate: async (header: string | undefined) => (header === undefined ? holder : undefined) },
     limits,
-    inFlight: new InFlight(),
+    inFlight: new InFlightRequests(),
     refusals: { record: async () => {} },
     watch: { refused: () => {} },
     requestLogger: openRequestLogger({ log: createLog("silent"), clock, tracing: noTracing }),

@@ -12,7 +12,7 @@ import { answerBrokenRequests } from "./broken-requests.ts";
 import { createHttpCall, type HttpOptions } from "./call.ts";
 import { watchConnections } from "./connections.ts";
 import { answerPreflights } from "./cors.ts";
-import { addCallAndErrorHandling, addRoutesBypassingFastify, lacksHost } from "./handlers.ts";
+import { addCallAndErrorHandling, addRoutesBypassingFastify, lacksHostHeader } from "./handlers.ts";
 import type { MetricFigures } from "./metrics/metrics-page.ts";
 import { faultHeaders } from "./reply.ts";
 import { tlsListener } from "./tls-listener.ts";
@@ -148,7 +148,7 @@ export function createServerWithoutRoutes(
 
 function requireHost(app: FastifyInstance): void {
   app.addHook("onRequest", ({ raw }, _reply, done) => {
-    done(lacksHost(raw) ? invalidRequest(null, "The request must have a Host header.") : undefined);
+    done(lacksHostHeader(raw) ? invalidRequest(null, "The request must have a Host header.") : undefined);
   });
 }
 

@@ -4,7 +4,7 @@ import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
 import { Fault } from "../faults.ts";
 import type { HoldOutcome } from "../ledger/hold.ts";
-import { holdAmount } from "../ledger/request-costs.ts";
+import { computeHoldAmount } from "../ledger/request-costs.ts";
 import { type ActiveModel, type Catalogue, loadCatalogue } from "../metering/catalogue.ts";
 import { type Metering, openMetering } from "../metering/metering.ts";
 import { chat } from "../routes/openai/chat.ts";
@@ -129,7 +129,7 @@ describe("admission of prompts by the context limit", () => {
     const call = { sdk: null, readBody: async () => ({ isSmall: true, json: () => body }) } as never;
     const quoted = await quoteRequest(gw, { endpoint: chat, call, payer: "a" });
     assert.equal(quoted.outputTokensMax, LIMIT);
-    assert.equal(quoted.hold, holdAmount(model.prices, { prompt: quoted.promptTokens, outputMax: LIMIT }));
+    assert.equal(quoted.hold, computeHoldAmount(model.prices, { prompt: quoted.promptTokens, outputMax: LIMIT }));
   });
 });
 

@@ -1,9 +1,9 @@
 /** The steps between a parsed request and its dispatch: find the model, count the prompt's tokens, size the hold. */
 import type { Uuid } from "../base/ids.ts";
-import { ceilMicro, floorMicro, type Pico, pico, ZERO } from "../base/money.ts";
+import { ceilMicro, type Pico, pico, roundDownToMicro, ZERO } from "../base/money.ts";
 import { fault, invalidRequest, modelNotFound } from "../faults.ts";
 import type { KeyHolder } from "../keys/keys.ts";
-import { holdAmount } from "../ledger/request-costs.ts";
+import { computeHoldAmount } from "../ledger/request-costs.ts";
 import type { ActiveModel, ModelForTokenCounting } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
 import { PoolBusyError } from "../metering/worker-pool.ts";
@@ -99,7 +99,7 @@ export async function placeHold(
   },
 ): Promise<Hold> {
   const { call, key, endpoint, ask, model, meter, promptTokens } = parts;
-  const amount = holdAmount(model.prices, { prompt: promptTokens, outputMax: outputCap(model, ask) });
+  const amount = computeHoldAmount(model.prices, { prompt: promptTokens, outputMax: outputCap(model, ask) });
   const outcome = await gw.ledger.hold({
     id: call.id,
     accountId: key.accountId,
@@ -122,7 +122,10 @@ export async function placeHold(
   if (outcome.kind === "no_credit") throw fault("insufficient_credits");
   // The balance minus other requests' holds may be negative, which is shown as zero.
   const available = outcome.available > 0n ? outcome.available : ZERO;
-  const extra = { required_micro: Number(ceilMicro(amount)), available_micro: Number(floorMicro(pico(available))) };
+  const extra = {
+    required_micro: Number(ceilMicro(amount)),
+    available_micro: Number(roundDownToMicro(pico(available))),
+  };
   const remedy = outputCap(model, ask) > 0 ? "Lower max_tokens" : "Send less input";
   const message =
     outcome.kind === "exceeds_balance" ? overBalance(extra, remedy) : overBudget(key.name, outcome.of, extra, remedy);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { manualClock } from "../base/testing.ts";
-import { memoryLimits } from "../limits/in-memory-limits.ts";
+import { openMemoryLimits } from "../limits/in-memory-limits.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import { type Caller, countAgainstModelLimit } from "./check-limits.ts";
 import type { Gateway } from "./gateway.ts";
@@ -13,7 +13,7 @@ function open() {
   const state = { isAway: false, isTroubled: false };
   const recorded: string[] = [];
   const gateway = {
-    limits: memoryLimits({ clock: manualClock() }),
+    limits: openMemoryLimits({ clock: manualClock() }),
     dispatcher: { slots: () => 0, ...state },
     watch: { refused: () => {} },
     refusals: { record: async ({ outcome }: { outcome: string }) => void recorded.push(outcome) },

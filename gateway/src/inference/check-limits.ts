@@ -5,7 +5,7 @@
 import type { EndpointName, LimitOutcome } from "../base/states.ts";
 import { type Fault, fault } from "../faults.ts";
 import type { KeyHolder } from "../keys/keys.ts";
-import { effectiveLimits, LimitsUnavailable, rateLimitHeaders } from "../limits/limits.ts";
+import { computeEffectiveLimits, LimitsUnavailable, rateLimitHeaders } from "../limits/limits.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { Call } from "./call.ts";
 import type { Gateway } from "./gateway.ts";
@@ -33,7 +33,7 @@ export async function checkDeclaredBodyLength(gw: Gateway, { call, key }: Caller
   try {
     call.checkDeclaredLength();
   } catch (tooLong) {
-    const standing = await gw.limits.standing(key.id, effectiveLimits(key)).catch(unknown);
+    const standing = await gw.limits.standing(key.id, computeEffectiveLimits(key)).catch(unknown);
     if (standing !== undefined) call.reply.setHeaders(rateLimitHeaders(standing));
     throw tooLong;
   }
@@ -45,7 +45,7 @@ function unknown(cause: unknown): undefined {
 
 /** Counts the request for its API key, or refuses it with a 429. `leave` must be called when it ends. */
 export async function countAgainstKeyLimit(gw: Gateway, { call, key, endpoint }: Caller): Promise<Pass> {
-  const entry = await gw.limits.enter(key.id, call.id, effectiveLimits(key)).catch(notChecked);
+  const entry = await gw.limits.enter(key.id, call.id, computeEffectiveLimits(key)).catch(notChecked);
   call.reply.setHeaders(rateLimitHeaders(entry.standing));
   if (!entry.admitted) {
     const refusal = { model: null, stream: null, outcome: entry.code };

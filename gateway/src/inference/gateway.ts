@@ -17,7 +17,7 @@ import type { Limits } from "../limits/limits.ts";
 import type { ActiveModel, Catalogue } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
 import type { LargeBodyReader } from "./call.ts";
-import type { InFlight } from "./in-flight.ts";
+import type { InFlightRequests } from "./in-flight.ts";
 import type { RequestLogger } from "./request-log.ts";
 
 /** A request whose ending is known. */
@@ -87,7 +87,7 @@ export interface Gateway {
   leases: HoldLeases;
   dispatcher: Dispatcher;
   /** All requests, from the check of the key until the answer is sent. */
-  inFlight: InFlight;
+  inFlight: InFlightRequests;
   watch: RequestObserver;
   checks: AnswerChecks;
   /** Writes a log line for each request. */

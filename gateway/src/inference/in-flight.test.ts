@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { InFlight } from "./in-flight.ts";
+import { InFlightRequests } from "./in-flight.ts";
 
 test("a request is canceled when its client disconnects or the gateway stops, and keeps the first of these reasons", () => {
-  const inFlight = new InFlight();
+  const inFlight = new InFlightRequests();
   const [left, stayed] = [new AbortController(), new AbortController()];
   const [one, other] = [inFlight.enter(left.signal), inFlight.enter(stayed.signal)];
   left.abort();
@@ -18,7 +18,7 @@ test("a request is canceled when its client disconnects or the gateway stops, an
 });
 
 test("a waiting request fails with no_capacity when the gateway stops, but not when its client disconnects", async () => {
-  const inFlight = new InFlight();
+  const inFlight = new InFlightRequests();
   const gone = new AbortController();
   const entry = inFlight.enter(gone.signal);
   assert.equal(await entry.unlessStopped(Promise.resolve("read")), "read");
@@ -30,7 +30,7 @@ test("a waiting request fails with no_capacity when the gateway stops, but not w
 });
 
 test("a stopping gateway waits for the last request in flight", async () => {
-  const inFlight = new InFlight();
+  const inFlight = new InFlightRequests();
   await inFlight.none();
   const entries = [1, 2].map(() => inFlight.enter(new AbortController().signal));
   let isNone = false;

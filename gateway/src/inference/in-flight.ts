@@ -18,7 +18,7 @@ export interface InFlightEntry {
   leave(): void;
 }
 
-export class InFlight {
+export class InFlightRequests {
   readonly #places = new ShortLivedSet<Entry>();
   #isStopped = false;
   #whenNone: (() => void)[] = [];

@@ -1,6 +1,6 @@
 /** Calculates the cost of a request without running it. Nothing is held or recorded. */
 import type { Pico } from "../base/money.ts";
-import { holdAmount } from "../ledger/request-costs.ts";
+import { computeHoldAmount } from "../ledger/request-costs.ts";
 import { outputCap } from "./admit.ts";
 import type { Call } from "./call.ts";
 import type { Endpoint } from "./endpoint.ts";
@@ -22,6 +22,6 @@ export async function quoteRequest(
 ): Promise<Quote> {
   const { ask, model, promptTokens } = await readRequest(gw, asked);
   const outputTokensMax = outputCap(model, ask);
-  const hold = holdAmount(model.prices, { prompt: promptTokens, outputMax: outputTokensMax });
+  const hold = computeHoldAmount(model.prices, { prompt: promptTokens, outputMax: outputTokensMax });
   return { model: model.id, promptTokens, outputTokensMax, hold };
 }

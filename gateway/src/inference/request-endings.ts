@@ -15,7 +15,7 @@ import type { FaultCode } from "../faults.ts";
  */
 type Outcome = Exclude<RequestOutcome, LimitOutcome | "gateway_lost">;
 
-export interface Ending {
+export interface RequestEnding {
   outcome: Outcome;
   httpStatus: number;
   /** The error for the client; null if the client gets the answer. */
@@ -92,7 +92,7 @@ export function isNormalPace(
 }
 
 /** The ending of a request. The end `stopped` means that the request was cancelled because the gateway stops. */
-export function decideEnding(end: DispatchResult["end"] | "stopped", facts: EndingFacts): Ending {
+export function decideEnding(end: DispatchResult["end"] | "stopped", facts: EndingFacts): RequestEnding {
   const { accepted, hadOutput, reachedClient, waitExplained, paceExplained } = facts;
   switch (end) {
     case "finished":

@@ -18,7 +18,7 @@ import { Fault } from "../faults.ts";
 import type { KeyHolder } from "../keys/keys.ts";
 import type { OutputCount } from "../metering/meter.ts";
 import type { Call } from "./call.ts";
-import type { Ending } from "./request-endings.ts";
+import type { RequestEnding } from "./request-endings.ts";
 
 /** The most lines per minute for one key and one outcome. */
 const LINES_OF_ONE = 10;
@@ -30,7 +30,7 @@ interface Asked {
   promptTokens: number;
 }
 
-type Ended = [Pick<Ending, "outcome" | "httpStatus" | "share">, Work, OutputCount];
+type Ended = [Pick<RequestEnding, "outcome" | "httpStatus" | "share">, Work, OutputCount];
 type Work = Pick<DispatchResult, "attempts" | "queueMs" | "ttftMs"> & { server: { nodeId: Uuid } | null };
 
 export interface RequestLog {

@@ -14,13 +14,13 @@ import { noTracing } from "../base/tracing.ts";
 import type { DispatchRequest, DispatchSink } from "../dispatch/dispatch-request.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
 import type { Settlement } from "../ledger/settlement.ts";
-import { memoryLimits } from "../limits/in-memory-limits.ts";
+import { openMemoryLimits } from "../limits/in-memory-limits.ts";
 import { chat } from "../routes/openai/chat.ts";
 import type { Call } from "./call.ts";
 import type { AnswerToSpotCheck, Gateway } from "./gateway.ts";
-import { InFlight } from "./in-flight.ts";
+import { InFlightRequests } from "./in-flight.ts";
 import { openRequestLogger } from "./request-log.ts";
-import { serve } from "./serve.ts";
+import { serveRequest } from "./serve.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const PROMPT_TOKENS = 7;
@@ -83,7 +83,7 @@ async function served(
   const events: string[] = [];
   const server = { nodeId: newId(), hostAccountId: newId() };
   const gateway = {
-    ...{ clock, log, limits: memoryLimits({ clock }), inFlight: new InFlight() },
+    ...{ clock, log, limits: openMemoryLimits({ clock }), inFlight: new InFlightRequests() },
     requestLogger: openRequestLogger({ log, clock, tracing: noTracing }),
     keys: {
       authenticate: async () => ({
@@ -154,7 +154,7 @@ async function served(
       json: (_status: number, text: string) => answered?.(text),
     },
   };
-  await serve(gateway as unknown as Gateway, chat, call as unknown as Call);
+  await serveRequest(gateway as unknown as Gateway, chat, call as unknown as Call);
   assert.ok(settled.length <= 1);
   return { settled: settled[0], events };
 }

@@ -28,13 +28,13 @@ import type { InFlightEntry } from "./in-flight.ts";
 import { buildIgnoredFieldsHeader, readRequest } from "./read-request.ts";
 import { countRefusedCall, type RefusedCaller } from "./refused-calls.ts";
 import { Relay, toNodeSamplingOptions } from "./relay.ts";
-import { decideEnding, type Ending, type EndingFacts, isNormalPace, isNormalWait } from "./request-endings.ts";
+import { decideEnding, type EndingFacts, isNormalPace, isNormalWait, type RequestEnding } from "./request-endings.ts";
 import type { RequestLog } from "./request-log.ts";
 import { requireSchemaKeywords } from "./schema-support.ts";
 import { settle } from "./settle.ts";
 
 /** Serves a request. Throws errors until the reply has started; afterwards it sends them itself. */
-export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promise<void> {
+export async function serveRequest(gw: Gateway, endpoint: Endpoint, call: Call): Promise<void> {
   const entry = gw.inFlight.enter(call.cancelSignal);
   const requestLog = gw.requestLogger.begin(endpoint.name, call);
   const asker: RefusedCaller = { authorization: call.authorization };
@@ -271,7 +271,7 @@ function explains(
  * Whether an answer that was drawn for a spot check is really checked. Answers that clients abandoned are included,
  * because junk makes clients disconnect.
  */
-const isChecked = ({ outcome, share }: Ending, completionTokens: number): boolean =>
+const isChecked = ({ outcome, share }: RequestEnding, completionTokens: number): boolean =>
   share === "paid" && (outcome === "ok" || (outcome === "client_closed" && completionTokens > 0));
 
 function makeAnswerToSpotCheck(
@@ -282,7 +282,7 @@ function makeAnswerToSpotCheck(
     header,
     counts,
     ending,
-  }: { result: DispatchResult; header: DispatchRequest["header"]; counts: OutputCount; ending: Ending },
+  }: { result: DispatchResult; header: DispatchRequest["header"]; counts: OutputCount; ending: RequestEnding },
 ): AnswerToSpotCheck {
   const completionTokens = counts.answerTokens + counts.reasoningTokens;
   return {
@@ -327,7 +327,12 @@ function endStream(
 }
 
 /** Throws the error as a status, or sends it as the stream's final event if the stream has started. */
-function tellFault(call: Call, { fault: code, billed }: Ending, writer: StreamWriter | null, isUnbuilt: boolean): void {
+function tellFault(
+  call: Call,
+  { fault: code, billed }: RequestEnding,
+  writer: StreamWriter | null,
+  isUnbuilt: boolean,
+): void {
   if (code === null) return;
   const failure = fault(code, isUnbuilt ? { message: UNBUILT } : detailsOf(code, billed));
   if (writer === null) throw failure;
@@ -336,7 +341,7 @@ function tellFault(call: Call, { fault: code, billed }: Ending, writer: StreamWr
 
 const UNBUILT = "The node's engine could not build a grammar from response_format. Nothing is billed.";
 
-function detailsOf(code: FaultCode, billed: Ending["billed"]): Parameters<typeof fault>[1] {
+function detailsOf(code: FaultCode, billed: RequestEnding["billed"]): Parameters<typeof fault>[1] {
   if (code === "upstream_stall" && billed === "delivered")
     return {
       message: "The platform failed during this response. The prompt and the output delivered so far are billed.",

@@ -9,7 +9,7 @@ import type { OutputCount } from "../metering/meter.ts";
 import type { Hold } from "./admit.ts";
 import type { Call } from "./call.ts";
 import type { Gateway } from "./gateway.ts";
-import type { Ending } from "./request-endings.ts";
+import type { RequestEnding } from "./request-endings.ts";
 
 interface Closing {
   call: Call;
@@ -20,7 +20,7 @@ interface Closing {
   promptTokens: number;
   counts: OutputCount;
   result: DispatchResult;
-  ending: Ending;
+  ending: RequestEnding;
   /** Why the output ended. Used for requests that ended well. */
   finish: FinishReason;
 }

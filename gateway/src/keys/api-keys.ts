@@ -5,7 +5,7 @@ import type { Uuid } from "../base/ids.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryRow } from "../db/rows.ts";
 import { LimitOverrides, openSecretStore, SecretRecord, type Secrets, type SecretsOptions } from "./keys.ts";
-import { fingerprintOf } from "./peppers.ts";
+import { computeFingerprint } from "./peppers.ts";
 import { makeSecret } from "./secrets.ts";
 import { changeKey, type KeyChange, type KeySettings } from "./settings.ts";
 
@@ -120,7 +120,7 @@ export function createApiKeyService(options: SecretsOptions): ApiKeys {
                 previous_hash = case when $5 is not null then secret_hash end,
                 previous_until = $5
           where account_id = $1 and id = $2 and revoked_at is null`,
-        [accountId, id, reference, hash, until, ...(peppers === "" ? [] : [fingerprintOf(pepper)])],
+        [accountId, id, reference, hash, until, ...(peppers === "" ? [] : [computeFingerprint(pepper)])],
       );
       await secrets.changed(id);
       return rowCount === 1 ? token : undefined;

@@ -1,5 +1,5 @@
 /** The settings of API keys: the secret that hashes them (the pepper), and its replacement. */
-import { declareSettings, rotationMistakes, text } from "../base/settings.ts";
+import { declareSettings, findRotationMistakes, text } from "../base/settings.ts";
 
 interface KeysConfig {
   /** The secret for hashing keys and tokens. Undefined: the pepper in the data directory is used. */
@@ -30,7 +30,7 @@ export const keySettings = declareSettings({
       see: "[Secrets](secrets.md)",
     }),
   },
-  mistakes: (variables) => rotationMistakes("KEY_PEPPER", variables),
+  mistakes: (variables) => findRotationMistakes("KEY_PEPPER", variables),
   config: (e): KeysConfig => ({
     keyPepper: e.KEY_PEPPER,
     keyPepperOld: e.KEY_PEPPER_OLD,

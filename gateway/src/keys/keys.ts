@@ -17,7 +17,7 @@ import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import { recordLastUse } from "./last-used.ts";
 import { matchPepper, type Peppers } from "./peppers.ts";
 import { openRehashing } from "./rehashing.ts";
-import { bearerToken, cacheKeyOf, extractTokenReference, makeSecret, type SecretKind } from "./secrets.ts";
+import { bearerToken, computeCacheKey, extractTokenReference, makeSecret, type SecretKind } from "./secrets.ts";
 
 const REMEMBER_MS = 60_000;
 const REMEMBERED_MAX = 50_000;
@@ -279,7 +279,7 @@ export function openSecretStore<Record extends SecretRecord>(
       if (token === undefined) return undefined;
       const reference = extractTokenReference(kind, token);
       if (reference === undefined) return undefined;
-      const cacheKey = cacheKeyOf(token, pepper);
+      const cacheKey = computeCacheKey(token, pepper);
       const now = clock.monotonic();
       const known = remembered.get(cacheKey);
       if (known !== undefined && known.until > now) {

@@ -7,7 +7,7 @@ import { createHmac } from "node:crypto";
 import type pg from "pg";
 import { z } from "zod";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
-import { hashToken, sameHash } from "./secrets.ts";
+import { hashToken, isSameHash } from "./secrets.ts";
 
 /** The migration that adds the columns for peppers. */
 export const PEPPERS_MIGRATION = 29;
@@ -22,14 +22,14 @@ export interface Peppers {
 }
 
 /** A value that identifies a pepper without revealing it. */
-export const fingerprintOf = (pepper: string): string =>
+export const computeFingerprint = (pepper: string): string =>
   createHmac("sha256", pepper).update("which pepper").digest("hex").slice(0, 16);
 
 /** Returns the pepper with which the stored hash was made from this token. */
 export function matchPepper(stored: Buffer, token: string, peppers: Peppers): keyof Peppers | undefined {
   for (const which of ["pepper", "old", "next"] as const) {
     const pepper = peppers[which];
-    if (pepper !== undefined && sameHash(stored, hashToken(token, pepper))) return which;
+    if (pepper !== undefined && isSameHash(stored, hashToken(token, pepper))) return which;
   }
   return undefined;
 }
@@ -78,7 +78,7 @@ export async function countPepperUsage(
             count(*) filter (where pepper is distinct from $1
                                and last_used_at > now() - interval '30 days')::int as "unseenInUse"
        from (select pepper, last_used_at from ${table} where revoked_at is null ${works} ${previous}) as secret`,
-    [fingerprintOf(pepper)],
+    [computeFingerprint(pepper)],
   );
   return counted ?? { total: 0, unseen: 0, unseenInUse: 0 };
 }

@@ -8,7 +8,7 @@ import type { Random } from "../base/random.ts";
 import type { Broadcast } from "../db/broadcast.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
 import { SECRET_CHANGE_TOPICS } from "./keys.ts";
-import { fingerprintOf } from "./peppers.ts";
+import { computeFingerprint } from "./peppers.ts";
 import { makeSecret } from "./secrets.ts";
 
 const NAME = "Playground";
@@ -65,7 +65,7 @@ export function openPlaygroundKeys(options: Options): PlaygroundKeys {
           HOURS_MAX,
           NAME,
           LIMITS.tokensPerMinute,
-          ...(value === "" ? [] : [fingerprintOf(pepper)]),
+          ...(value === "" ? [] : [computeFingerprint(pepper)]),
         ],
       );
       if (issued === undefined) return undefined;

@@ -6,7 +6,7 @@
 import type pg from "pg";
 import type { Log } from "../base/log.ts";
 import { isDatabaseUnreachable } from "../db/errors.ts";
-import { fingerprintOf, type Peppers } from "./peppers.ts";
+import { computeFingerprint, type Peppers } from "./peppers.ts";
 import { hashToken } from "./secrets.ts";
 
 interface Options extends Peppers {
@@ -46,7 +46,7 @@ const PLACES = {
 
 export function openRehashing(table: keyof typeof PLACES, options: Options): Rehashing {
   const { pool, log, pepper, old, keepsPeppers = () => true } = options;
-  const fingerprint = fingerprintOf(pepper);
+  const fingerprint = computeFingerprint(pepper);
   const inFlight = new Set<Promise<void>>();
   const write = async ({ reference, token, hash }: Seen): Promise<void> => {
     for (const place of PLACES[table]) {

@@ -4,7 +4,7 @@
  * gives no access.
  */
 import { createHmac, hash, timingSafeEqual } from "node:crypto";
-import { base62 } from "../base/ids.ts";
+import { makeBase62 } from "../base/ids.ts";
 import type { Random } from "../base/random.ts";
 
 const REFERENCE_LENGTH = 12;
@@ -21,8 +21,8 @@ interface NewSecret {
 }
 
 export function makeSecret(kind: SecretKind, random: Random, pepper: string): NewSecret {
-  const reference = base62(random, REFERENCE_LENGTH);
-  const token = `${kind}_live_${reference}_${base62(random, SECRET_LENGTH)}`;
+  const reference = makeBase62(random, REFERENCE_LENGTH);
+  const token = `${kind}_live_${reference}_${makeBase62(random, SECRET_LENGTH)}`;
   return { token, reference, hash: hashToken(token, pepper) };
 }
 
@@ -34,7 +34,7 @@ export function hashToken(token: string, pepper: string): Buffer {
  * The key of a token in the cache. It is only in memory, so a plain hash is enough, which takes a fifth of an HMAC's
  * time.
  */
-export function cacheKeyOf(token: string, pepper: string): string {
+export function computeCacheKey(token: string, pepper: string): string {
   return hash("sha256", `${pepper} ${token}`, "base64");
 }
 
@@ -47,7 +47,7 @@ export function extractTokenReference(kind: SecretKind, token: string): string |
   return match?.[1] === kind ? match[2] : undefined;
 }
 
-export function sameHash(a: Buffer, b: Buffer): boolean {
+export function isSameHash(a: Buffer, b: Buffer): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 

@@ -24,7 +24,7 @@ export interface KeySettings {
 export type KeyChange = Partial<KeySettings> & { name?: string };
 
 /** The first setting that a change loosens, by its name in the API. Undefined if the change only tightens. */
-export function loosenedLimits(was: KeySettings, change: KeyChange): string | undefined {
+export function findLoosenedLimit(was: KeySettings, change: KeyChange): string | undefined {
   const isMore = <Value extends Pico | Date | number>(before: Value | null, now: Value | null | undefined): boolean =>
     before !== null && now !== undefined && (now === null || now > before);
   if (isMore(was.budgetDay, change.budgetDay)) return "budget_day_micro";

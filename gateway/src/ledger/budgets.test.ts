@@ -17,7 +17,7 @@ import { type ApiKeys, createApiKeyService } from "../keys/api-keys.ts";
 import { checkLedger } from "./check.ts";
 import type { HoldOrder } from "./hold.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
-import { createTestHold, createTestSettlement, newId, TEST_CHARGE, untilStatementWaits } from "./testing.ts";
+import { createTestHold, createTestSettlement, newId, TEST_CHARGE, waitForBlockedStatement } from "./testing.ts";
 
 const DAY_MS = 86_400_000;
 /** The amount of a hold in these tests. */
@@ -236,7 +236,7 @@ describe("a key's budget", () => {
         await setting.query("select key_budget_set($1, $2, 0, null)", [key.accountId, key.keyId]);
         const holds = [holdBy(key), ...Array.from({ length: others }, () => createTestHold(key.accountId, HOLD))];
         const asked = Promise.all(holds.map((hold) => ledger.hold(hold)));
-        await untilStatementWaits(db.pool, "%ledger_hold%");
+        await waitForBlockedStatement(db.pool, "%ledger_hold%");
         await setting.query("commit");
         const [outcome, ...rest] = await asked;
         assert.deepEqual(outcome, { kind: "exceeds_budget", of: "day", available: 0n });

@@ -131,12 +131,12 @@ function parameters(orders: HoldOrder[], gatewayId: string, lease: string): stri
     formatUnquotedArray(orders.map((o) => o.amount)),
     gatewayId,
     lease,
-    ...requestColumns(orders),
+    ...makeRequestColumns(orders),
   ];
 }
 
 /** The columns of the requests' future records, from key to label, in the order of the SQL functions' arguments. */
-export const requestColumns = (orders: HoldOrder[]): string[] => [
+export const makeRequestColumns = (orders: HoldOrder[]): string[] => [
   formatUnquotedArray(orders.map((o) => o.keyId)),
   formatTextArray(orders.map((o) => o.keyName)),
   formatTextArray(orders.map((o) => o.endpoint)),

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import fc from "fast-check";
-import { hostShareOf } from "../base/testing.ts";
+import { computeHostShare } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 
 const LARGEST = 2n ** 63n - 1n;
@@ -33,7 +33,7 @@ test("the host's share is 70% of a charge, rounded down to the picodollar, for e
   const amounts = fc.array(fc.bigInt({ min: 0n, max: LARGEST }), { minLength: 100, maxLength: 100 });
   await fc.assert(
     fc.asyncProperty(amounts, async (charges) => {
-      assert.deepEqual(await shares(charges), charges.map(hostShareOf));
+      assert.deepEqual(await shares(charges), charges.map(computeHostShare));
     }),
     { numRuns: 20 },
   );

@@ -11,8 +11,8 @@ import {
   holdToJson,
   SettlementLine,
   settlementToJson,
+  verifyChecksums,
   withChecksum,
-  withoutChecksum,
 } from "./spool-lines.ts";
 
 export type JournalEntry =
@@ -57,7 +57,7 @@ const Line = z.discriminatedUnion("kind", [
 /** The fields that identify a change's transaction. */
 export const ChangeIdAndTime = z.object({ id: z.uuid().transform((text) => text as Uuid), at: z.number() });
 
-export function journalLine(entry: JournalEntry): string {
+export function formatJournalLine(entry: JournalEntry): string {
   return withChecksum(JSON.stringify({ j: VERSION, ...written(entry) }));
 }
 
@@ -69,7 +69,7 @@ function written(entry: JournalEntry): object {
 
 /** Parses the lines. `unread` counts lines that are damaged or of another version. */
 export function readJournal(text: string): { entries: JournalEntry[]; unread: number } {
-  const { jsons, damaged } = withoutChecksum(text);
+  const { jsons, damaged } = verifyChecksums(text);
   const entries: JournalEntry[] = [];
   let unread = damaged;
   for (const json of jsons) {

@@ -12,9 +12,9 @@ import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { rateLimitedLog } from "../base/rate-limited-log.ts";
 import type { DiskFile } from "./disk.ts";
-import { type JournalEntry, type JournalGap, journalLine, readJournal } from "./journal-lines.ts";
-import { removeIfThere, type Spool, writeAll } from "./spool.ts";
-import { openIfThere, readTextFrom } from "./spool-replay.ts";
+import { formatJournalLine, type JournalEntry, type JournalGap, readJournal } from "./journal-lines.ts";
+import { removeIfExists, type Spool, writeAll } from "./spool.ts";
+import { openIfExists, readTextFrom } from "./spool-replay.ts";
 
 const WRITE_AFTER_MS = 250;
 /** A file is closed when it has this size, or when it covers a fifteenth of the time for which entries are kept. */
@@ -105,13 +105,13 @@ export function openJournal(options: JournalOptions): Journal {
       if (path === file?.path || !(isTooMuch || ageMs > windowMs)) continue;
       const to = clock.now() - ageMs;
       const covers = own?.covers ?? { lines: await countLines(path), from: to, to };
-      await removeIfThere(disk, path);
+      await removeIfExists(disk, path);
       finished.delete(path);
       if (covers.lines > 0) gaps.push({ kind: "gap", ...covers, reason: ageMs > windowMs ? "age" : "size" });
     }
   };
   const countLines = async (path: string): Promise<number> => {
-    const handle = await openIfThere(disk, path);
+    const handle = await openIfExists(disk, path);
     if (handle === undefined) return 0;
     try {
       return (await readTextFrom(handle, 0)).split("\n").length - 1;
@@ -131,7 +131,7 @@ export function openJournal(options: JournalOptions): Journal {
       }
       const to = file ?? (await begin());
       const told = gaps;
-      const bytes = Buffer.from([...told, ...entries].map(journalLine).join(""));
+      const bytes = Buffer.from([...told, ...entries].map(formatJournalLine).join(""));
       await writeAll(to.handle, bytes, to.size);
       gaps = [];
       to.size += bytes.length;
@@ -174,7 +174,7 @@ export function openJournal(options: JournalOptions): Journal {
     async *read() {
       await written();
       for (const { path } of await filesOf(spool, name)) {
-        const handle = await openIfThere(disk, path);
+        const handle = await openIfExists(disk, path);
         if (handle === undefined) continue;
         try {
           yield readJournal(await readTextFrom(handle, 0));

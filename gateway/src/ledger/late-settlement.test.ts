@@ -5,7 +5,7 @@ import type pg from "pg";
 import { creationTimeMsOf, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { type Pico, pico } from "../base/money.ts";
-import { hostShareOf, timeoutFreeClock } from "../base/testing.ts";
+import { computeHostShare, timeoutFreeClock } from "../base/testing.ts";
 import { migrate } from "../db/migrate.ts";
 import { makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "../db/testing/sql-directory.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
@@ -66,7 +66,7 @@ describe("late settlement of a request whose lease expired", () => {
     assert.equal(await ledger.settle(settlement), "late");
     assert.equal(await ledger.settle(settlement), "repeated");
     assert.deepEqual(await ledger.balance(builder), { balance: 5_000_000n - TEST_CHARGE, held: 0n });
-    assert.equal((await balance(host)) - before, hostShareOf(TEST_CHARGE));
+    assert.equal((await balance(host)) - before, computeHostShare(TEST_CHARGE));
     const { created_at, finished_at, ...record } = await recordOf(hold.id);
     assert.equal(finished_at.getTime() - created_at.getTime(), settlement.durationMs);
     const { outcome, http_status, completion_tokens, charge_pico, short_pico, node_id, host_account_id } = record;
@@ -108,7 +108,7 @@ describe("late settlement of a request whose lease expired", () => {
     assert.deepEqual(await ledger.balance(builder), { balance: 939_993n, held: 939_993n });
     const { charge_pico, short_pico } = await recordOf(hold.id);
     assert.deepEqual([charge_pico, short_pico], [60_007n, TEST_CHARGE - 60_007n]);
-    assert.equal((await balance(host)) - before, hostShareOf(60_007n));
+    assert.equal((await balance(host)) - before, computeHostShare(60_007n));
     assert.equal(ledger.tallies.short, TEST_CHARGE - 60_007n);
     assert.equal(await ledger.settle(createTestSettlement(hold, host)), "repeated");
     await assertLedger();

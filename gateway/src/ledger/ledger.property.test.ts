@@ -12,7 +12,7 @@ import { newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
-import { hostShareOf, timeoutFreeClock } from "../base/testing.ts";
+import { computeHostShare, timeoutFreeClock } from "../base/testing.ts";
 import { openPool } from "../db/pool.ts";
 import { enableRowValidation } from "../db/rows.ts";
 import { openTestDatabase, TEST_CONNECTION_TIMEOUT_MS, type TestDatabase } from "../db/testing.ts";
@@ -130,7 +130,7 @@ describe("the ledger under random concurrent operations", () => {
         }
         const charge = await live(ledger, step, { accountId, keyId: step.budgeted ? keyId : newId(), host });
         expected[step.builder] = (expected[step.builder] as bigint) - charge;
-        if (step.paid) shares += hostShareOf(charge);
+        if (step.paid) shares += computeHostShare(charge);
       }),
     );
     await Promise.all(ledgers.map((ledger) => ledger.idle()));

@@ -7,7 +7,7 @@ import { type Clock, systemClock } from "../base/clock.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { dollars, type Pico, pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
-import { hostShareOf, timeoutFreeClock } from "../base/testing.ts";
+import { computeHostShare, timeoutFreeClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
 import type { HoldOrder } from "./hold.ts";
@@ -286,7 +286,7 @@ describe("the ledger", () => {
     // Uses every connection once, because the pool may not have noticed the last closed one yet.
     await Promise.allSettled(Array.from({ length: db.pool.options.max }, () => db.pool.query("select")));
     assert.deepEqual(await balance(builder), { balance: dollars(100) - 10n * BigInt(pairs), held: 0n });
-    assert.equal((await balance(host)).balance, hostShareOf(10n) * BigInt(pairs));
+    assert.equal((await balance(host)).balance, computeHostShare(10n) * BigInt(pairs));
   });
 
   test("releases a voided hold, and records a request as lost when its lease expires", async () => {

@@ -22,7 +22,7 @@ import { openHoldReleases } from "./hold-releases.ts";
 import type { Journal } from "./journal.ts";
 import { type RestoreOutcome, restoreLostRequests } from "./restore-lost-requests.ts";
 import { findLockedAccounts, findLockedHolds } from "./row-locked-accounts.ts";
-import { type Settlement, type SettleOutcome, settleBatch, settleLate } from "./settlement.ts";
+import { type Settlement, type SettleOutcome, settleBatch, settleLateRequest } from "./settlement.ts";
 import { openSettler } from "./settling.ts";
 import type { SettlingTallies } from "./settling-tries.ts";
 import type { Spool } from "./spool.ts";
@@ -210,10 +210,10 @@ export function openLedger(options: LedgerOptions): Ledger {
     apart: { ...ofSettlements, send: sendSettlements(apartPool) },
   });
   const sendLate = (on: pg.Pool) => (batch: Settlement[]) =>
-    Promise.all(batch.map((settlement) => settleLate(on, settlement, { hasReserve }).then(andTell)));
+    Promise.all(batch.map((settlement) => settleLateRequest(on, settlement, { hasReserve }).then(andTell)));
   // Late settlements run one at a time: after an outage many can be due, and together would take all connections from
   // holds.
-  const late = new Batcher<Settlement, Awaited<ReturnType<typeof settleLate>>>(sendLate(pool), {
+  const late = new Batcher<Settlement, Awaited<ReturnType<typeof settleLateRequest>>>(sendLate(pool), {
     ...common,
     sizeMax: 1,
     apart: { ...ofSettlements, send: sendLate(apartPool) },

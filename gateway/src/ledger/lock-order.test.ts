@@ -11,7 +11,7 @@ import { pico } from "../base/money.ts";
 import { timeoutFreeClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
-import { createTestHold, createTestSettlement, newId, untilStatementWaits } from "./testing.ts";
+import { createTestHold, createTestSettlement, newId, waitForBlockedStatement } from "./testing.ts";
 
 const CREDIT = 100_000_000n;
 
@@ -46,7 +46,7 @@ describe("an operation that waits for a host's locked account", () => {
       await session.query("select from ledger_account where id = $1 for update", [host]);
       const running = run();
       running.catch(() => {});
-      await untilStatementWaits(db.pool, waiting);
+      await waitForBlockedStatement(db.pool, waiting);
       await look();
       await session.query("rollback");
       return await running;

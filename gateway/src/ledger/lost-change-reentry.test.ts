@@ -8,7 +8,7 @@ import pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import { seededRandom } from "../base/testing.ts";
 import { CHANGE_NOTICES_STARTUP_OPTION, joinChangeParts, watchCommittedChanges } from "../db/change-notices.ts";
-import { broadcastConnectionName } from "../db/connected-programs.ts";
+import { nameBroadcastConnection } from "../db/connected-programs.ts";
 import { clientConfig } from "../db/pool.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
@@ -279,7 +279,7 @@ describe("re-entering changes that a failover lost", () => {
 
   test("enters a change once when several gateways recorded it from the same command", async () => {
     const journal: string[] = [];
-    const listener = new pg.Client(clientConfig(lost.connection, broadcastConnectionName()));
+    const listener = new pg.Client(clientConfig(lost.connection, nameBroadcastConnection()));
     clients.push(listener);
     await listener.connect();
     const put = joinChangeParts((change) => journal.push(change));
@@ -303,7 +303,7 @@ describe("re-entering changes that a failover lost", () => {
   test("a command sends its changes only while a gateway that records them is connected", async () => {
     const database = await openTestDatabase();
     const command = new pg.Client(clientConfig(database.connection, "command"));
-    const listener = new pg.Client(clientConfig(database.connection, broadcastConnectionName()));
+    const listener = new pg.Client(clientConfig(database.connection, nameBroadcastConnection()));
     const reader = new pg.Client(clientConfig(database.connection, "reader"));
     try {
       for (const client of [command, reader]) await client.connect();

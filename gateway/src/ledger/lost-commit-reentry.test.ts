@@ -7,22 +7,22 @@ import { systemClock } from "../base/clock.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { type Pico, pico } from "../base/money.ts";
-import { hostShareOf, timeoutFreeClock } from "../base/testing.ts";
+import { computeHostShare, timeoutFreeClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
 import { type Disk, systemDisk } from "./disk.ts";
 import { type Journal, openJournal } from "./journal.ts";
-import { type JournalEntry, journalLine, readJournal } from "./journal-lines.ts";
+import { formatJournalLine, type JournalEntry, readJournal } from "./journal-lines.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
 import { LostRequestsReentry } from "./lost-commit-reentry.ts";
 import { openSpool } from "./spool.ts";
 import { openSpoolReplay } from "./spool-replay.ts";
-import { createTestHold, createTestSettlement, newDirectory, newId, TEST_CHARGE } from "./testing.ts";
+import { createSpoolDirectory, createTestHold, createTestSettlement, newId, TEST_CHARGE } from "./testing.ts";
 
 const log = createLog("silent");
 
 async function open(t: Pick<TestContext, "after">, name: "requests" | "changes" = "requests", windowMs = 900_000) {
-  const directory = await newDirectory(t);
+  const directory = await createSpoolDirectory(t);
   const spool = await openSpool({ directory, gatewayId: newId(), clock: systemClock, log });
   const journal = openJournal({ spool, name, windowMs, clock: systemClock, log });
   t.after(async () => {
@@ -85,7 +85,7 @@ describe("the journal for re-entry after a failover", () => {
     const { spool, directory } = await open(t);
     const left = async (gateway: string, at: number): Promise<string> => {
       const name = `elsewhere~1~${gateway}~1.requests`;
-      await writeFile(join(directory, name), journalLine(request()));
+      await writeFile(join(directory, name), formatJournalLine(request()));
       await utimes(join(directory, name), new Date(at), new Date(at));
       return name;
     };
@@ -177,8 +177,8 @@ describe("the journal for re-entry after a failover", () => {
 
   test("counts unreadable lines and reads the others", () => {
     const [one, other] = [request(), request()];
-    const damaged = journalLine(one).replace('"kind"', '"kinb"');
-    assert.deepEqual(readJournal(damaged + journalLine(other)), { entries: [other], unread: 1 });
+    const damaged = formatJournalLine(one).replace('"kind"', '"kinb"');
+    assert.deepEqual(readJournal(damaged + formatJournalLine(other)), { entries: [other], unread: 1 });
   });
 });
 
@@ -238,7 +238,7 @@ describe("re-entry after a failover", () => {
       "a second time nothing is missing",
     );
     assert.deepEqual(await ledger.balance(builder), { balance: 5_000_000n - 3n * TEST_CHARGE, held: 0n });
-    assert.equal((await balance(host)) - before, 2n * hostShareOf(TEST_CHARGE));
+    assert.equal((await balance(host)) - before, 2n * computeHostShare(TEST_CHARGE));
     const { rows } = await db.pool.query("select outcome, model, prompt_tokens, key_id from request where id = $1", [
       lost.hold.id,
     ]);

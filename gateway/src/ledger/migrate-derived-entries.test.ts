@@ -8,7 +8,7 @@ import { padVersion } from "../db/migrations.ts";
 import { makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "../db/testing/sql-directory.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openRetention } from "../history/retention.ts";
-import { idAt, makePastMonths, monthsAgo, waitPastMidnight } from "../history/testing.ts";
+import { makeIdAt, makePastMonths, monthsAgo, waitPastMidnight } from "../history/testing.ts";
 import { openOverview } from "../operators/overview.ts";
 import { checkLedger } from "./check.ts";
 import { DERIVED_ENTRIES_MIGRATION } from "./sql-views.ts";
@@ -23,7 +23,7 @@ let database: TestDatabase;
 async function served(charge: number, when?: Date): Promise<void> {
   await aMillisecondLater();
   const at = when ?? new Date();
-  const id = idAt(at);
+  const id = makeIdAt(at);
   await database.pool.query(
     `select ledger_hold(array[$1]::uuid[], $1, $1, array[$2]::uuid[], array[$3]::bigint[], 'g', '1 minute', array[$4]::uuid[],
        '{k}', '{chat}', '{tiny-3b}', '{b}', '{t}', '{false}', '{1}', '{1}', '{c}')`,

@@ -20,10 +20,10 @@ import type { HoldOrder } from "./hold.ts";
 import { openHoldLeases } from "./leases.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
 import { openSpool } from "./spool.ts";
-import { enterSettlementsInLedger, findUnsettled, readSpools } from "./spool-folder.ts";
+import { enterSettlementsInLedger, findUnsettledRequests, readSpools } from "./spool-folder.ts";
 import { readLines } from "./spool-lines.ts";
 import { openSpoolReplay } from "./spool-replay.ts";
-import { createTestHold, createTestSettlement, newDirectory, newId, TEST_CHARGE } from "./testing.ts";
+import { createSpoolDirectory, createTestHold, createTestSettlement, newId, TEST_CHARGE } from "./testing.ts";
 
 /** How long a hold or an answer waits for the database, and after which time a settlement is written to disk. */
 const [ANSWER_MS, SPOOL_MS] = [2_000, 1_000];
@@ -62,7 +62,7 @@ describe("settling during database failures", () => {
    * does not matter.
    */
   const open = async (t: TestContext, options: { directory?: string; gatewayId?: string; trouble?: Trouble } = {}) => {
-    const { directory = await newDirectory(t), gatewayId = newId(), trouble = {} } = options;
+    const { directory = await createSpoolDirectory(t), gatewayId = newId(), trouble = {} } = options;
     const lines: { level: number; msg: string; request?: string }[] = [];
     const [asked, done]: [string[], string[]] = [[], []];
     const clock = manualClock(Date.now());
@@ -228,13 +228,13 @@ describe("settling during database failures", () => {
     );
     const next = await open(t, { directory: dead.directory });
     const settlements = (await readSpools(dead.directory)).flatMap((file) => file.settlements);
-    const { waiting, charge } = await findUnsettled(db.pool, settlements);
+    const { waiting, charge } = await findUnsettledRequests(db.pool, settlements);
     assert.deepEqual([waiting.map(({ id }) => id), charge], [[hold.id], TEST_CHARGE]);
     assert.deepEqual(await enterSettlementsInLedger(next.ledger, settlements), { entered: 1, known: 0, givenUp: 0 });
     assert.deepEqual(await enterSettlementsInLedger(next.ledger, settlements), { entered: 0, known: 1, givenUp: 0 });
     assert.deepEqual(await chargesOf(hold.id), [TEST_CHARGE]);
     assert.equal(next.ledger.tallies.late, 1);
-    assert.deepEqual((await findUnsettled(db.pool, settlements)).waiting, []);
+    assert.deepEqual((await findUnsettledRequests(db.pool, settlements)).waiting, []);
     await assertLedger();
   });
 

@@ -9,7 +9,7 @@ interface TokenPrices {
 }
 
 /** The maximum cost of a request: all prompt tokens and the most output tokens allowed. */
-export function holdAmount(prices: TokenPrices, tokens: { prompt: number; outputMax: number }): Pico {
+export function computeHoldAmount(prices: TokenPrices, tokens: { prompt: number; outputMax: number }): Pico {
   return pico(cost(tokens.prompt, prices.in) + cost(tokens.outputMax, prices.out));
 }
 

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { z } from "zod";
 import { formatUnquotedArray, parseNumbers } from "../db/arrays.ts";
 import { queryOne, row } from "../db/rows.ts";
-import { type HoldOrder, requestColumns } from "./hold.ts";
+import { type HoldOrder, makeRequestColumns } from "./hold.ts";
 
 const Codes = row({ codes: z.string() });
 const RESTORE = `select ledger_restore($1::text::uuid[], $2::text::uuid[], $3::text::bigint[], $4::text::uuid[], $5::text::text[],
@@ -19,7 +19,7 @@ export async function restoreLostRequests(pool: pg.Pool, orders: HoldOrder[]): P
     formatUnquotedArray(orders.map((o) => o.id)),
     formatUnquotedArray(orders.map((o) => o.accountId)),
     formatUnquotedArray(orders.map((o) => o.amount)),
-    ...requestColumns(orders),
+    ...makeRequestColumns(orders),
   ]);
   return parseNumbers(codes).map((code) => (code === 1 ? "restored" : code === 2 ? "known" : "no_account"));
 }

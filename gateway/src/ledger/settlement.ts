@@ -80,7 +80,7 @@ interface StoreFunctions {
 const withholds = ({ withheld }: Settlement): boolean => withheld != null;
 
 /**
- * Settles a batch in one transaction. The result `late` means that the caller must call `settleLate`. `hasOnes`: the
+ * Settles a batch in one transaction. The result `late` means that the caller must call `settleLateRequest`. `hasOnes`: the
  * database has functions for single settlements. `hasReserve`: the database has a reserve, which gets the withheld
  * shares of hosts. Without it the platform keeps them.
  */
@@ -107,7 +107,7 @@ export async function settleBatch(
 }
 
 /** Settles a request whose lease has expired. `short` is the amount that the account could no longer pay. */
-export async function settleLate(
+export async function settleLateRequest(
   pool: pg.Pool,
   s: Settlement,
   { hasReserve }: Pick<StoreFunctions, "hasReserve">,

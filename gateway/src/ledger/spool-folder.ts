@@ -12,7 +12,7 @@ import type { Ledger } from "./ledger.ts";
 import type { Settlement } from "./settlement.ts";
 import { parseSpoolOwner, type SpoolOwner } from "./spool.ts";
 import { readLines } from "./spool-lines.ts";
-import { openIfThere, readTextFrom } from "./spool-replay.ts";
+import { openIfExists, readTextFrom } from "./spool-replay.ts";
 
 export interface SpoolFile {
   name: string;
@@ -28,7 +28,7 @@ export async function readSpools(directory: string): Promise<SpoolFile[]> {
   const files: SpoolFile[] = [];
   for (const name of await systemDisk.readdir(directory)) {
     const owner = parseSpoolOwner(name);
-    const handle = owner && (await openIfThere(systemDisk, join(directory, name)));
+    const handle = owner && (await openIfExists(systemDisk, join(directory, name)));
     if (owner === undefined || handle === undefined) continue;
     try {
       const { mtimeMs } = await handle.stat();
@@ -48,7 +48,7 @@ const Known = row({ id: column.uuid });
 const KNOWN = "select id from request where id = any ($1::uuid[]) and outcome <> 'gateway_lost'";
 
 /** Returns the settlements that are not in the ledger, each once, and the sum of their charges. */
-export async function findUnsettled(
+export async function findUnsettledRequests(
   pool: pg.Pool,
   settlements: Settlement[],
 ): Promise<{ waiting: Settlement[]; charge: Pico }> {

@@ -102,7 +102,7 @@ interface SpoolText {
 
 export function readLines(text: string): SpoolText {
   const read: SpoolText = { settlements: [], damaged: 0, foreign: 0 };
-  const { jsons, damaged } = withoutChecksum(text);
+  const { jsons, damaged } = verifyChecksums(text);
   read.damaged = damaged;
   for (const json of jsons) {
     const settlement = settlementOf(json);
@@ -112,7 +112,7 @@ export function readLines(text: string): SpoolText {
   return read;
 }
 
-export function withoutChecksum(text: string): { jsons: string[]; damaged: number } {
+export function verifyChecksums(text: string): { jsons: string[]; damaged: number } {
   const jsons: string[] = [];
   let damaged = 0;
   const lines = text.split("\n");

@@ -15,7 +15,7 @@ import type { Log } from "../base/log.ts";
 import { isBug, isDataFault } from "../db/errors.ts";
 import type { Disk, DiskFile } from "./disk.ts";
 import type { Settlement, SettleOutcome } from "./settlement.ts";
-import { parseSpoolOwner, removeIfThere, type Spool, type SpoolOwner } from "./spool.ts";
+import { parseSpoolOwner, removeIfExists, type Spool, type SpoolOwner } from "./spool.ts";
 import { readLines } from "./spool-lines.ts";
 
 const EVERY_MS = 60_000;
@@ -102,7 +102,7 @@ export function openSpoolReplay(options: ReplayOptions): Replay {
   /** Settles a file, and removes it if its owner is gone. Returns false when the database is unreachable. */
   const replayFile = async (path: string, owner: SpoolOwner): Promise<boolean> => {
     const name = basename(path);
-    const handle = await openIfThere(disk, path);
+    const handle = await openIfExists(disk, path);
     if (handle === undefined) return true;
     try {
       const { mtimeMs } = await handle.stat();
@@ -120,7 +120,7 @@ export function openSpoolReplay(options: ReplayOptions): Replay {
       if (!(await settleAll(name, settlements))) return false;
       if (foreign > 0 || !isGone(name, owner, mtimeMs)) return true;
       if (damaged > 0) await disk.rename(path, `${path}.damaged`);
-      else await removeIfThere(disk, path);
+      else await removeIfExists(disk, path);
       settled.delete(name);
       watched.delete(name);
       const whole = text.slice(0, text.lastIndexOf("\n") + 1);
@@ -168,7 +168,7 @@ export function openSpoolReplay(options: ReplayOptions): Replay {
   };
 }
 
-export async function openIfThere(disk: Disk, path: string): Promise<DiskFile | undefined> {
+export async function openIfExists(disk: Disk, path: string): Promise<DiskFile | undefined> {
   try {
     return await disk.open(path, "r");
   } catch (error) {

@@ -12,10 +12,10 @@ import { manualClock } from "../base/testing.ts";
 import { DAY_MS } from "../base/time.ts";
 import { type Disk, systemDisk } from "./disk.ts";
 import type { Settlement, SettleOutcome } from "./settlement.ts";
-import { openSpool, type Spool, workerDirectory } from "./spool.ts";
+import { makeWorkerDirectoryPath, openSpool, type Spool } from "./spool.ts";
 import { formatSettlementLine, readLines } from "./spool-lines.ts";
 import { openSpoolReplay } from "./spool-replay.ts";
-import { createTestSettlement, newDirectory, newId } from "./testing.ts";
+import { createSpoolDirectory, createTestSettlement, newId } from "./testing.ts";
 
 const log = createLog("silent");
 const HERE = "machine";
@@ -98,7 +98,7 @@ describe("spool lines (settlements on disk)", () => {
 
 describe("a gateway's own spool file", () => {
   test("holds open settlements, is readable only by its user, and is emptied when none is open", async (t) => {
-    const directory = await newDirectory(t);
+    const directory = await createSpoolDirectory(t);
     const spool = await open(directory, "a");
     const all = [ended(), ended(), ended()];
     await Promise.all(all.map((settlement) => spool.append(settlement)));
@@ -117,7 +117,7 @@ describe("a gateway's own spool file", () => {
   });
 
   test("is removed when the gateway stops and no settlement is open", async (t) => {
-    const directory = await newDirectory(t);
+    const directory = await createSpoolDirectory(t);
     const spool = await open(directory, "a");
     const settlement = ended();
     await spool.append(settlement);
@@ -127,7 +127,7 @@ describe("a gateway's own spool file", () => {
   });
 
   test("is created again after someone deleted it, before another settlement is confirmed", async (t) => {
-    const directory = await newDirectory(t);
+    const directory = await createSpoolDirectory(t);
     const spool = await open(directory, "a");
     const [first, second] = [ended(), ended()];
     await spool.append(first);
@@ -138,7 +138,7 @@ describe("a gateway's own spool file", () => {
   });
 
   test("reports a full disk, and moves open settlements to a new file once the disk accepts writes", async (t) => {
-    const directory = await newDirectory(t);
+    const directory = await createSpoolDirectory(t);
     const spool = await open(directory, "a");
     const [first, second] = [ended(), ended()];
     await spool.append(first);
@@ -153,7 +153,7 @@ describe("a gateway's own spool file", () => {
   });
 
   test("keeps a record of each given-up settlement, with its reason, which can be entered again", async (t) => {
-    const directory = await newDirectory(t);
+    const directory = await createSpoolDirectory(t);
     const spool = await open(directory, "a");
     const all = [ended(), ended()];
     for (const settlement of all) await spool.giveUp(settlement, "no such thing");
@@ -175,7 +175,7 @@ describe("a gateway's own spool file", () => {
 });
 
 test("a spool on a full disk fails to open, and leaves no incomplete file", async (t) => {
-  const directory = await newDirectory(t);
+  const directory = await createSpoolDirectory(t);
   const full: Disk = {
     ...systemDisk,
     // Simulates a full ext4 disk, where files can be created but not written.
@@ -200,7 +200,7 @@ test("a spool on a full disk fails to open, and leaves no incomplete file", asyn
 
 describe("spool files of other gateways", () => {
   test("are settled once and removed when their gateway is gone", async (t) => {
-    const directory = await newDirectory(t);
+    const directory = await createSpoolDirectory(t);
     const [dead, mine] = [await open(directory, "dead", DEAD), await open(directory, "mine")];
     const all = [ended(), ended()];
     await Promise.all(all.map((settlement) => dead.append(settlement)));
@@ -222,7 +222,7 @@ describe("spool files of other gateways", () => {
   });
 
   test("are settled although the database refuses one of the settlements, which stays on disk", async (t) => {
-    const directory = await newDirectory(t);
+    const directory = await createSpoolDirectory(t);
     const dead = await open(directory, "dead", DEAD);
     const all = Array.from({ length: 300 }, ended);
     await Promise.all(all.map((settlement) => dead.append(settlement)));
@@ -241,7 +241,7 @@ describe("spool files of other gateways", () => {
   });
 
   test("are distinguished from this gateway's own file, even if it reuses their process ID", async (t) => {
-    const directory = await newDirectory(t);
+    const directory = await createSpoolDirectory(t);
     const before = await open(directory, "before", 1);
     const settlement = ended();
     await before.append(settlement);
@@ -255,7 +255,7 @@ describe("spool files of other gateways", () => {
   });
 
   test("charge once when their gateway died between the commit and emptying the file", async (t) => {
-    const directory = await newDirectory(t);
+    const directory = await createSpoolDirectory(t);
     const dead = await open(directory, "dead", DEAD);
     const settlement = ended();
     await dead.append(settlement);
@@ -268,7 +268,7 @@ describe("spool files of other gateways", () => {
   });
 
   test("are settled at once; the file is kept while its gateway runs or, if that is on another machine, until an hour after the last change", async (t) => {
-    const directory = await newDirectory(t);
+    const directory = await createSpoolDirectory(t);
     const living = await open(directory, "living", 77);
     const remote = await open(directory, "remote", 1, "elsewhere");
     const [ours, theirs] = [ended(), ended()];
@@ -308,7 +308,7 @@ describe("spool files of other gateways", () => {
   });
 
   test("lose no line that their gateway writes while they are removed", async (t) => {
-    const directory = await newDirectory(t);
+    const directory = await createSpoolDirectory(t);
     const other = await open(directory, "other", DEAD);
     const [first, second] = [ended(), ended()];
     await other.append(first);
@@ -322,7 +322,7 @@ describe("spool files of other gateways", () => {
   });
 
   test("are read despite a line that is cut off, renamed if damaged, and kept if written by a newer gateway", async (t) => {
-    const directory = await newDirectory(t);
+    const directory = await createSpoolDirectory(t);
     const mine = await open(directory, "mine");
     const [torn, damaged, newer] = [ended(), ended(), ended()];
     const file = (gateway: string): string => join(directory, `${HERE}~${DEAD}~${gateway}~1.spool`);
@@ -350,19 +350,28 @@ describe("spool files of other gateways", () => {
 });
 
 test("a gateway settles the spool files in the directories of all its worker processes", async (t) => {
-  const root = await newDirectory(t);
+  const root = await createSpoolDirectory(t);
   const [left, right] = [ended(), ended()];
   const options = { clock: systemClock, log, host: HERE, root };
-  const dead = await openSpool({ ...options, directory: workerDirectory(root, 1), gatewayId: "dead", pid: DEAD });
+  const dead = await openSpool({
+    ...options,
+    directory: makeWorkerDirectoryPath(root, 1),
+    gatewayId: "dead",
+    pid: DEAD,
+  });
   await dead.append(left);
   const alone = await openSpool({ ...options, directory: root, gatewayId: "alone", pid: DEAD });
   await alone.append(right);
-  const next = await openSpool({ ...options, directory: workerDirectory(root, 2), gatewayId: "next" });
-  assert.deepEqual(await next.directories(), [root, workerDirectory(root, 1), workerDirectory(root, 2)]);
+  const next = await openSpool({ ...options, directory: makeWorkerDirectoryPath(root, 2), gatewayId: "next" });
+  assert.deepEqual(await next.directories(), [
+    root,
+    makeWorkerDirectoryPath(root, 1),
+    makeWorkerDirectoryPath(root, 2),
+  ]);
   const { replay, books } = await replaying(t, next);
   await replay.run();
   assert.deepEqual([...books.keys()].sort(), [left.id, right.id].sort());
-  assert.deepEqual(await spools(workerDirectory(root, 1)), []);
+  assert.deepEqual(await spools(makeWorkerDirectoryPath(root, 1)), []);
   assert.deepEqual(await spools(root), []);
   await next.close();
 });

@@ -70,7 +70,7 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
   return {
     disk,
     directory,
-    directories: () => spoolDirectories(root, (path) => disk.readdir(path)),
+    directories: () => listSpoolDirectories(root, (path) => disk.readdir(path)),
     owner,
     append: (settlement) => file.append(settlement.id, formatSettlementLine(settlement)),
     done: (id) => file.done(id),
@@ -82,10 +82,13 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
 const WORKER = /^worker-\d+$/;
 
 /** The directory of a worker process. Two running workers never share one. */
-export const workerDirectory = (root: string, worker: number): string => join(root, `worker-${worker}`);
+export const makeWorkerDirectoryPath = (root: string, worker: number): string => join(root, `worker-${worker}`);
 
 /** Lists `root` and the workers' directories in it. */
-export async function spoolDirectories(root: string, readdir: (path: string) => Promise<string[]>): Promise<string[]> {
+export async function listSpoolDirectories(
+  root: string,
+  readdir: (path: string) => Promise<string[]>,
+): Promise<string[]> {
   const names = (await readdir(root)).filter((name) => WORKER.test(name));
   return [root, ...names.sort().map((name) => join(root, name))];
 }
@@ -141,7 +144,7 @@ class OwnFile {
     const file = this.#file;
     this.#file = undefined;
     await file?.handle.close();
-    if (file !== undefined && this.#open.size === 0) await removeIfThere(this.#disk, file.path);
+    if (file !== undefined && this.#open.size === 0) await removeIfExists(this.#disk, file.path);
   }
 
   #wake(): void {
@@ -193,7 +196,7 @@ class OwnFile {
       await file.handle.truncate(0);
     } catch (error) {
       await file.handle.close();
-      await removeIfThere(this.#disk, file.path);
+      await removeIfExists(this.#disk, file.path);
       throw error;
     }
   }
@@ -209,7 +212,7 @@ class OwnFile {
     await writeAll(handle, bytes, 0);
     await handle.datasync();
     await syncDirectory(this.#disk, this.#directory);
-    for (const old of this.#old.splice(0)) await removeIfThere(this.#disk, old);
+    for (const old of this.#old.splice(0)) await removeIfExists(this.#disk, old);
   }
 
   #canBeEmptied(): boolean {
@@ -280,7 +283,7 @@ async function syncDirectory(disk: Disk, path: string): Promise<void> {
   }
 }
 
-export async function removeIfThere(disk: Disk, path: string): Promise<void> {
+export async function removeIfExists(disk: Disk, path: string): Promise<void> {
   try {
     await disk.unlink(path);
   } catch (error) {

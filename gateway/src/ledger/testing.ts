@@ -54,7 +54,7 @@ export const createTestSettlement = (
 });
 
 /** Resolves when a statement that matches this pattern waits for another transaction's lock. */
-export const untilStatementWaits = (pool: pg.Pool, statement: string): Promise<unknown> =>
+export const waitForBlockedStatement = (pool: pg.Pool, statement: string): Promise<unknown> =>
   eventually(`${statement} waits for a lock`, async () => {
     const { rowCount } = await pool.query(
       `select from pg_stat_activity
@@ -64,7 +64,7 @@ export const untilStatementWaits = (pool: pg.Pool, statement: string): Promise<u
     return (rowCount ?? 0) > 0;
   });
 
-export async function newDirectory(t: Pick<TestContext, "after">): Promise<string> {
+export async function createSpoolDirectory(t: Pick<TestContext, "after">): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "tollgate-spool-"));
   t.after(() => rm(directory, { recursive: true }));
   return join(directory, "spool");

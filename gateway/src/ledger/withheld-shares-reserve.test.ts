@@ -7,7 +7,7 @@ import { after, afterEach, before, describe, test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
 import { pico } from "../base/money.ts";
 import type { WithheldReason } from "../base/states.ts";
-import { hostShareOf, timeoutFreeClock } from "../base/testing.ts";
+import { computeHostShare, timeoutFreeClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openPayoutBatches } from "../operators/payouts.ts";
 import { checkLedger } from "./check.ts";
@@ -17,7 +17,7 @@ import type { Settlement } from "./settlement.ts";
 import { createTestHold, createTestSettlement, newId, TEST_CHARGE } from "./testing.ts";
 import { openWithheldSharesReserve, type WithheldSharesReserve } from "./withheld-shares-reserve.ts";
 
-const SHARE = hostShareOf(TEST_CHARGE);
+const SHARE = computeHostShare(TEST_CHARGE);
 const HOUR_MS = 3_600_000;
 
 interface Served {
@@ -359,7 +359,7 @@ describe("the reserve of withheld host shares", () => {
       const parts = await Promise.all(ids.map(grantedPart));
       assert.deepEqual(parts, [TEST_CHARGE, TEST_CHARGE / 2n, 0n]);
       assert.equal(await granted(served.builder), 0n);
-      assert.equal(await balance(served.host), hostShareOf(TEST_CHARGE - TEST_CHARGE / 2n) + SHARE);
+      assert.equal(await balance(served.host), computeHostShare(TEST_CHARGE - TEST_CHARGE / 2n) + SHARE);
     });
 
     test("is spent by the requests of one settlement batch in their order", async () => {
@@ -369,7 +369,7 @@ describe("the reserve of withheld host shares", () => {
       await move("purchase", served.builder, 10n * TEST_CHARGE);
       const batch = await Promise.all([ended(served), ended(stranger), ended(served), ended(served)]);
       assert.deepEqual(await Promise.all(batch.map((one) => ledger.settle(one))), Array(4).fill("settled"));
-      assert.equal(await balance(served.host), hostShareOf(TEST_CHARGE - TEST_CHARGE / 2n) + SHARE);
+      assert.equal(await balance(served.host), computeHostShare(TEST_CHARGE - TEST_CHARGE / 2n) + SHARE);
       assert.equal(await balance(stranger.host), SHARE);
     });
 
@@ -421,7 +421,7 @@ describe("the reserve of withheld host shares", () => {
       await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = $1", [settlement.id]);
       await ledger.expire();
       assert.equal(await ledger.settle(settlement), "late");
-      assert.equal(await balance(served.host), hostShareOf(TEST_CHARGE - TEST_CHARGE / 2n));
+      assert.equal(await balance(served.host), computeHostShare(TEST_CHARGE - TEST_CHARGE / 2n));
     });
   });
 });

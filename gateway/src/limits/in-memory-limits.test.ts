@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { manualClock } from "../base/testing.ts";
-import { LimitCounts, memoryLimits } from "./in-memory-limits.ts";
+import { LimitCounts, openMemoryLimits } from "./in-memory-limits.ts";
 import { DEFAULT_LIMITS } from "./limits.ts";
 
 test("limits in memory drop the counts of idle keys, and keep those of keys with requests in flight", async () => {
   const clock = manualClock();
   const board = new LimitCounts();
-  const limits = memoryLimits({ clock, board });
+  const limits = openMemoryLimits({ clock, board });
   for (let i = 0; i < 1_000; i++) {
     await limits.enter(`key-${i}`, "r", DEFAULT_LIMITS);
     await limits.enterModel(`model-${i}`, "r", 1);
@@ -32,8 +32,8 @@ test("limits in memory drop the counts of idle keys, and keep those of keys with
 test("limits in memory drop the leases of a gateway that died", async () => {
   const clock = manualClock();
   const board = new LimitCounts();
-  const dead = memoryLimits({ clock, board });
-  const living = memoryLimits({ clock, board });
+  const dead = openMemoryLimits({ clock, board });
+  const living = openMemoryLimits({ clock, board });
   for (let i = 0; i < 100; i++) await dead.enterModel(`model-${i}`, "r", 1);
   await dead.close();
   clock.advance(59_999);

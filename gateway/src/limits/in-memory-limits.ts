@@ -3,13 +3,13 @@
  * requests in flight.
  */
 import type { Clock } from "../base/clock.ts";
-import { alwaysReachable } from "../base/dependency.ts";
+import { createReachableDependency } from "../base/dependency.ts";
 import { HeldLeases } from "./held-leases.ts";
 import {
   assertValidCount,
   checkLimits,
   countsTowardRequestLimit,
-  exceededLimit,
+  findExceededLimit,
   type KeyLimits,
   type Limits,
   MINUTE_MS,
@@ -101,7 +101,7 @@ interface MemoryLimits extends Limits {
   abandon(): void;
 }
 
-export function memoryLimits({
+export function openMemoryLimits({
   clock,
   board = new LimitCounts(),
 }: {
@@ -128,7 +128,7 @@ export function memoryLimits({
   };
 
   return {
-    health: alwaysReachable("limits"),
+    health: createReachableDependency("limits"),
     async enter(keyId: string, id: string, limits: KeyLimits) {
       checkLimits(limits);
       const at = clock.monotonic();
@@ -137,7 +137,7 @@ export function memoryLimits({
       const group = slotsOf(keyId);
       const slots = board.living(group, at);
       const repeated = slots.has(id);
-      const refusal = repeated ? null : exceededLimit({ ...window, inFlight: slots.size }, limits);
+      const refusal = repeated ? null : findExceededLimit({ ...window, inFlight: slots.size }, limits);
       if (!repeated && countsTowardRequestLimit(refusal)) window.requests += 1;
       if (refusal === null) take(group, id, at);
       return makeAdmissionResult(refusal, { ...window, resetMs: (minute + 1) * MINUTE_MS - clock.now() }, limits);

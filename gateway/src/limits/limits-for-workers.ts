@@ -5,8 +5,8 @@
  */
 import { type Channel, ChannelError, LOWEST_FREE_MESSAGE_KIND } from "../base/channel.ts";
 import type { Clock } from "../base/clock.ts";
-import { alwaysReachable } from "../base/dependency.ts";
-import { type LimitCounts, memoryLimits } from "./in-memory-limits.ts";
+import { createReachableDependency } from "../base/dependency.ts";
+import { type LimitCounts, openMemoryLimits } from "./in-memory-limits.ts";
 import { assertValidCount, checkLimits, type KeyLimits, type LimitEntry, type Limits, type Refusal } from "./limits.ts";
 
 const KINDS = { enter: 0, standing: 1, leave: 2, enterModel: 3, leaveModel: 4 };
@@ -18,7 +18,7 @@ const join = (...parts: (string | number)[]): string => parts.join(SEPARATOR);
 
 /** Counts for one worker. Runs in the primary process. */
 export function serveLimitsToWorker(channel: Channel, { clock, board }: { clock: Clock; board: LimitCounts }): void {
-  const limits = memoryLimits({ clock, board });
+  const limits = openMemoryLimits({ clock, board });
   channel.answer(kind("enter"), async ({ text }) => {
     const [keyId = "", id = "", ...numbers] = text.split(SEPARATOR);
     return writeEntry(await limits.enter(keyId, id, readLimits(numbers)));
@@ -52,7 +52,7 @@ export function serveLimitsToWorker(channel: Channel, { clock, board }: { clock:
  */
 export function openLimitsOfPrimary(channel: Channel): Limits {
   return {
-    health: alwaysReachable("limits"),
+    health: createReachableDependency("limits"),
     async enter(keyId, id, limits) {
       checkLimits(limits);
       const { requestsPerMinute, tokensPerMinute, inFlight } = limits;

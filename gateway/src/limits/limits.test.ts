@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { waitOneTurn } from "../base/testing.ts";
-import { DEFAULT_LIMITS, formatReset, type LimitEntry, type Limits, rateLimitHeaders } from "./limits.ts";
+import { DEFAULT_LIMITS, formatResetDelay, type LimitEntry, type Limits, rateLimitHeaders } from "./limits.ts";
 import {
   findValkeyServer,
   type LimitsFixture,
@@ -299,6 +299,6 @@ test("rate-limit headers contain durations in the format that OpenAI clients par
     [3_600_000, "1h0m0s"],
     [3_661_001, "1h1m1.001s"],
   ] as const) {
-    assert.equal(formatReset(ms), text);
+    assert.equal(formatResetDelay(ms), text);
   }
 });

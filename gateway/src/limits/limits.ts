@@ -32,8 +32,8 @@ export const DEFAULT_LIMITS: KeyLimits = { requestsPerMinute: 600, tokensPerMinu
 type SetLimits = { [Name in keyof KeyLimits]: number | null };
 
 /** The limits that apply: an operator's limits replace the platform's, and the owner's apply if they are lower. */
-export function effectiveLimits(set: { overrides: SetLimits | null; own: SetLimits | null }): KeyLimits {
-  const ceiling = highestLimitsOwnerMaySet(set.overrides);
+export function computeEffectiveLimits(set: { overrides: SetLimits | null; own: SetLimits | null }): KeyLimits {
+  const ceiling = findHighestOwnerLimits(set.overrides);
   return {
     requestsPerMinute: Math.min(ceiling.requestsPerMinute, set.own?.requestsPerMinute ?? Number.POSITIVE_INFINITY),
     tokensPerMinute: Math.min(ceiling.tokensPerMinute, set.own?.tokensPerMinute ?? Number.POSITIVE_INFINITY),
@@ -42,7 +42,7 @@ export function effectiveLimits(set: { overrides: SetLimits | null; own: SetLimi
 }
 
 /** The highest limits that an owner may set. */
-export function highestLimitsOwnerMaySet(overrides: SetLimits | null): KeyLimits {
+export function findHighestOwnerLimits(overrides: SetLimits | null): KeyLimits {
   return {
     requestsPerMinute: overrides?.requestsPerMinute ?? DEFAULT_LIMITS.requestsPerMinute,
     tokensPerMinute: overrides?.tokensPerMinute ?? DEFAULT_LIMITS.tokensPerMinute,
@@ -135,7 +135,7 @@ interface Usage {
 }
 
 /** Returns the first limit that another request would exceed, or null. */
-export function exceededLimit(used: Usage, limits: KeyLimits): Refusal | null {
+export function findExceededLimit(used: Usage, limits: KeyLimits): Refusal | null {
   if (used.requests >= limits.requestsPerMinute) return "rate_limit_requests";
   if (used.tokens >= limits.tokensPerMinute) return "rate_limit_tokens";
   if (used.inFlight >= limits.inFlight) return "rate_limit_streams";
@@ -178,19 +178,19 @@ export function assertValidCount(name: string, value: number): void {
 
 export function rateLimitHeaders(standing: Standing): Record<string, string> {
   const { resetRequestsMs, resetTokensMs } = standing;
-  const reset = formatReset(resetRequestsMs);
+  const reset = formatResetDelay(resetRequestsMs);
   return {
     "x-ratelimit-limit-requests": String(standing.limitRequests),
     "x-ratelimit-remaining-requests": String(standing.remainingRequests),
     "x-ratelimit-reset-requests": reset,
     "x-ratelimit-limit-tokens": String(standing.limitTokens),
     "x-ratelimit-remaining-tokens": String(standing.remainingTokens),
-    "x-ratelimit-reset-tokens": resetTokensMs === resetRequestsMs ? reset : formatReset(resetTokensMs),
+    "x-ratelimit-reset-tokens": resetTokensMs === resetRequestsMs ? reset : formatResetDelay(resetTokensMs),
   };
 }
 
 /** Formats a duration as OpenAI clients parse it: `12ms`, `1s`, `8.64s`, `6m0s`, `1h0m0s`. */
-export function formatReset(durationMs: number): string {
+export function formatResetDelay(durationMs: number): string {
   const ms = Math.ceil(durationMs);
   if (ms > 0 && ms < 1000) return `${ms}ms`;
   const hours = Math.floor(ms / 3_600_000);

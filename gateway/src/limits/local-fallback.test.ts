@@ -7,7 +7,7 @@ import { type ManualClock, manualClock } from "../base/testing.ts";
 import type { KeyLimits, Limits } from "./limits.ts";
 import { limitsWithLocalFallback } from "./local-fallback.ts";
 import { findValkeyServer, START_MS, startValkeyServer, type TestServer } from "./testing.ts";
-import { valkeyLimits } from "./valkey.ts";
+import { openValkeyLimits } from "./valkey.ts";
 
 const binary = findValkeyServer();
 const skip = binary === undefined && "neither valkey-server nor redis-server is installed";
@@ -25,7 +25,7 @@ describe("limits with a local fallback", { skip }, () => {
     server = await startValkeyServer(binary as string);
     clock = manualClock(START_MS);
     gateways = 3;
-    shared = await valkeyLimits({
+    shared = await openValkeyLimits({
       url: server.url,
       clock,
       log: createLog("silent"),

@@ -6,7 +6,7 @@
  * counted.
  */
 import type { Clock } from "../base/clock.ts";
-import { memoryLimits } from "./in-memory-limits.ts";
+import { openMemoryLimits } from "./in-memory-limits.ts";
 import { assertValidCount, type KeyLimits, type Limits, LimitsUnavailable } from "./limits.ts";
 
 interface LocalOptions {
@@ -17,7 +17,7 @@ interface LocalOptions {
 }
 
 export function limitsWithLocalFallback({ shared, clock, gateways }: LocalOptions): Limits {
-  const local = memoryLimits({ clock });
+  const local = openMemoryLimits({ clock });
   /**
    * At least one, because a limit lower than the number of gateways would otherwise refuse everything. A limit of zero
    * stays zero.

@@ -9,15 +9,15 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { duplexPair } from "node:stream";
-import { newProcess } from "@tollgate/stage/killable-process.ts";
+import { createProcess } from "@tollgate/stage/killable-process.ts";
 import { Redis } from "ioredis";
 import { Channel } from "../base/channel.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
-import { LimitCounts, memoryLimits } from "./in-memory-limits.ts";
+import { LimitCounts, openMemoryLimits } from "./in-memory-limits.ts";
 import { LEASE_RENEWAL_INTERVAL_MS, type Limits } from "./limits.ts";
 import { openLimitsOfPrimary, serveLimitsToWorker } from "./limits-for-workers.ts";
-import { valkeyLimits } from "./valkey.ts";
+import { openValkeyLimits } from "./valkey.ts";
 
 /** A time at the start of a minute. */
 export const START_MS = Date.UTC(2030, 0, 1);
@@ -40,7 +40,7 @@ export async function openMemoryLimitsFixture(): Promise<LimitsFixture> {
   return {
     clock,
     async gateway() {
-      const limits = memoryLimits({ clock, board });
+      const limits = openMemoryLimits({ clock, board });
       gateways.push(limits);
       return limits;
     },
@@ -96,7 +96,7 @@ export async function openValkeyLimitsFixture(server: TestServer): Promise<Limit
   return {
     clock,
     async gateway() {
-      const limits = await valkeyLimits({
+      const limits = await openValkeyLimits({
         url: server.url,
         clock,
         nowMs: () => clock.now(),
@@ -160,7 +160,7 @@ export function findValkeyServer(): string | undefined {
 export async function startValkeyServer(binary: string, settings: string[] = []): Promise<TestServer> {
   const directory = await mkdtemp(join(tmpdir(), "tollgate-limits-"));
   const url = join(directory, "socket");
-  const server = newProcess({
+  const server = createProcess({
     name: "the server of limits",
     command: [binary, "--port", "0", "--unixsocket", url, "--save", "", "--dir", directory, ...settings],
     log: join(directory, "log"),

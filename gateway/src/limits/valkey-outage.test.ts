@@ -10,7 +10,7 @@ import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
 import { DEFAULT_LIMITS, type Limits, LimitsUnavailable, type UnavailableCause } from "./limits.ts";
 import { findValkeyServer, START_MS, sendValkeyCommand, startValkeyServer, type TestServer } from "./testing.ts";
-import { valkeyLimits } from "./valkey.ts";
+import { openValkeyLimits } from "./valkey.ts";
 import type { RedisWithScripts } from "./valkey-scripts.ts";
 
 const binary = findValkeyServer();
@@ -36,7 +36,7 @@ describe("limits during outages of Valkey", { skip }, () => {
     causes = [];
     closed = 0;
     clock = manualClock(START_MS);
-    return valkeyLimits({
+    return openValkeyLimits({
       url: server.url,
       connect: (url, options) => {
         const redis = new Redis(url, options) as RedisWithScripts;

@@ -15,7 +15,7 @@ import {
   startValkeyServer,
   type TestServer,
 } from "./testing.ts";
-import { valkeyLimits } from "./valkey.ts";
+import { openValkeyLimits } from "./valkey.ts";
 
 const binary = findValkeyServer();
 const skip = binary === undefined && "neither valkey-server nor redis-server is installed";
@@ -68,7 +68,7 @@ describe("Valkey limits on one server", { skip }, () => {
   });
 
   test("use the server's clock, and set an expiry on every key", async (t) => {
-    const limits = await valkeyLimits({
+    const limits = await openValkeyLimits({
       url: server.url,
       clock: manualClock(),
       log: createLog("silent"),
@@ -91,7 +91,7 @@ describe("Valkey limits on one server", { skip }, () => {
 
   test("report within a minute whether the server deletes counters when its memory is short", async (t) => {
     const clock = manualClock();
-    const limits = await valkeyLimits({ url: server.url, clock, log: createLog("silent") });
+    const limits = await openValkeyLimits({ url: server.url, clock, log: createLog("silent") });
     t.after(() => limits.close());
     await eventually("the policy is known", () => limits.evicts === false);
     await sendValkeyCommand(server.url, "CONFIG", "SET", "maxmemory-policy", "allkeys-lru");
@@ -117,7 +117,7 @@ describe("Valkey limits on one server", { skip }, () => {
   });
 
   test("continue after the server lost its Lua scripts", async (t) => {
-    const limits = await valkeyLimits({ url: server.url, clock: manualClock(), log: createLog("silent") });
+    const limits = await openValkeyLimits({ url: server.url, clock: manualClock(), log: createLog("silent") });
     t.after(() => limits.close());
     await limits.enterModel("m", "r1", 2);
     await sendValkeyCommand(server.url, "SCRIPT", "FLUSH");

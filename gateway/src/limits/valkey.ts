@@ -46,7 +46,7 @@ interface ValkeyOptions {
 }
 
 /** Opens the limits. Resolves when connected, or after the first failed try; further tries run in the background. */
-export async function valkeyLimits(options: ValkeyOptions): Promise<Limits> {
+export async function openValkeyLimits(options: ValkeyOptions): Promise<Limits> {
   const { clock, log, answerTimeoutMs = ANSWER_TIMEOUT_MS, prefix = "tollgate", nowMs } = options;
   const departures = new SlotReturns({ clock, log });
   const time = (): string | number => nowMs?.() ?? "";

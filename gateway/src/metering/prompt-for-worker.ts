@@ -3,7 +3,7 @@
  * small objects between threads would block the event loop; joining their texts does not.
  */
 import type { Prompt } from "./meter.ts";
-import { type RenderedRole, renderedRole } from "./templates.ts";
+import { type RenderedRole, renderRole } from "./templates.ts";
 
 const ROLES: readonly RenderedRole[] = ["system", "user", "assistant", "tool"];
 
@@ -36,7 +36,7 @@ export function packPrompt(prompt: Prompt): PackedPrompt {
     text: texts.join(""),
     lengths: Int32Array.from(texts, (text) => text.length),
     roles: Uint8Array.from(prompt.kind === "chat" ? prompt.messages : [], ({ role }) =>
-      ROLES.indexOf(renderedRole(role)),
+      ROLES.indexOf(renderRole(role)),
     ),
   };
 }

@@ -7,7 +7,7 @@ import type { BpeTables } from "./bpe/tables.ts";
 import { chatTemplates, readReferenceTextCounts } from "./fixtures/fixtures.ts";
 import type { ChatMessage } from "./meter.ts";
 import { openPromptCounter } from "./prompt.ts";
-import { llama3SystemStart, renderedRole } from "./templates.ts";
+import { llama3SystemStart, renderRole } from "./templates.ts";
 import { loadTables, TOKENIZERS } from "./tokenizers.ts";
 
 const ROLES = ["system", "developer", "user", "assistant", "tool", "function"];
@@ -39,7 +39,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
     const prompts = openPromptCounter(TOKENIZERS[name], tables);
     const render = (messages: ChatMessage[]): string =>
       template.render({
-        messages: messages.map(({ role, content }) => ({ role: renderedRole(role), content: content.toWellFormed() })),
+        messages: messages.map(({ role, content }) => ({ role: renderRole(role), content: content.toWellFormed() })),
         add_generation_prompt: true,
         bos_token: fixture.bos_token,
         eos_token: fixture.eos_token,
@@ -82,7 +82,7 @@ describe("the dates in Llama's system message", async () => {
 
 describe("the roles of messages", () => {
   it("are rendered under the role names that the templates use", () => {
-    assert.deepEqual(ROLES.map(renderedRole), ["system", "system", "user", "assistant", "tool", "tool"]);
-    assert.throws(() => renderedRole("ipython"));
+    assert.deepEqual(ROLES.map(renderRole), ["system", "system", "user", "assistant", "tool", "tool"]);
+    assert.throws(() => renderRole("ipython"));
   });
 });

@@ -23,7 +23,7 @@ export interface ChatTemplate {
  * The role under which a message is rendered. `developer` is a newer name of `system`, and `function` an older name of
  * `tool`. The templates contain neither, so nodes get the rendered role. Then a node's prompt equals the counted one.
  */
-export function renderedRole(role: string): RenderedRole {
+export function renderRole(role: string): RenderedRole {
   switch (role) {
     case "system":
     case "developer":
@@ -52,12 +52,12 @@ export function llama3SystemStart(day: string): string {
 function* llama3Segments(messages: readonly ChatMessage[]): Generator<Segment> {
   yield SPECIAL_TOKEN_SEGMENT; // <|begin_of_text|>
   const first = messages[0];
-  const isSystemFirst = first !== undefined && renderedRole(first.role) === "system";
+  const isSystemFirst = first !== undefined && renderRole(first.role) === "system";
   const system = isSystemFirst ? first.content.trim() : "";
   yield* llama3Message("system", llama3SystemStart("26 Jul 2024") + system);
   for (let i = isSystemFirst ? 1 : 0; i < messages.length; i++) {
     const { role, content } = messages[i] as ChatMessage;
-    const rendered = renderedRole(role);
+    const rendered = renderRole(role);
     if (rendered === "tool") yield* llama3Message("ipython", `\n\n${JSON.stringify(content.toWellFormed())}`);
     else yield* llama3Message(rendered, `\n\n${content.trim()}`);
   }
@@ -84,7 +84,7 @@ export const qwen2Chat: ChatTemplate = { segments: qwen2Segments, messageTokensM
 const QWEN2_SYSTEM = "You are Qwen, created by Alibaba Cloud. You are a helpful assistant.";
 
 function* qwen2Segments(messages: readonly ChatMessage[]): Generator<Segment> {
-  const roles = messages.map(({ role }) => renderedRole(role));
+  const roles = messages.map(({ role }) => renderRole(role));
   if (roles[0] !== "system") yield* qwen2Turn(`system\n${QWEN2_SYSTEM}`);
   for (let i = 0; i < messages.length; i++) {
     if (roles[i] !== "tool") {

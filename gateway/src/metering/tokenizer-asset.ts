@@ -57,7 +57,7 @@ export interface UnigramHeader {
 
 export type AssetHeader = BpeHeader | UnigramHeader;
 
-export interface Asset<Header extends AssetHeader = AssetHeader> {
+export interface TokenizerAsset<Header extends AssetHeader = AssetHeader> {
   header: Header;
   section(name: string): Uint8Array;
 }
@@ -67,7 +67,7 @@ export class AssetMismatchError extends Error {
   override name = "AssetMismatchError";
 }
 
-export async function readAsset(file: URL, sha256: string): Promise<Asset> {
+export async function readAsset(file: URL, sha256: string): Promise<TokenizerAsset> {
   const bytes = await readFile(file);
   const found = createHash("sha256").update(bytes).digest("hex");
   if (found !== sha256) {
@@ -76,7 +76,7 @@ export async function readAsset(file: URL, sha256: string): Promise<Asset> {
   return parseAsset(bytes);
 }
 
-function parseAsset(bytes: Buffer): Asset {
+function parseAsset(bytes: Buffer): TokenizerAsset {
   invariant(bytes.toString("latin1", 0, ASSET_MAGIC.length) === ASSET_MAGIC, "not a tokenizer asset");
   // The default chunk size is small and would require joining a few hundred chunks.
   const payload = zstdDecompressSync(bytes.subarray(ASSET_MAGIC.length), { chunkSize: 1024 * 1024 });

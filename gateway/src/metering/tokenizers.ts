@@ -6,7 +6,7 @@
 import { type BpeTables, buildBpeTables } from "./bpe/tables.ts";
 import { readTables, writeTables } from "./stored-tokenizer-tables.ts";
 import { type ChatTemplate, llama3Chat, qwen2Chat } from "./templates.ts";
-import { type Asset, type BpeHeader, readAsset, type UnigramHeader } from "./tokenizer-asset.ts";
+import { type BpeHeader, readAsset, type TokenizerAsset, type UnigramHeader } from "./tokenizer-asset.ts";
 import { buildUnigramTables, type UnigramTables } from "./unigram/tables.ts";
 
 export interface Tokenizer {
@@ -68,6 +68,6 @@ export async function loadTables(name: TokenizerName): Promise<Tables> {
 export async function buildTables(name: TokenizerName): Promise<Tables> {
   const asset = await readAsset(new URL(`${name}.bin`, FOLDER), TOKENIZERS[name].sha256);
   return asset.header.kind === "bpe"
-    ? buildBpeTables(asset as Asset<BpeHeader>)
-    : buildUnigramTables(asset as Asset<UnigramHeader>);
+    ? buildBpeTables(asset as TokenizerAsset<BpeHeader>)
+    : buildUnigramTables(asset as TokenizerAsset<UnigramHeader>);
 }

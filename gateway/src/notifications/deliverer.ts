@@ -6,7 +6,7 @@ import { DELIVERY_CHANNELS, type DeliveryChannel } from "../base/states.ts";
 import type { AttemptOutcome, ClaimedDelivery, Deliveries } from "./deliveries.ts";
 import { createLocalizedFormat } from "./localized-format.ts";
 import { writeNotificationEmail } from "./notification-texts.ts";
-import { SIGNATURE_HEADER, signatureOf, slackBody, webhookBody } from "./payloads.ts";
+import { makeSlackBody, SIGNATURE_HEADER, signWebhookBody, webhookBody } from "./payloads.ts";
 import type { PostWebhook } from "./post-webhook.ts";
 import { nextAttemptAtMs } from "./retry-schedule.ts";
 
@@ -56,12 +56,12 @@ export function openDeliverer({ deliveries, post, mail, clock, log, origin, vers
     const agent = { "user-agent": `Tollgate/${version}` };
     if (channel === "slack") {
       if (slackUrl === null) return REMOVED;
-      return { status: await post(slackUrl, { headers: agent, body: slackBody(told) }) };
+      return { status: await post(slackUrl, { headers: agent, body: makeSlackBody(told) }) };
     }
     if (webhookUrl === null || webhookSecret === null) return REMOVED;
     const body = webhookBody(told);
     const unixSeconds = Math.floor(clock.now() / 1000);
-    const signature = { [SIGNATURE_HEADER]: signatureOf(body, { secret: webhookSecret, unixSeconds }) };
+    const signature = { [SIGNATURE_HEADER]: signWebhookBody(body, { secret: webhookSecret, unixSeconds }) };
     return { status: await post(webhookUrl, { headers: { ...agent, ...signature }, body }) };
   };
   const tryOnce = async (taken: ClaimedDelivery): Promise<boolean> => {

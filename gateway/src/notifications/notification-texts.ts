@@ -1,6 +1,6 @@
 /** Builds the texts of notifications from their facts when they are shown or sent. Pure. */
 import { publicId, type Uuid } from "../base/ids.ts";
-import { picoOfMicro } from "../base/money.ts";
+import { parseMicroAsPico } from "../base/money.ts";
 import type { NotificationKind, TopUpFailure } from "../base/states.ts";
 import type { LocalizedFormat } from "./localized-format.ts";
 
@@ -109,12 +109,12 @@ export function writeNotificationTexts(
   const words = WORDS[kind] as (facts: typeof data, written: Written) => Words;
   return words(data, {
     account: `the account “${name}” (${publicId("acc", id)})`,
-    dollars: (micro) => style.dollars(picoOfMicro(micro)),
+    dollars: (micro) => style.dollars(parseMicroAsPico(micro)),
     moment: style.moment,
   });
 }
 
-export const linkOf = ({ page }: Pick<Words, "page">, origin: string): string => `${origin}/console/${page}`;
+export const makeConsoleLink = ({ page }: Pick<Words, "page">, origin: string): string => `${origin}/console/${page}`;
 
 export function writeNotificationEmail(
   fact: StoredNotificationContent,
@@ -126,7 +126,7 @@ export function writeNotificationEmail(
   const words = writeNotificationTexts(fact, about, style);
   const paragraphs = [
     words.text,
-    `${words.advice}\n${linkOf(words, origin)}`,
+    `${words.advice}\n${makeConsoleLink(words, origin)}`,
     ...(words.page === "notifications"
       ? []
       : [`To choose what you are notified of, open:\n${origin}/console/notifications`]),

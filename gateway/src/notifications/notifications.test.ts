@@ -18,11 +18,11 @@ import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import type { ShownDelivery } from "./deliveries.ts";
 import { openEventFinder } from "./event-finder.ts";
 import { openInbox } from "./inbox.ts";
-import { signatureOf } from "./payloads.ts";
+import { signWebhookBody } from "./payloads.ts";
 import { createWebhookPoster } from "./post-webhook.ts";
 import { openNotificationSettings } from "./settings.ts";
 import { openTestNotifications } from "./testing.ts";
-import { addressRule } from "./webhook-addresses.ts";
+import { createAddressRule } from "./webhook-addresses.ts";
 
 const MINUTE_MS = 60_000;
 const clock = manualClock(Date.now());
@@ -55,7 +55,7 @@ before(async () => {
   db = await openTestDatabase();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   receiver = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const post = createWebhookPoster({ allows: addressRule({ allowLoopback: true }), allowsHttp: true, clock });
+  const post = createWebhookPoster({ allows: createAddressRule({ allowLoopback: true }), allowsHttp: true, clock });
   const mail = { delivers: true, send: async (letter: Email) => void mailed.push(letter) };
   gateways = [0, 1].map(() => openTestNotifications({ pool: db.pool, clock, newId, log, mail, post }));
 });
@@ -162,13 +162,16 @@ describe("a webhook", () => {
     await send();
     const [{ headers, body }] = received as [Received];
     const unixSeconds = Math.floor(clock.now() / 1000);
-    assert.equal(headers["tollgate-signature"], signatureOf(body, { secret, unixSeconds }));
+    assert.equal(headers["tollgate-signature"], signWebhookBody(body, { secret, unixSeconds }));
     assert.equal(JSON.parse(body).account_id, publicId("acc", id));
     const next = await settings().replaceSecret(id);
     await first().notify(db.pool, { ...LOW, accountId: id, about: "2" });
     await send();
     const again = received[1] as Received;
-    assert.equal(again.headers["tollgate-signature"], signatureOf(again.body, { secret: next as string, unixSeconds }));
+    assert.equal(
+      again.headers["tollgate-signature"],
+      signWebhookBody(again.body, { secret: next as string, unixSeconds }),
+    );
   });
 
   test("is sent by one of two gateways, and by the other if the first died", async () => {
@@ -224,7 +227,7 @@ describe("a webhook", () => {
   test("is never sent to a private address, even if its hostname was public at first", async () => {
     const { id } = await withWebhook();
     const post = createWebhookPoster({
-      allows: addressRule({ allowLoopback: false }),
+      allows: createAddressRule({ allowLoopback: false }),
       allowsHttp: true,
       clock,
       lookUp: (_host, _options, done) => done(null, [{ address: "127.0.0.1", family: 4 }]),

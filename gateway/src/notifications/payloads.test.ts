@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
-import { signatureOf, slackBody, webhookBody } from "./payloads.ts";
+import { makeSlackBody, signWebhookBody, webhookBody } from "./payloads.ts";
 
 const told = {
   id: "0193f2a0-0000-7000-8000-000000000001" as Uuid,
@@ -16,7 +16,7 @@ const told = {
 } as const;
 
 test("a signature is t=SECONDS,v1=HMAC-SHA256 over the seconds, a dot and the body", () => {
-  const signature = signatureOf('{"id":"ntf_1"}', { secret: "whsec_test", unixSeconds: 1_790_000_000 });
+  const signature = signWebhookBody('{"id":"ntf_1"}', { secret: "whsec_test", unixSeconds: 1_790_000_000 });
   // The expected value was computed with Python's hmac module.
   assert.equal(signature, "t=1790000000,v1=78c24d0a72a22e34992df804c699477b88adcff177d518257266f071d64d6608");
 });
@@ -29,12 +29,12 @@ test("the code in the guide accepts a signature, and refuses another body, anoth
   const { isFromTollgate } = await import(join(folder, "verify.ts"));
   const unixSeconds = Math.floor(Date.now() / 1000);
   const body = webhookBody(told);
-  const signature = signatureOf(body, { secret: "whsec_test", unixSeconds });
+  const signature = signWebhookBody(body, { secret: "whsec_test", unixSeconds });
   assert.equal(isFromTollgate(body, signature, "whsec_test"), true);
   assert.equal(isFromTollgate(`${body} `, signature, "whsec_test"), false);
   assert.equal(isFromTollgate(body, signature, "whsec_other"), false);
   assert.equal(isFromTollgate(body, "", "whsec_test"), false);
-  const old = signatureOf(body, { secret: "whsec_test", unixSeconds: unixSeconds - 3600 });
+  const old = signWebhookBody(body, { secret: "whsec_test", unixSeconds: unixSeconds - 3600 });
   assert.equal(isFromTollgate(body, old, "whsec_test"), false);
 });
 
@@ -58,7 +58,7 @@ test("a webhook's body contains the event's data, a text and a link", () => {
 });
 
 test("special characters are escaped in text for Slack", () => {
-  const { text } = JSON.parse(slackBody(told));
+  const { text } = JSON.parse(makeSlackBody(told));
   assert.match(text, /^\*Your balance is below \$5\.00\*\nThe balance of the account “A &amp; &lt;B&gt;”/);
   assert.match(text, /\n<https:\/\/gateway\.example\.com\/console\/credits\|Open the console>$/);
 });

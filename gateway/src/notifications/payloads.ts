@@ -2,11 +2,11 @@
 import { createHmac } from "node:crypto";
 import { publicId, type Uuid } from "../base/ids.ts";
 import { DEFAULT_FORMAT } from "./localized-format.ts";
-import { linkOf, type StoredNotificationContent, writeNotificationTexts } from "./notification-texts.ts";
+import { makeConsoleLink, type StoredNotificationContent, writeNotificationTexts } from "./notification-texts.ts";
 
 export const SIGNATURE_HEADER = "tollgate-signature";
 
-interface Told {
+interface NotificationParts {
   id: Uuid;
   fact: StoredNotificationContent;
   account: { id: Uuid; name: string };
@@ -15,7 +15,7 @@ interface Told {
   origin: string;
 }
 
-export function webhookBody({ id, fact, account, createdAt, origin }: Told): string {
+export function webhookBody({ id, fact, account, createdAt, origin }: NotificationParts): string {
   const words = writeNotificationTexts(fact, account, DEFAULT_FORMAT);
   return JSON.stringify({
     id: publicId("ntf", id),
@@ -25,22 +25,25 @@ export function webhookBody({ id, fact, account, createdAt, origin }: Told): str
     created_at: Math.floor(createdAt.getTime() / 1000),
     title: words.title,
     text: words.text,
-    url: linkOf(words, origin),
+    url: makeConsoleLink(words, origin),
     data: fact.data,
   });
 }
 
 /** Signs as Stripe does: the time, and an HMAC-SHA256 over time, dot and body. */
-export function signatureOf(body: string, { secret, unixSeconds }: { secret: string; unixSeconds: number }): string {
+export function signWebhookBody(
+  body: string,
+  { secret, unixSeconds }: { secret: string; unixSeconds: number },
+): string {
   const mac = createHmac("sha256", secret).update(`${unixSeconds}.${body}`).digest("hex");
   return `t=${unixSeconds},v1=${mac}`;
 }
 
 /** The body for Slack's incoming webhooks, which Mattermost and others accept too. */
-export function slackBody({ fact, account, origin }: Told): string {
+export function makeSlackBody({ fact, account, origin }: NotificationParts): string {
   const words = writeNotificationTexts(fact, account, DEFAULT_FORMAT);
   return JSON.stringify({
-    text: `*${escaped(words.title)}*\n${escaped(words.text)}\n<${linkOf(words, origin)}|Open the console>`,
+    text: `*${escaped(words.title)}*\n${escaped(words.text)}\n<${makeConsoleLink(words, origin)}|Open the console>`,
   });
 }
 

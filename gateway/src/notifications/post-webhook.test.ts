@@ -6,10 +6,10 @@ import { type AddressInfo, createServer as createSocketServer } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import { manualClock } from "../base/testing.ts";
 import { AddressRefused, createWebhookPoster } from "./post-webhook.ts";
-import { addressRule, isPublic } from "./webhook-addresses.ts";
+import { createAddressRule, isPublicAddress } from "./webhook-addresses.ts";
 
 const clock = manualClock();
-const here = { allows: addressRule({ allowLoopback: true }), allowsHttp: true, clock };
+const here = { allows: createAddressRule({ allowLoopback: true }), allowsHttp: true, clock };
 const parts = { headers: { "x-test": "1" }, body: '{"a":1}' };
 
 async function serve(t: TestContext, listener: RequestListener): Promise<{ port: number; requests: string[] }> {
@@ -62,7 +62,12 @@ describe("the webhook client connects only to public addresses", () => {
   ]) {
     test(`refuses a name that resolves to ${addresses.join(" and ") || "nothing"}`, async (t) => {
       const { port, requests } = await serve(t, (_, response) => void response.end());
-      const post = createWebhookPoster({ allows: isPublic, allowsHttp: true, clock, lookUp: leadsTo(...addresses) });
+      const post = createWebhookPoster({
+        allows: isPublicAddress,
+        allowsHttp: true,
+        clock,
+        lookUp: leadsTo(...addresses),
+      });
       await assert.rejects(post(`http://hooks.example.com:${port}/`, parts), AddressRefused);
       assert.deepEqual(requests, []);
     });
@@ -70,7 +75,7 @@ describe("the webhook client connects only to public addresses", () => {
 
   test("checks IP addresses in URLs without a DNS query", async (t) => {
     const { port, requests } = await serve(t, (_, response) => void response.end());
-    const post = createWebhookPoster({ allows: isPublic, allowsHttp: true, clock });
+    const post = createWebhookPoster({ allows: isPublicAddress, allowsHttp: true, clock });
     for (const host of ["127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "2130706433", "0.0.0.0"])
       await assert.rejects(post(`http://${host}:${port}/`, parts), AddressRefused, host);
     assert.deepEqual(requests, []);
@@ -92,7 +97,7 @@ describe("the webhook client connects only to public addresses", () => {
   });
 
   test("refuses http outside of development", async () => {
-    const post = createWebhookPoster({ allows: isPublic, allowsHttp: false, clock, lookUp: leadsTo("8.8.8.8") });
+    const post = createWebhookPoster({ allows: isPublicAddress, allowsHttp: false, clock, lookUp: leadsTo("8.8.8.8") });
     await assert.rejects(post("http://hooks.example.com/", parts), /must use https/);
   });
 });

@@ -7,7 +7,7 @@ import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import type { Clock } from "../base/clock.ts";
-import { type AddressRule, hostOf } from "./webhook-addresses.ts";
+import { type AddressRule, extractHost } from "./webhook-addresses.ts";
 
 const ANSWER_MS_MAX = 10_000;
 const ANSWER_BYTES_MAX = 64 * 1024;
@@ -50,7 +50,7 @@ export function createWebhookPoster({ allows, allowsHttp, clock, lookUp = lookup
   return (text, { headers, body }) =>
     new Promise((resolve, reject) => {
       const url = new URL(text);
-      const host = hostOf(url);
+      const host = extractHost(url);
       if (url.protocol !== "https:" && !allowsHttp) return reject(new AddressRefused("The address must use https."));
       // Checked here, because an IP address in the URL does not pass through `lookup`.
       if (isIP(host) !== 0 && !allows(host)) return reject(new AddressRefused(NOT_PUBLIC));

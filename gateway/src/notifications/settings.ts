@@ -1,7 +1,7 @@
 /** An account's notification settings and webhook addresses. */
 import type pg from "pg";
 import { z } from "zod";
-import { base62, type Uuid } from "../base/ids.ts";
+import { makeBase62, type Uuid } from "../base/ids.ts";
 import type { Random } from "../base/random.ts";
 import type { NotificationChannel, NotificationKind } from "../base/states.ts";
 import { inTransaction } from "../db/pool.ts";
@@ -49,7 +49,7 @@ export const isNotificationOn = (
 const nameOf = (kind: NotificationKind, channel: NotificationChannel): string => `${kind}:${channel}`;
 
 export function openNotificationSettings({ pool, random }: { pool: pg.Pool; random: Random }): NotificationSettings {
-  const newSecret = (): string => `whsec_${base62(random, SECRET_CHARS)}`;
+  const newSecret = (): string => `whsec_${makeBase62(random, SECRET_CHARS)}`;
   return {
     of: async (accountId) =>
       (await queryRow(

@@ -1,7 +1,7 @@
 /** Tests the addresses to which webhooks may be sent. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { addressRule, isPublic, urlMistake } from "./webhook-addresses.ts";
+import { createAddressRule, findUrlMistake, isPublicAddress } from "./webhook-addresses.ts";
 
 const REFUSED = {
   loopback: ["127.0.0.1", "127.255.255.254", "::1"],
@@ -30,7 +30,7 @@ const REFUSED = {
 describe("webhooks are refused to", () => {
   for (const [what, addresses] of Object.entries(REFUSED)) {
     test(what, () => {
-      for (const address of addresses) assert.equal(isPublic(address), false, address);
+      for (const address of addresses) assert.equal(isPublicAddress(address), false, address);
     });
   }
 });
@@ -45,18 +45,18 @@ test("webhooks may be sent to public addresses", () => {
     "2606:4700::1111",
     "2a00:1450::1",
   ])
-    assert.equal(isPublic(address), true, address);
+    assert.equal(isPublicAddress(address), true, address);
 });
 
 test("a development platform may send webhooks to its own machine, and to no other private address", () => {
-  const allows = addressRule({ allowLoopback: true });
+  const allows = createAddressRule({ allowLoopback: true });
   for (const address of ["127.0.0.1", "::1", "8.8.8.8"]) assert.equal(allows(address), true, address);
   for (const address of ["10.0.0.1", "169.254.169.254", "::ffff:127.0.0.1", "fe80::1", "0.0.0.0"])
     assert.equal(allows(address), false, address);
 });
 
 test("the error for a webhook URL names the broken rule", () => {
-  const mistake = (url: string) => urlMistake(url, { allowLoopback: false });
+  const mistake = (url: string) => findUrlMistake(url, { allowLoopback: false });
   assert.equal(mistake("https://hooks.example.com:8443/a?b=c"), undefined);
   assert.equal(mistake("https://8.8.8.8/"), undefined);
   assert.match(mistake("nonsense") ?? "", /must be a URL/);
@@ -69,7 +69,7 @@ test("the error for a webhook URL names the broken rule", () => {
     ...["2130706433", "0x7f000001", "0177.0.0.1", "127.1", "①②⑦.0.0.1"],
   ])
     assert.match(mistake(`https://${host}/`) ?? "", /public internet/, host);
-  const inDevelopment = (url: string) => urlMistake(url, { allowLoopback: true });
+  const inDevelopment = (url: string) => findUrlMistake(url, { allowLoopback: true });
   assert.equal(inDevelopment("http://127.0.0.1:9000/hook"), undefined);
   assert.equal(inDevelopment("http://localhost:9000/hook"), undefined);
   assert.match(inDevelopment("http://192.168.0.1/") ?? "", /public internet/);

@@ -41,7 +41,7 @@ givenOut.addSubnet("2000::", 3, "ipv6");
 const loopback = new BlockList();
 loopback.addSubnet("127.0.0.0", 8, "ipv4");
 
-export function isPublic(address: string): boolean {
+export function isPublicAddress(address: string): boolean {
   const family = isIP(address);
   if (family === 4) return !refused.check(address, "ipv4");
   if (family === 6) return givenOut.check(address, "ipv6") && !refused.check(address, "ipv6");
@@ -55,22 +55,22 @@ const isLoopback = (address: string): boolean =>
 export type AddressRule = (address: string) => boolean;
 
 /** On a development platform, webhooks may also go to the same machine, and without TLS. */
-export const addressRule = ({ allowLoopback }: { allowLoopback: boolean }): AddressRule =>
-  allowLoopback ? (address) => isPublic(address) || isLoopback(address) : isPublic;
+export const createAddressRule = ({ allowLoopback }: { allowLoopback: boolean }): AddressRule =>
+  allowLoopback ? (address) => isPublicAddress(address) || isLoopback(address) : isPublicAddress;
 
 /** Returns what is wrong with a webhook's URL, without a DNS query; undefined if it is valid. */
-export function urlMistake(text: string, { allowLoopback }: { allowLoopback: boolean }): string | undefined {
+export function findUrlMistake(text: string, { allowLoopback }: { allowLoopback: boolean }): string | undefined {
   const url = URL.parse(text);
   if (url === null) return "must be a URL, such as https://example.com/hook";
   if (url.protocol !== "https:" && !(allowLoopback && url.protocol === "http:")) return "must begin with https://";
   if (url.username !== "" || url.password !== "") return "must not contain a user name or password";
-  const host = hostOf(url);
+  const host = extractHost(url);
   const isNamed = isIP(host) === 0;
-  const rule = addressRule({ allowLoopback });
+  const rule = createAddressRule({ allowLoopback });
   if (isNamed ? !allowLoopback && /(^|\.)localhost\.?$/i.test(host) : !rule(host))
     return "must be on the public internet, not a private or local address";
   return undefined;
 }
 
 /** The host name without the brackets around an IPv6 address. */
-export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, "");
+export const extractHost = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, "");

@@ -77,7 +77,7 @@ interface AskedFilter extends Omit<AuditFilter, "subjects"> {
   account?: string | undefined;
 }
 
-export async function auditFilterOf(subjects: AuditSubjects, asked: AskedFilter): Promise<AuditFilter> {
+export async function resolveAuditFilter(subjects: AuditSubjects, asked: AskedFilter): Promise<AuditFilter> {
   const { subject, account, ...rest } = asked;
   const accountId = account === undefined ? undefined : parseId("acc", account);
   const ofAccount = accountId === undefined ? undefined : await subjects.ofAccount(accountId);

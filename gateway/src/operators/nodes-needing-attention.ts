@@ -16,7 +16,7 @@ interface Reason {
   since: Date | null;
 }
 
-export interface NodeToLookAt {
+export interface NodeNeedingAttention {
   id: Uuid;
   name: string;
   accountId: Uuid;
@@ -33,7 +33,7 @@ interface Look {
 }
 
 export interface NodesNeedingAttention {
-  nodes(look: Look): Promise<{ total: number; nodes: NodeToLookAt[] }>;
+  nodes(look: Look): Promise<{ total: number; nodes: NodeNeedingAttention[] }>;
 }
 
 /**
@@ -104,7 +104,10 @@ export function openNodesNeedingAttention(options: {
   };
 }
 
-function shown(found: z.infer<typeof Found>, { rules, version }: { rules: NodeRules; version: string }): NodeToLookAt {
+function shown(
+  found: z.infer<typeof Found>,
+  { rules, version }: { rules: NodeRules; version: string },
+): NodeNeedingAttention {
   const { id, name, accountId, hostName, failed, ended, isAway, isOld, seenAt, agent, models } = found;
   const { quarantine, probation, withheld, standing } = toNode(found, rules);
   const reasons: (Reason | false)[] = [

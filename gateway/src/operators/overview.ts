@@ -112,7 +112,7 @@ export function openOverview({ pool }: { pool: pg.Pool }): Overview {
  * Adds the number of connected nodes. Node records only contain which nodes may work; connections are tracked by
  * gateways.
  */
-export function withOnlineNodes({ nodes: { ready = 0, ...others }, ...totals }: Totals, connected: number): Totals {
+export function addOnlineNodes({ nodes: { ready = 0, ...others }, ...totals }: Totals, connected: number): Totals {
   const online = Math.min(ready, connected);
   const away = ready - online;
   return { ...totals, nodes: { ...(online > 0 && { online }), ...(away > 0 && { ready: away }), ...others } };

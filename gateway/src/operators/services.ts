@@ -10,7 +10,7 @@ import { createOpenDisputesQuery, type FindOpenDisputes } from "./disputes.ts";
 import { type Incidents, openIncidentRecords } from "./incidents/store.ts";
 import { type LedgerChecks, openLedgerChecks } from "./ledger-checks.ts";
 import { type NodesNeedingAttention, openNodesNeedingAttention } from "./nodes-needing-attention.ts";
-import { type Overview, openOverview, withOnlineNodes } from "./overview.ts";
+import { addOnlineNodes, type Overview, openOverview } from "./overview.ts";
 import { openPayoutBatches, type PayoutBatches } from "./payouts.ts";
 import { createRequestPartiesQuery, type FindRequestParties } from "./request-parties.ts";
 import { openPlatformSpend, type PlatformSpend } from "./spend.ts";
@@ -59,7 +59,7 @@ export function openOperatorServices(options: OperatorServicesOptions): Operator
     attention: openNodesNeedingAttention({ pool, rules, version }),
     subjects: openAuditSubjects({ pool }),
     directory: openAccountDirectory({ pool, rules }),
-    overview: { ...records, totals: async () => withOnlineNodes(await records.totals(), online()) },
+    overview: { ...records, totals: async () => addOnlineNodes(await records.totals(), online()) },
     payouts: openPayoutBatches({ pool, newId, holdDays }),
     disputes: createOpenDisputesQuery({ pool }),
     incidents: openIncidentRecords({ pool, newId, isThere: hasIncidents }),

@@ -7,9 +7,9 @@ import { cheapHash } from "../accounts/testing/cheap-hash.ts";
 import type { Uuid } from "../base/ids.ts";
 import { dollars, type Pico, pico } from "../base/money.ts";
 import { manualClock } from "../base/testing.ts";
-import { untilStatementWaits } from "../ledger/testing.ts";
+import { waitForBlockedStatement } from "../ledger/testing.ts";
 import { type CreditAlerts, openCreditAlerts } from "./credit-alerts.ts";
-import { deliverSignedEvent, eventBody, openTestPayments, silentLog, type TestPayments } from "./testing.ts";
+import { buildEventBody, deliverSignedEvent, openTestPayments, silentLog, type TestPayments } from "./testing.ts";
 
 const HOUR_MS = 3_600_000;
 const clock = manualClock(Date.now());
@@ -139,10 +139,10 @@ describe("a low-credit alert", () => {
     const bought = deliverSignedEvent(
       t.receivers[0],
       t.demo,
-      eventBody("checkout.session.completed", buildCheckoutSession(paid)),
+      buildEventBody("checkout.session.completed", buildCheckoutSession(paid)),
     );
     try {
-      await untilStatementWaits(t.db.pool, "%ledger_transfer%");
+      await waitForBlockedStatement(t.db.pool, "%ledger_transfer%");
       assert.deepEqual(await first().of(id), { mark: dollars(5), fallen: true });
       assert.equal(await look(), 1, "the balance is as low as it was when it was told");
     } finally {
@@ -165,7 +165,7 @@ describe("a low-credit alert", () => {
     await client.query("begin");
     await client.query("select from credit_alert where account_id = $1 for update", [id]);
     const looking = first().look();
-    await untilStatementWaits(t.db.pool, "%update credit_alert%");
+    await waitForBlockedStatement(t.db.pool, "%update credit_alert%");
     await client.query("update credit_alert set fallen = false, rises = rises + 1 where account_id = $1", [id]);
     await client.query("commit");
     client.release();

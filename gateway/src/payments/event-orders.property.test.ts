@@ -6,14 +6,20 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { buildCharge, buildCheckoutSession, buildDispute } from "@tollgate/demo-provider/api-objects.ts";
-import { refundableCents, refundedCents, type Sale } from "@tollgate/demo-provider/sale.ts";
+import { computeRefundableCents, computeRefundedCents, type Sale } from "@tollgate/demo-provider/sale.ts";
 import { Shop } from "@tollgate/demo-provider/shop.ts";
 import fc from "fast-check";
 import type { Uuid } from "../base/ids.ts";
 import { PICO_PER_DOLLAR } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
 import { manualClock } from "../base/testing.ts";
-import { assertLedgerBalances, deliverSignedEvent, eventBody, openTestPayments, type TestPayments } from "./testing.ts";
+import {
+  assertLedgerBalances,
+  buildEventBody,
+  deliverSignedEvent,
+  openTestPayments,
+  type TestPayments,
+} from "./testing.ts";
 
 const PICO_PER_CENT = PICO_PER_DOLLAR / 100n;
 
@@ -48,14 +54,14 @@ for (const paidBy of ["completed", "async_succeeded"] as const) {
       const refunds = [{ id: `re_${id}`, cents: 700, status: "succeeded" }];
       const dispute = { id: `du_${id}`, cents: 500, status: "needs_response" };
       const bodies: Record<Name, string> = {
-        completed: eventBody(
+        completed: buildEventBody(
           "checkout.session.completed",
           buildCheckoutSession({ ...sale, state: paidBy === "completed" ? "paid" : "pending" }),
         ),
-        async_succeeded: eventBody("checkout.session.async_payment_succeeded", buildCheckoutSession(sale)),
-        refunded: eventBody("charge.refunded", buildCharge({ ...sale, refunds })),
-        disputed: eventBody("charge.dispute.created", buildDispute(sale, dispute)),
-        expired: eventBody("checkout.session.expired", buildCheckoutSession({ ...opened, state: "expired" })),
+        async_succeeded: buildEventBody("checkout.session.async_payment_succeeded", buildCheckoutSession(sale)),
+        refunded: buildEventBody("charge.refunded", buildCharge({ ...sale, refunds })),
+        disputed: buildEventBody("charge.dispute.created", buildDispute(sale, dispute)),
+        expired: buildEventBody("checkout.session.expired", buildCheckoutSession({ ...opened, state: "expired" })),
       };
       const seen = new Set<Name>();
       for (const name of order) {
@@ -111,7 +117,7 @@ type Script = typeof history extends fc.Arbitrary<infer T> ? T : never;
 function worth(sale: Sale): number {
   if (sale.state !== "paid") return 0;
   const disputed = sale.disputes.filter(({ status }) => status !== "won").reduce((sum, { cents }) => sum + cents, 0);
-  return sale.cents - refundedCents(sale) - disputed;
+  return sale.cents - computeRefundedCents(sale) - disputed;
 }
 
 /** Runs the script at a demo provider of its own, and returns the bodies of the sent events. */
@@ -121,7 +127,7 @@ function play(sale: Sale, { begin, steps, told }: Script): string[] {
   const emit = (type: string, object: object): void => {
     if (told === "totals" && type.startsWith("refund.")) return;
     if (told === "singly" && type === "charge.refunded") return;
-    bodies.push(eventBody(type, object, { created: Math.floor(clock.now() / 1000) }));
+    bodies.push(buildEventBody(type, object, { created: Math.floor(clock.now() / 1000) }));
   };
   const shop = new Shop({ clock, random: systemRandom(), sales: [sale], emit });
   if (begin === "pay") shop.pay(sale);
@@ -134,7 +140,7 @@ function play(sale: Sale, { begin, steps, told }: Script): string[] {
     if (sale.state !== "paid") continue;
     const live = sale.refunds.filter(({ status }) => status === "succeeded");
     const open = sale.disputes.find(({ status }) => status === "needs_response");
-    const left = refundableCents(sale);
+    const left = computeRefundableCents(sale);
     if (step.do === "refund" && left > 0) shop.refund(sale, Math.max(1, Math.floor((left * step.part) / 100)));
     // Without events about single refunds, the gateway cannot notice a failed refund.
     const failing = told === "totals" ? undefined : live[step.do === "fail-refund" ? step.which % live.length : 0];

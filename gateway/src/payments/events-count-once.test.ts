@@ -9,7 +9,13 @@ import type { Sale } from "@tollgate/demo-provider/sale.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { Uuid } from "../base/ids.ts";
 import { dollars } from "../base/money.ts";
-import { assertLedgerBalances, deliverSignedEvent, eventBody, openTestPayments, type TestPayments } from "./testing.ts";
+import {
+  assertLedgerBalances,
+  buildEventBody,
+  deliverSignedEvent,
+  openTestPayments,
+  type TestPayments,
+} from "./testing.ts";
 
 let t: TestPayments;
 before(async () => {
@@ -40,7 +46,7 @@ async function rowsFor(account: Uuid, id: Uuid): Promise<Record<string, unknown>
 describe("concurrent events", () => {
   test("credit once for 50 deliveries of one event to two gateways", async () => {
     const { account, id, sale } = await paidSale();
-    const body = eventBody("checkout.session.completed", buildCheckoutSession(sale), { id: `evt_${id}` });
+    const body = buildEventBody("checkout.session.completed", buildCheckoutSession(sale), { id: `evt_${id}` });
     await Promise.all(
       Array.from({ length: 50 }, (_, i) => deliverSignedEvent(t.receivers[i % 2 ? 1 : 0], t.demo, body)),
     );
@@ -57,11 +63,12 @@ describe("concurrent events", () => {
     const refunded = { ...sale, refunds: [{ id: `re_${id}`, cents: 700, status: "succeeded" }] };
     const dispute = { id: `du_${id}`, cents: 500, status: "needs_response" };
     const kinds = [
-      () => eventBody("checkout.session.completed", buildCheckoutSession(sale)),
-      () => eventBody("checkout.session.async_payment_succeeded", buildCheckoutSession(sale)),
-      () => eventBody("charge.refunded", buildCharge(refunded)),
-      () => eventBody("charge.dispute.created", buildDispute(sale, dispute)),
-      () => eventBody("checkout.session.expired", buildCheckoutSession({ ...sale, payment: null, state: "expired" })),
+      () => buildEventBody("checkout.session.completed", buildCheckoutSession(sale)),
+      () => buildEventBody("checkout.session.async_payment_succeeded", buildCheckoutSession(sale)),
+      () => buildEventBody("charge.refunded", buildCharge(refunded)),
+      () => buildEventBody("charge.dispute.created", buildDispute(sale, dispute)),
+      () =>
+        buildEventBody("checkout.session.expired", buildCheckoutSession({ ...sale, payment: null, state: "expired" })),
     ];
     await Promise.all(
       Array.from({ length: 50 }, (_, i) => {
@@ -79,11 +86,15 @@ describe("concurrent events", () => {
       const { account, id, sale } = await paidSale();
       const refund = { id: `re_${id}`, cents: 500, status: "succeeded" };
       const told = (more: (typeof refund)[]) =>
-        eventBody("charge.refunded", buildCharge({ ...sale, refunds: [refund, ...more] }));
+        buildEventBody("charge.refunded", buildCharge({ ...sale, refunds: [refund, ...more] }));
       if (knownBefore) await deliverSignedEvent(t.receivers[0], t.demo, told([]));
       const rest = { id: `re_rest_${id}`, cents: 1500, status: "succeeded" };
       await Promise.all([
-        deliverSignedEvent(t.receivers[0], t.demo, eventBody("checkout.session.completed", buildCheckoutSession(sale))),
+        deliverSignedEvent(
+          t.receivers[0],
+          t.demo,
+          buildEventBody("checkout.session.completed", buildCheckoutSession(sale)),
+        ),
         deliverSignedEvent(t.receivers[1], t.demo, told([rest])),
       ]);
       assert.equal(await t.balance(account), 0n);
@@ -114,7 +125,7 @@ describe("interrupted events", () => {
 
   test("leave no change if the connection is killed before the commit, and the next delivery credits once", async () => {
     const { account, id, sale } = await paidSale();
-    const body = eventBody("checkout.session.completed", buildCheckoutSession(sale), { id: `evt_${id}` });
+    const body = buildEventBody("checkout.session.completed", buildCheckoutSession(sale), { id: `evt_${id}` });
     await stopped(body, async (pid, delivery) => {
       const failed = assert.rejects(delivery);
       // Terminates the connection, as if the gateway's machine failed without a rollback.
@@ -132,7 +143,7 @@ describe("interrupted events", () => {
     const { account, sale } = await paidSale();
     let acknowledged = false;
     let finished: Promise<void> | undefined;
-    await stopped(eventBody("checkout.session.completed", buildCheckoutSession(sale)), async (_pid, delivery) => {
+    await stopped(buildEventBody("checkout.session.completed", buildCheckoutSession(sale)), async (_pid, delivery) => {
       finished = delivery.then(() => {
         acknowledged = true;
       });
@@ -146,7 +157,7 @@ describe("interrupted events", () => {
 
   test("are rolled back if the transaction fails at its very end", async () => {
     const { account, id, sale } = await paidSale();
-    const body = eventBody("checkout.session.completed", buildCheckoutSession(sale), { id: `evt_${id}` });
+    const body = buildEventBody("checkout.session.completed", buildCheckoutSession(sale), { id: `evt_${id}` });
     await t.db.pool.query(
       `create function refuse_events() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$;
        create trigger refuse_events before insert on payment_event for each row execute function refuse_events()`,
@@ -166,7 +177,7 @@ describe("interrupted events", () => {
     await deliverSignedEvent(
       t.receivers[0],
       t.demo,
-      eventBody("checkout.session.completed", buildCheckoutSession(sale)),
+      buildEventBody("checkout.session.completed", buildCheckoutSession(sale)),
     );
     const transfer = { id: t.newId(), kind: "purchase", accountId: account, amount: dollars(20) } as const;
     await t.ledger.transfer({ ...transfer, kind: "grant", reason: "a forged one" });

@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { buildCheckoutSession } from "@tollgate/demo-provider/api-objects.ts";
 import { dollars } from "../base/money.ts";
-import { assertLedgerBalances, deliverSignedEvent, eventBody, openTestPayments, type TestPayments } from "./testing.ts";
+import {
+  assertLedgerBalances,
+  buildEventBody,
+  deliverSignedEvent,
+  openTestPayments,
+  type TestPayments,
+} from "./testing.ts";
 
 let t: TestPayments;
 before(async () => {
@@ -15,7 +21,7 @@ test("payment events older than 400 days are deleted, unless they need attention
   const { sale } = await t.start(account);
   const paid = { ...sale, state: "paid", payment: "pi_1", charge: "ch_1" } as const;
   const send = (id: string, object: object) =>
-    deliverSignedEvent(t.receivers[0], t.demo, eventBody("checkout.session.completed", object, { id }));
+    deliverSignedEvent(t.receivers[0], t.demo, buildEventBody("checkout.session.completed", object, { id }));
   const complete = buildCheckoutSession(paid);
   await send("evt_old", complete);
   await send("evt_young", complete);

@@ -9,7 +9,7 @@ import type { Clock } from "../base/clock.ts";
 import { type NewId, publicId, type Uuid } from "../base/ids.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
-import type { PaymentProvider, SavedMethod } from "./provider.ts";
+import type { PaymentProvider, SavedPaymentMethod } from "./provider.ts";
 import { disableTopUp } from "./top-up-settings.ts";
 
 const WINDOW_S = 3600;
@@ -122,7 +122,11 @@ export function openPaymentMethods({ pool, provider, clock, newId }: MethodsOpti
  * Stores a saved card. An event that is older than the stored state, or repeated after the card was removed, changes
  * nothing.
  */
-export async function saveMethod(client: pg.PoolClient, saved: SavedMethod, asOf: Date): Promise<boolean> {
+export async function storePaymentMethod(
+  client: pg.PoolClient,
+  saved: SavedPaymentMethod,
+  asOf: Date,
+): Promise<boolean> {
   const { rowCount } = await client.query(
     `update payment_customer set provider_method = $2, brand = $3, last4 = $4, as_of = $5
       where provider_customer = $1 and (as_of is null or as_of <= $5)`,

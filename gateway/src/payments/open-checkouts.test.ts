@@ -4,7 +4,7 @@ import { OPEN_CHECKOUTS_MAX } from "@tollgate/api/bounds.ts";
 import { buildCheckoutSession } from "@tollgate/demo-provider/api-objects.ts";
 import type { Uuid } from "../base/ids.ts";
 import { Fault } from "../faults.ts";
-import { deliverSignedEvent, eventBody, openTestPayments, type TestPayments } from "./testing.ts";
+import { buildEventBody, deliverSignedEvent, openTestPayments, type TestPayments } from "./testing.ts";
 
 let t: TestPayments;
 before(async () => {
@@ -52,7 +52,7 @@ describe("open checkouts of one account", () => {
       assert.ok(sale !== undefined);
       const type = state === "paid" ? "checkout.session.completed" : "checkout.session.expired";
       const ended = { ...sale, state, payment: `pi_${sale.session}`, charge: `ch_${sale.session}` };
-      await deliverSignedEvent(t.receivers[0], t.demo, eventBody(type, buildCheckoutSession(ended)));
+      await deliverSignedEvent(t.receivers[0], t.demo, buildEventBody(type, buildCheckoutSession(ended)));
     }
     await t.start(account);
     await t.start(account);

@@ -12,12 +12,12 @@ import type { Pico } from "../base/money.ts";
 import { type Fault, fault, invalidRequest } from "../faults.ts";
 import { DEFAULT_FORMAT } from "../notifications/localized-format.ts";
 import type { Notify } from "../notifications/notify.ts";
-import { CUSTOM_PACK, findPack, PACKS, type Pack } from "./credit-packs.ts";
+import { CREDIT_PACKS, type CreditPack, CUSTOM_PACK, findPack } from "./credit-packs.ts";
 import { openPaymentMethods, type SavedCard } from "./methods.ts";
 import { createOpenCheckoutLimiter } from "./open-checkouts.ts";
 import { findPaidPurchase, listPayments, type Payment } from "./payment-list.ts";
 import { type PaymentProvider, type ProviderEvent, ProviderUnavailable, type ReceiptUrls } from "./provider.ts";
-import { type EventResult, forgetOldEvents, processEvent } from "./receive.ts";
+import { forgetOldEvents, type PaymentEventResult, processEvent } from "./receive.ts";
 import { createTopUpFailureHandler, openTopUps, type TopUps } from "./top-ups.ts";
 
 interface CheckoutRequest {
@@ -30,7 +30,7 @@ interface CheckoutRequest {
 }
 
 /** The purchased credit. `pack`: the pack's ID; null for a custom amount. */
-type Goods = Pick<Pack, "name" | "price"> & { pack: string | null };
+type Goods = Pick<CreditPack, "name" | "price"> & { pack: string | null };
 
 interface StartedCheckout extends Goods {
   id: Uuid;
@@ -44,7 +44,7 @@ interface SetupRequest {
 }
 
 export interface Payments {
-  packs: readonly Pack[];
+  packs: readonly CreditPack[];
   /**
    * Opens a checkout. 422 `unknown_pack`; 429 `rate_limit_requests` for too many open checkouts; 502
    * `payment_provider_unavailable`. After an error nothing is recorded and nothing can be paid.
@@ -101,7 +101,7 @@ export function openPayments(options: PaymentsOptions): Payments {
     return { id, url, ...goods };
   };
   return {
-    packs: PACKS,
+    packs: CREDIT_PACKS,
     async checkout(request) {
       const goods = goodsOf(request.what);
       const id = newId();
@@ -187,7 +187,7 @@ function tooManyOpen(waitS: number): Fault {
 }
 
 function unknownPack(): Error {
-  const offered = PACKS.map(({ id }) => id).join(", ");
+  const offered = CREDIT_PACKS.map(({ id }) => id).join(", ");
   return fault("unknown_pack", {
     message: `No credit pack has this ID. Available packs: ${offered}.`,
     extra: { param: "pack_id" },
@@ -204,7 +204,7 @@ async function orUnavailable<T>(log: Log, about: object, ask: () => Promise<T>, 
   }
 }
 
-function report(log: Log, { id, type, news }: ProviderEvent, { outcome, checkoutId, moves }: EventResult): void {
+function report(log: Log, { id, type, news }: ProviderEvent, { outcome, checkoutId, moves }: PaymentEventResult): void {
   const what = {
     event: id,
     type,

@@ -15,7 +15,7 @@ export const CURRENCY = "usd";
 const PICO_PER_CENT = 10_000_000_000n;
 
 /** Converts to whole cents. Exact, because every price is a whole number of cents. */
-export const inCents = (amount: Pico): Money => ({ minor: amount / PICO_PER_CENT, currency: CURRENCY });
+export const toCents = (amount: Pico): Money => ({ minor: amount / PICO_PER_CENT, currency: CURRENCY });
 
 /**
  * The largest amount that the ledger can store. Events about larger amounts are possible, because the provider's
@@ -24,7 +24,7 @@ export const inCents = (amount: Pico): Money => ({ minor: amount / PICO_PER_CENT
 const AMOUNT_MAX = 2n ** 63n - 1n;
 
 /** Undefined if no checkout of this platform can have the amount: another currency, or more than the maximum. */
-export function inPico({ minor, currency }: Money): Pico | undefined {
+export function convertToPico({ minor, currency }: Money): Pico | undefined {
   const amount = minor * PICO_PER_CENT;
   return currency === CURRENCY && amount <= AMOUNT_MAX ? pico(amount) : undefined;
 }
@@ -52,7 +52,7 @@ export type SaveCardOrder = Pick<CheckoutOrder, "reference" | "account" | "succe
 };
 
 /** The display data of a saved card or other payment method. */
-export interface SavedMethod {
+export interface SavedPaymentMethod {
   customer: string;
   method: string;
   brand: string;
@@ -116,7 +116,7 @@ export interface PaymentProvider {
   /** Returns the provider's customer ID for the account. Throws ProviderUnavailable, like all calls below. */
   openCustomer(account: string): Promise<string>;
   openSetup(order: SaveCardOrder): Promise<{ url: string }>;
-  savedMethod(setup: string): Promise<SavedMethod>;
+  savedMethod(setup: string): Promise<SavedPaymentMethod>;
   /** Removes a saved card. Succeeds even if the provider has already removed it. */
   forgetMethod(method: string): Promise<void>;
   /**

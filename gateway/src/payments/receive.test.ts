@@ -9,9 +9,9 @@ import { createTestHold } from "../ledger/testing.ts";
 import { openPayments } from "./payments.ts";
 import {
   assertLedgerBalances,
+  buildEventBody,
   createStripeProviderAt,
   deliverSignedEvent,
-  eventBody,
   openTestPayments,
   silentLog,
   type TestPayments,
@@ -26,8 +26,8 @@ after(async () => {
   await t.close();
 });
 
-const send = (type: string, object: object, more?: Parameters<typeof eventBody>[2]): Promise<void> =>
-  deliverSignedEvent(t.receivers[0], t.demo, eventBody(type, object, more));
+const send = (type: string, object: object, more?: Parameters<typeof buildEventBody>[2]): Promise<void> =>
+  deliverSignedEvent(t.receivers[0], t.demo, buildEventBody(type, object, more));
 
 /** The account's balance in dollars. */
 const dollarsOf = async (accountId: Uuid): Promise<number> =>
@@ -276,7 +276,7 @@ test("a test-mode event in live mode is refused and credits nothing", async () =
     ...{ pool: t.db.pool, notify, newId, clock: systemClock, log: silentLog() },
     provider: { ...createStripeProviderAt(t.demo), live: true },
   });
-  const body = eventBody("checkout.session.completed", buildCheckoutSession(paid), { id: "evt_test_mode" });
+  const body = buildEventBody("checkout.session.completed", buildCheckoutSession(paid), { id: "evt_test_mode" });
   await assert.rejects(deliverSignedEvent(live, t.demo, body), {
     name: "Fault",
     status: 400,

@@ -20,26 +20,26 @@ import {
 import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import { AUTOMATIC_PACK, CUSTOM_PACK } from "./credit-packs.ts";
-import { saveMethod } from "./methods.ts";
+import { storePaymentMethod } from "./methods.ts";
 import {
+  convertToPico,
   type IntentResult,
-  inPico,
   type Money,
   type PaymentEventContent,
   type ProviderEvent,
-  type SavedMethod,
+  type SavedPaymentMethod,
 } from "./provider.ts";
 import {
+  chooseNewerReversal,
   computeCheckoutState,
   findMissingTransfers,
-  furthestState,
   type MissingTransfer,
-  newerReversal,
+  pickFurthestState,
   type Reversal,
   type TransferredSums,
 } from "./rules.ts";
 
-export interface EventResult {
+export interface PaymentEventResult {
   outcome: PaymentEventOutcome;
   checkoutId: Uuid | null;
   moves: MissingTransfer[];
@@ -61,8 +61,8 @@ interface TakeInOptions {
 export async function processEvent(
   options: TakeInOptions,
   event: ProviderEvent,
-  saved?: SavedMethod,
-): Promise<EventResult> {
+  saved?: SavedPaymentMethod,
+): Promise<PaymentEventResult> {
   return await inTransaction(options.pool, async (client) => {
     await client.query(IDLE_MAX);
     const taken = await apply(client, event, { ...options, saved });
@@ -75,7 +75,7 @@ export async function processEvent(
 export async function processChargeAnswer(
   options: Omit<TakeInOptions, "newId">,
   news: IntentResult,
-): Promise<EventResult> {
+): Promise<PaymentEventResult> {
   return await inTransaction(options.pool, async (client) => {
     await client.query(IDLE_MAX);
     if (news.payment !== null) await lockPayment(client, news.payment);
@@ -86,11 +86,11 @@ export async function processChargeAnswer(
 async function apply(
   client: pg.PoolClient,
   { news, occurredAt }: ProviderEvent,
-  { saved, onFailed }: { saved: SavedMethod | undefined; onFailed: OnTopUpFailed },
-): Promise<EventResult> {
+  { saved, onFailed }: { saved: SavedPaymentMethod | undefined; onFailed: OnTopUpFailed },
+): Promise<PaymentEventResult> {
   if (news.kind === "other") return of("ignored");
   if (news.kind === "setup") {
-    return of(saved !== undefined && (await saveMethod(client, saved, occurredAt)) ? "applied" : "ignored");
+    return of(saved !== undefined && (await storePaymentMethod(client, saved, occurredAt)) ? "applied" : "ignored");
   }
   if (news.payment !== null) await lockPayment(client, news.payment);
   if (news.kind === "session") return await applySession(client, news, onFailed);
@@ -106,14 +106,14 @@ async function applySession(
   client: pg.PoolClient,
   news: Extract<PaymentEventContent, { kind: "session" }>,
   onFailed: OnTopUpFailed,
-): Promise<EventResult> {
+): Promise<PaymentEventResult> {
   const found = await lockCheckout(client, { session: news.session });
   // Other products may use the same provider account. Their checkouts do not have an ID of this platform.
   if (found === undefined) return of(news.reference?.startsWith("pay_") ? "unknown" : "ignored");
   const asked = { reference: publicId("pay", found.id), amount: found.amount, payment: found.payment };
   const verdict = computeCheckoutState(asked, news);
   const checkout = await advance(client, found, {
-    state: furthestState(found.state, verdict),
+    state: pickFurthestState(found.state, verdict),
     payment: verdict === "mismatch" ? null : news.payment,
   });
   const moves = await catchUp(client, checkout, onFailed);
@@ -124,14 +124,18 @@ async function applySession(
  * Processes the result of a payment, but only for automatic purchases. On a payment page a failed payment is not final,
  * because the buyer can use another card.
  */
-async function applyIntent(client: pg.PoolClient, news: IntentResult, onFailed: OnTopUpFailed): Promise<EventResult> {
+async function applyIntent(
+  client: pg.PoolClient,
+  news: IntentResult,
+  onFailed: OnTopUpFailed,
+): Promise<PaymentEventResult> {
   const id = parseId("pay", news.reference);
   const found = id === undefined ? undefined : await lockCheckout(client, { id });
   if (found === undefined) return of("unknown");
   if (found.pack !== AUTOMATIC_PACK) return of("ignored");
   const asked = { reference: news.reference, amount: found.amount, payment: found.payment };
   const verdict = computeCheckoutState(asked, news);
-  const state = furthestState(found.state, verdict);
+  const state = pickFurthestState(found.state, verdict);
   const checkout = await advance(client, found, { state, payment: verdict === "mismatch" ? null : news.payment });
   await client.query("update payment_automatic set next_at = null where checkout_id = $1", [checkout.id]);
   const ended = state !== found.state && (state === "failed" || state === "mismatch");
@@ -147,7 +151,7 @@ async function note(
   asOf: Date,
 ): Promise<boolean> {
   const told: Money = news.kind === "refunded" ? news.total : news.amount;
-  const amount = inPico(told);
+  const amount = convertToPico(told);
   if (amount === undefined) return false;
   if (news.kind === "refunded") await noteRefunded(client, news.payment, amount);
   else {
@@ -169,7 +173,7 @@ async function catchUp(client: pg.PoolClient, checkout: Checkout, onFailed: OnTo
   return moves;
 }
 
-const of = (outcome: PaymentEventOutcome): EventResult => ({ outcome, checkoutId: null, moves: [] });
+const of = (outcome: PaymentEventOutcome): PaymentEventResult => ({ outcome, checkoutId: null, moves: [] });
 
 const Checkout = row({
   id: column.uuid,
@@ -240,7 +244,7 @@ const REVERSAL = `select kind, amount, status, as_of as "asOf" from payment_reve
 
 async function noteReversal(client: pg.PoolClient, told: Reversal & { id: string; payment: string }): Promise<void> {
   const known = await queryRow(client, StoredReversal, `${REVERSAL} where id = $1`, [told.id]);
-  const { kind, amount, status, asOf } = known === undefined ? told : newerReversal(known, told);
+  const { kind, amount, status, asOf } = known === undefined ? told : chooseNewerReversal(known, told);
   await client.query(
     `insert into payment_reversal (id, payment_id, kind, amount, status, as_of) values ($1, $2, $3, $4, $5, $6)
      on conflict (id) do update set amount = excluded.amount, status = excluded.status, as_of = excluded.as_of`,
@@ -287,7 +291,7 @@ async function make(
 ): Promise<void> {
   for (const [i, { kind, amount }] of moves.entries()) {
     const ordinal = after + i + 1;
-    const transferId = transferIdOf(checkout.id, ordinal);
+    const transferId = deriveTransferId(checkout.id, ordinal);
     const { code } = await queryOne(client, TransferCode, "select ledger_transfer($1, $2, $3, $4, $5) as code", [
       transferId,
       // Money that returns to the account is booked as a purchase, so that purchases less refunds and disputes equal
@@ -306,7 +310,7 @@ async function make(
 }
 
 /** A UUIDv7 with the checkout's time, and a hash of checkout and number in place of random bits. */
-export function transferIdOf(checkoutId: Uuid, ordinal: number): Uuid {
+export function deriveTransferId(checkoutId: Uuid, ordinal: number): Uuid {
   const hash = createHash("sha256").update(`${checkoutId}/${ordinal}`).digest("hex");
   const variant = "89ab".charAt(Number.parseInt(hash.charAt(3), 16) & 3);
   const tail = `7${hash.slice(0, 3)}-${variant}${hash.slice(4, 7)}-${hash.slice(7, 19)}`;

@@ -4,13 +4,13 @@ import fc from "fast-check";
 import { parseId, type Uuid } from "../base/ids.ts";
 import { pico } from "../base/money.ts";
 import { CHECKOUT_STATES } from "../base/states.ts";
-import { transferIdOf } from "./receive.ts";
+import { deriveTransferId } from "./receive.ts";
 import {
   type CheckoutFacts,
-  expectedSums,
+  chooseNewerReversal,
+  computeExpectedSums,
   findMissingTransfers,
-  furthestState,
-  newerReversal,
+  pickFurthestState,
   type Reversal,
   type TransferredSums,
 } from "./rules.ts";
@@ -66,7 +66,7 @@ describe("the expected balance of a payment", () => {
   ];
   for (const [what, known, expected] of rows) {
     test(what, () => {
-      const sums = expectedSums({
+      const sums = computeExpectedSums({
         state: "paid",
         amount: pico(100n),
         refundedTotal: pico(0n),
@@ -93,7 +93,7 @@ const words = fc.array(
 );
 
 test("a dispute's outcome does not depend on the order of its events", () => {
-  const last = (all: Reversal[]): Reversal => all.reduce((a, b) => newerReversal(a, b));
+  const last = (all: Reversal[]): Reversal => all.reduce((a, b) => chooseNewerReversal(a, b));
   fc.assert(
     fc.property(
       words.chain((all) => fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length }))),
@@ -107,16 +107,16 @@ test("a dispute's outcome does not depend on the order of its events", () => {
 
 test("a later dispute event overrides an earlier one; of two in the same second, the more advanced status wins", () => {
   const word = (status: string, second: number): Reversal => ({ ...dispute(1n, status), asOf: at(second) });
-  assert.equal(newerReversal(word("won", 1), word("under_review", 2)).status, "under_review");
-  assert.equal(newerReversal(word("won", 1), word("needs_response", 1)).status, "won");
-  assert.equal(newerReversal(word("lost", 1), word("won", 1)).status, "won");
+  assert.equal(chooseNewerReversal(word("won", 1), word("under_review", 2)).status, "under_review");
+  assert.equal(chooseNewerReversal(word("won", 1), word("needs_response", 1)).status, "won");
+  assert.equal(chooseNewerReversal(word("lost", 1), word("won", 1)).status, "won");
 });
 
 test("a payment never returns to an earlier state, and a successful payment takes precedence", () => {
   for (const a of CHECKOUT_STATES) {
-    assert.equal(furthestState(a, "paid"), "paid");
-    assert.equal(furthestState("open", a), a);
-    for (const b of CHECKOUT_STATES) assert.equal(furthestState(a, b), furthestState(b, a));
+    assert.equal(pickFurthestState(a, "paid"), "paid");
+    assert.equal(pickFurthestState("open", a), a);
+    for (const b of CHECKOUT_STATES) assert.equal(pickFurthestState(a, b), pickFurthestState(b, a));
   }
 });
 
@@ -131,7 +131,7 @@ test("after the missing transfers of a payment are made, its sums are as expecte
         assert.notEqual(move.amount, 0n);
         sums[move.kind] = pico(sums[move.kind] + move.amount);
       }
-      assert.deepEqual(sums, expectedSums(known));
+      assert.deepEqual(sums, computeExpectedSums(known));
       assert.deepEqual(findMissingTransfers(known, sums), []);
     }),
   );
@@ -139,9 +139,9 @@ test("after the missing transfers of a payment are made, its sums are as expecte
 
 test("a transfer's ID is a UUIDv7 derived from its checkout and number, with the checkout's time", () => {
   const checkout = parseId("pay", "pay_06dg3m8q6pfxs3nxrk5mfa3ygc") as Uuid;
-  const ids = Array.from({ length: 1000 }, (_, i) => transferIdOf(checkout, i + 1));
+  const ids = Array.from({ length: 1000 }, (_, i) => deriveTransferId(checkout, i + 1));
   assert.equal(new Set(ids).size, ids.length);
-  assert.equal(transferIdOf(checkout, 1), ids[0]);
+  assert.equal(deriveTransferId(checkout, 1), ids[0]);
   for (const id of ids) {
     assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     assert.equal(id.slice(0, 13), checkout.slice(0, 13));

@@ -11,10 +11,10 @@ import {
   type PaymentTransferKind,
   type ReversalKind,
 } from "../base/states.ts";
-import { inPico, type PaymentEventContent } from "./provider.ts";
+import { convertToPico, type PaymentEventContent } from "./provider.ts";
 
 /** The more advanced of two states, in the order in which a payment progresses. */
-export const furthestState = (a: CheckoutState, b: CheckoutState): CheckoutState =>
+export const pickFurthestState = (a: CheckoutState, b: CheckoutState): CheckoutState =>
   CHECKOUT_STATES.indexOf(a) >= CHECKOUT_STATES.indexOf(b) ? a : b;
 
 interface Asked {
@@ -33,7 +33,7 @@ export function computeCheckoutState(
   told: Extract<PaymentEventContent, { kind: "session" | "intent" }>,
 ): CheckoutState {
   if (told.seen !== "paid") return told.seen;
-  const paid = told.total === null ? undefined : inPico(told.total);
+  const paid = told.total === null ? undefined : convertToPico(told.total);
   const fits = paid === asked.amount && told.reference === asked.reference && told.payment !== null;
   return fits && (asked.payment === null || asked.payment === told.payment) ? "paid" : "mismatch";
 }
@@ -70,7 +70,7 @@ export interface Reversal {
 }
 
 /** The more recent of two facts about the same refund or dispute. */
-export function newerReversal(a: Reversal, b: Reversal): Reversal {
+export function chooseNewerReversal(a: Reversal, b: Reversal): Reversal {
   const order = Object.keys(MONEY_IS_AWAY[a.kind]);
   const apart = b.asOf.getTime() - a.asOf.getTime() || order.indexOf(b.status) - order.indexOf(a.status);
   if (apart !== 0) return apart > 0 ? b : a;
@@ -89,7 +89,7 @@ export interface CheckoutFacts {
 export type TransferredSums = Record<PaymentTransferKind, Pico>;
 
 /** The sums that the ledger should show. Nothing is taken back for a checkout that was never credited. */
-export function expectedSums({ state, amount, refundedTotal, reversals }: CheckoutFacts): TransferredSums {
+export function computeExpectedSums({ state, amount, refundedTotal, reversals }: CheckoutFacts): TransferredSums {
   if (state !== "paid") return { purchase: pico(0n), refund: pico(0n), dispute: pico(0n) };
   const sum = (kind: ReversalKind, away: boolean): bigint =>
     reversals
@@ -112,7 +112,7 @@ export interface MissingTransfer {
 
 /** The missing transfers. Empty once all were made, so repeated events change nothing. */
 export function findMissingTransfers(known: CheckoutFacts, made: TransferredSums): MissingTransfer[] {
-  const should = expectedSums(known);
+  const should = computeExpectedSums(known);
   return PAYMENT_TRANSFER_KINDS.map((kind) => ({ kind, amount: pico(should[kind] - made[kind]) })).filter(
     ({ amount }) => amount !== 0n,
   );

@@ -48,7 +48,7 @@ function objectsOnly(): ReturnType<typeof Stripe.createNodeHttpClient> {
 }
 
 /** Converts the library's errors. They contain headers and bodies, so only identifying fields are kept. */
-export function providerUnavailable(error: unknown): ProviderUnavailable {
+export function toProviderUnavailable(error: unknown): ProviderUnavailable {
   if (error instanceof ProviderUnavailable) return error;
   if (!(error instanceof Stripe.errors.StripeError)) return new ProviderUnavailable(String(error));
   const { type, code, statusCode, requestId } = error;

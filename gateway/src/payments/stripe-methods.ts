@@ -5,13 +5,13 @@ import {
   type ChargeOrder,
   CURRENCY,
   type IntentResult,
-  inCents,
   type PaymentProvider,
   ProviderUnavailable,
   type SaveCardOrder,
-  type SavedMethod,
+  type SavedPaymentMethod,
+  toCents,
 } from "./provider.ts";
-import { providerUnavailable } from "./stripe-client.ts";
+import { toProviderUnavailable } from "./stripe-client.ts";
 import { readIntentResult } from "./stripe-events.ts";
 
 interface SavedMethodsOptions {
@@ -62,7 +62,7 @@ export function stripeSavedMethods({
       await within(stripe.paymentMethods.detach(method)).catch((error) => {
         // The card was already removed or never existed, so nothing is left to do.
         if (error instanceof Stripe.errors.StripeInvalidRequestError) return;
-        throw providerUnavailable(error);
+        throw toProviderUnavailable(error);
       });
     },
 
@@ -99,7 +99,7 @@ function setupOf({ reference, account, customer, successUrl, cancelUrl }: SaveCa
 }
 
 function intentOf({ reference, account, product, price, customer, method }: ChargeOrder) {
-  const { minor, currency } = inCents(price);
+  const { minor, currency } = toCents(price);
   return {
     amount: Number(minor),
     currency,
@@ -122,7 +122,7 @@ function refusedCharge(error: unknown, { reference }: ChargeOrder): IntentResult
   const isCard = error instanceof Stripe.errors.StripeCardError;
   const isRequest =
     error instanceof Stripe.errors.StripeInvalidRequestError && [400, 404].includes(error.statusCode ?? 0);
-  if (!isCard && !isRequest) throw providerUnavailable(error);
+  if (!isCard && !isRequest) throw toProviderUnavailable(error);
   const payment = error.payment_intent?.id ?? null;
   return { kind: "intent", reference, payment, seen: "failed", total: null, failure: failureOf(error.code) };
 }
@@ -131,7 +131,7 @@ const failureOf = (code: string | undefined): TopUpFailure =>
   code === "authentication_required" ? "authentication_required" : "declined";
 
 /** A card's brand, or another method's type (`us_bank_account`), with the last digits if any. */
-function nameOf(method: Stripe.PaymentMethod): Pick<SavedMethod, "brand" | "last4"> {
+function nameOf(method: Stripe.PaymentMethod): Pick<SavedPaymentMethod, "brand" | "last4"> {
   const details = (method as unknown as Record<string, { brand?: unknown; last4?: unknown } | undefined>)[method.type];
   const { brand = method.type, last4 } = details ?? {};
   return { brand: String(brand), last4: typeof last4 === "string" && /^\d{4}$/.test(last4) ? last4 : null };

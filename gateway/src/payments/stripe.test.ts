@@ -16,7 +16,7 @@ import { manualClock } from "../base/testing.ts";
 import { type CheckoutOrder, ProviderUnavailable } from "./provider.ts";
 import { stripeProvider } from "./stripe.ts";
 import { EVENT_TYPES } from "./stripe-events.ts";
-import { createStripeProviderAt, eventBody, silentLog } from "./testing.ts";
+import { buildEventBody, createStripeProviderAt, silentLog } from "./testing.ts";
 
 const order: CheckoutOrder = {
   reference: "pay_06dg3m8q6pfxs3nxrk5mfa3ygc",
@@ -177,7 +177,7 @@ describe("reading an event", () => {
     `t=${t},v1=${createHmac("sha256", secret).update(`${t}.${body}`).digest("hex")}`;
   const read = (body: string, signature: string | undefined = sign(body)) =>
     provider.readEvent(Buffer.from(body), signature);
-  const body = eventBody("customer.created", { id: "cus_1" }, { id: "evt_1" });
+  const body = buildEventBody("customer.created", { id: "cus_1" }, { id: "evt_1" });
 
   test("accepts a valid signature", () => {
     const news = { kind: "other" };
@@ -252,7 +252,7 @@ describe("reading an event", () => {
 
   test("treats a completed but unpaid session as a delayed payment", () => {
     const seen = (type: string, payment_status: string): unknown => {
-      const { news } = read(eventBody(type, { ...session, payment_status }));
+      const { news } = read(buildEventBody(type, { ...session, payment_status }));
       return news.kind === "session" ? news.seen : undefined;
     };
     assert.equal(seen("checkout.session.completed", "unpaid"), "pending");
@@ -270,18 +270,18 @@ describe("reading an event", () => {
     ["no time", JSON.stringify({ ...JSON.parse(body), created: null }), /^created/],
     [
       "a session without its status",
-      eventBody("checkout.session.completed", { ...session, payment_status: 1 }),
+      buildEventBody("checkout.session.completed", { ...session, payment_status: 1 }),
       /payment_status/,
     ],
-    ["half a cent", eventBody("checkout.session.completed", { ...session, amount_total: 0.5 }), /amount_total/],
+    ["half a cent", buildEventBody("checkout.session.completed", { ...session, amount_total: 0.5 }), /amount_total/],
     [
       "a negative refund",
-      eventBody("charge.refunded", { payment_intent: "pi", amount_refunded: -1, currency: "usd" }),
+      buildEventBody("charge.refunded", { payment_intent: "pi", amount_refunded: -1, currency: "usd" }),
       /amount_refunded/,
     ],
     [
       "an unknown status",
-      eventBody("charge.dispute.closed", {
+      buildEventBody("charge.dispute.closed", {
         id: "du",
         payment_intent: "pi",
         amount: 1,
@@ -298,7 +298,7 @@ describe("reading an event", () => {
   }
 
   test("ignores a charge that belongs to no checkout", () => {
-    const charge = eventBody("charge.refunded", { payment_intent: null, amount_refunded: 1, currency: "usd" });
+    const charge = buildEventBody("charge.refunded", { payment_intent: null, amount_refunded: 1, currency: "usd" });
     assert.deepEqual(read(charge).news, { kind: "other" });
   });
 

@@ -7,12 +7,12 @@ import type { Clock } from "../base/clock.ts";
 import { fault, invalidRequest } from "../faults.ts";
 import {
   type CheckoutOrder,
-  inCents,
   type OpenedCheckout,
   type PaymentProvider,
   ProviderUnavailable,
+  toCents,
 } from "./provider.ts";
-import { providerUnavailable, stripeClient } from "./stripe-client.ts";
+import { stripeClient, toProviderUnavailable } from "./stripe-client.ts";
 import { readStripeEvent } from "./stripe-events.ts";
 import { stripeSavedMethods } from "./stripe-methods.ts";
 import { stripeReceipts } from "./stripe-receipts.ts";
@@ -46,7 +46,7 @@ export function stripeProvider(options: StripeOptions): PaymentProvider {
   const invoices = options.invoices ?? false;
   const asked = <T>(work: Promise<T>): Promise<T> =>
     within(clock, deadlineMs, work).catch((error) => {
-      throw providerUnavailable(error);
+      throw toProviderUnavailable(error);
     });
   return {
     live,
@@ -72,7 +72,7 @@ export function stripeProvider(options: StripeOptions): PaymentProvider {
 
 function sessionOf(order: CheckoutOrder, invoices: boolean) {
   const { reference, account, product, price, successUrl, cancelUrl } = order;
-  const { minor, currency } = inCents(price);
+  const { minor, currency } = toCents(price);
   const metadata = { tollgate_checkout: reference, tollgate_account: account };
   return {
     mode: "payment",
@@ -96,7 +96,7 @@ function opened(
   { order, live }: { order: CheckoutOrder; live: boolean },
 ): OpenedCheckout {
   const { id, url, livemode, amount_total: total, currency, client_reference_id: reference } = session;
-  const price = inCents(order.price);
+  const price = toCents(order.price);
   const protocol = typeof url === "string" ? URL.parse(url)?.protocol : undefined;
   const asAsked =
     typeof id === "string" &&

@@ -125,7 +125,7 @@ export function createStripeProviderAt(demo: Pick<DemoPaymentProvider, "url" | "
 let events = 0;
 
 /** Formats an event's body as the provider would. */
-export function eventBody(
+export function buildEventBody(
   type: string,
   object: object,
   more: { id?: string; created?: number; livemode?: boolean } = {},

@@ -30,7 +30,7 @@ export const MONTH_SPENT_SQL = `coalesce((select sum(amount) from payment_checko
    where account_id = $1 and pack = '${AUTOMATIC_PACK}' and created_at >= $2 and state not in ('failed', 'expired')), 0)`;
 
 /** Undefined if automatic top-up was never configured. */
-export async function topUpOf(pool: pg.Pool, accountId: Uuid, nowMs: number): Promise<AutoTopUp | undefined> {
+export async function readTopUp(pool: pg.Pool, accountId: Uuid, nowMs: number): Promise<AutoTopUp | undefined> {
   const set = await queryRow(pool, TopUpRow, TOP_UP_QUERY, [accountId]);
   if (set === undefined) return undefined;
   const { spent } = await queryOne(pool, Spent, `select ${MONTH_SPENT_SQL} as spent`, [accountId, startOfMonth(nowMs)]);

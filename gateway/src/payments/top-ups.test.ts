@@ -18,7 +18,13 @@ import { dollars, PICO_PER_DOLLAR, type Pico } from "../base/money.ts";
 import { manualClock } from "../base/testing.ts";
 import type { Payments } from "./payments.ts";
 import { type PaymentProvider, ProviderUnavailable } from "./provider.ts";
-import { assertLedgerBalances, deliverSignedEvent, eventBody, openTestPayments, type TestPayments } from "./testing.ts";
+import {
+  assertLedgerBalances,
+  buildEventBody,
+  deliverSignedEvent,
+  openTestPayments,
+  type TestPayments,
+} from "./testing.ts";
 
 const MINUTE_MS = 60_000;
 /** A time in the middle of a month. */
@@ -62,7 +68,7 @@ async function saveCard(
   await deliverSignedEvent(
     gateway(),
     t.demo,
-    eventBody("checkout.session.completed", buildCheckoutSession(sale), { created }),
+    buildEventBody("checkout.session.completed", buildCheckoutSession(sale), { created }),
   );
   return { sale, card };
 }
@@ -159,12 +165,12 @@ describe("an automatic top-up", () => {
       const dispute = { id: `du_${paid.payment}`, cents: 500, status: "needs_response" };
       const failed = { ...paid, state: "failed", failure: "card_declined" } as Sale;
       const bodies: Record<Exclude<News, "answer">, string> = {
-        succeeded: eventBody("payment_intent.succeeded", buildPaymentIntent(paid)),
-        failed: eventBody("payment_intent.payment_failed", buildPaymentIntent(failed)),
-        refund: eventBody("refund.created", buildRefund(paid, refunds[0] as (typeof refunds)[0])),
-        dispute: eventBody("charge.dispute.created", buildDispute(paid, dispute)),
+        succeeded: buildEventBody("payment_intent.succeeded", buildPaymentIntent(paid)),
+        failed: buildEventBody("payment_intent.payment_failed", buildPaymentIntent(failed)),
+        refund: buildEventBody("refund.created", buildRefund(paid, refunds[0] as (typeof refunds)[0])),
+        dispute: buildEventBody("charge.dispute.created", buildDispute(paid, dispute)),
       };
-      const total = eventBody("charge.refunded", buildCharge({ ...paid, refunds }));
+      const total = buildEventBody("charge.refunded", buildCharge({ ...paid, refunds }));
       for (const news of order) {
         if (news === "answer") {
           answer();
@@ -237,7 +243,7 @@ describe("an automatic top-up", () => {
     const late = { ...(t.demo.shop.sales[0] as Sale), mode: "intent", state: "paid", payment: `pi_${id}`, cents: 2000 };
     const metadata = { tollgate_checkout: publicId("pay", checkout), tollgate_account: publicId("acc", id) };
     const sale = { ...late, metadata, failure: null } as Sale;
-    await deliverSignedEvent(gateway(), t.demo, eventBody("payment_intent.succeeded", buildPaymentIntent(sale)));
+    await deliverSignedEvent(gateway(), t.demo, buildEventBody("payment_intent.succeeded", buildPaymentIntent(sale)));
     assert.equal(await dollarsOf(id), 20);
     assert.equal(await enabled(id), false);
   });
@@ -254,7 +260,7 @@ describe("a failed automatic top-up", () => {
       const off = await gateway().topUps.of(id);
       assert.deepEqual([off?.enabled, off?.failure, off?.failedAt?.getTime()], [false, failure, clock.now()]);
       const [sale] = intents(id) as [Sale];
-      const body = eventBody("payment_intent.payment_failed", buildPaymentIntent(sale));
+      const body = buildEventBody("payment_intent.payment_failed", buildPaymentIntent(sale));
       await Promise.all([deliverSignedEvent(gateway(0), t.demo, body), deliverSignedEvent(gateway(1), t.demo, body)]);
       await t.deliverer.send();
       const mailed = t.mailed.filter(({ to }) => to === `${id}@example.test`);
@@ -303,9 +309,9 @@ describe("a failed automatic top-up", () => {
 
 describe("a reversed automatic top-up", () => {
   const disputed = (sale: Sale, status: string): string =>
-    eventBody("charge.dispute.created", buildDispute(sale, { id: `du_${sale.payment}`, cents: 2000, status }));
+    buildEventBody("charge.dispute.created", buildDispute(sale, { id: `du_${sale.payment}`, cents: 2000, status }));
   const refunded = (sale: Sale): string =>
-    eventBody("refund.created", buildRefund(sale, { id: `re_${sale.payment}`, cents: 700, status: "succeeded" }));
+    buildEventBody("refund.created", buildRefund(sale, { id: `re_${sale.payment}`, cents: 700, status: "succeeded" }));
   for (const [what, failure, body, words] of [
     ["disputed", "disputed", (sale: Sale) => disputed(sale, "needs_response"), /was disputed: the cardholder asked/],
     ["lost in a dispute", "disputed", (sale: Sale) => disputed(sale, "lost"), /was disputed: the cardholder asked/],
@@ -343,7 +349,11 @@ describe("a reversed automatic top-up", () => {
     await deliverSignedEvent(gateway(), t.demo, disputed(sale, "warning_needs_response"));
     const { sale: byHand } = await t.start(id);
     t.demo.shop.pay(byHand);
-    await deliverSignedEvent(gateway(), t.demo, eventBody("checkout.session.completed", buildCheckoutSession(byHand)));
+    await deliverSignedEvent(
+      gateway(),
+      t.demo,
+      buildEventBody("checkout.session.completed", buildCheckoutSession(byHand)),
+    );
     await deliverSignedEvent(gateway(), t.demo, refunded(byHand));
     assert.equal(await enabled(id), true);
   });
@@ -419,7 +429,7 @@ describe("a saved card", () => {
       deliverSignedEvent(
         gateway(1),
         t.demo,
-        eventBody("checkout.session.completed", buildCheckoutSession(old), { created }),
+        buildEventBody("checkout.session.completed", buildCheckoutSession(old), { created }),
       );
     await again(clock.now() / 1000 - 5);
     assert.deepEqual(await gateway().method(id), { method: card.id, brand: "visa", last4: "4242" });
@@ -479,12 +489,12 @@ describe("a saved card", () => {
     await deliverSignedEvent(
       gateway(),
       t.demo,
-      eventBody("checkout.session.completed", buildCheckoutSession(stranger as Sale)),
+      buildEventBody("checkout.session.completed", buildCheckoutSession(stranger as Sale)),
     );
     const id = await t.openBuilder();
     await gateway().openSetup({ accountId: id, successUrl: "http://a.test/", cancelUrl: "http://a.test/" });
     const sale = t.demo.shop.sales.at(-1) as Sale;
-    const event = eventBody("checkout.session.completed", buildCheckoutSession({ ...sale, state: "saved" }));
+    const event = buildEventBody("checkout.session.completed", buildCheckoutSession({ ...sale, state: "saved" }));
     await assert.rejects(deliverSignedEvent(gateway(), t.demo, event), { code: "payment_provider_unavailable" });
     t.demo.shop.save(sale, "4242");
     await deliverSignedEvent(gateway(), t.demo, event);
@@ -499,7 +509,7 @@ describe("the list of payments", () => {
     clock.advance(1000);
     const { sale } = await t.start(id);
     t.demo.shop.pay(sale);
-    const send = (type: string, object: object) => deliverSignedEvent(gateway(), t.demo, eventBody(type, object));
+    const send = (type: string, object: object) => deliverSignedEvent(gateway(), t.demo, buildEventBody(type, object));
     await send("checkout.session.completed", buildCheckoutSession(sale));
     const [automatic] = intents(id) as [Sale];
     await send("refund.created", buildRefund(automatic, { id: "re_list", cents: 700, status: "succeeded" }));

@@ -22,11 +22,11 @@ import { type OnTopUpFailed, processChargeAnswer } from "./receive.ts";
 import {
   type AutoTopUp,
   MONTH_SPENT_SQL,
+  readTopUp,
   setTopUp,
   TOP_UP_QUERY,
   TopUpRow,
   type TopUpSettings,
-  topUpOf,
 } from "./top-up-settings.ts";
 
 const APART_MS = TOP_UP_INTERVAL_MIN_S * 1000;
@@ -175,7 +175,7 @@ export function openTopUps(options: TopUpsOptions): TopUps {
   };
 
   return {
-    of: (accountId) => topUpOf(pool, accountId, clock.now()),
+    of: (accountId) => readTopUp(pool, accountId, clock.now()),
     set: (accountId, settings) => setTopUp(pool, accountId, settings, provider),
     async begin() {
       const due = await queryRows(

@@ -1,10 +1,10 @@
 /** The plane of a gateway that has none: it serves only the console and the ledger, and no node ever connects. */
-import { alwaysReachable } from "../base/dependency.ts";
+import { createReachableDependency } from "../base/dependency.ts";
 import type { Plane } from "./plane.ts";
 
 export function absentPlane(): Plane {
   return {
-    health: alwaysReachable("plane"),
+    health: createReachableDependency("plane"),
     publish() {},
     subscribe: () => () => {},
     hears: true,

@@ -5,11 +5,11 @@
 import type { CertificateFiles } from "../base/certificate.ts";
 import {
   declareSettings,
+  findRotationMistakes,
   findUnpairedVariable,
   flag,
   number,
   port,
-  rotationMistakes,
   text,
   type Variables,
 } from "../base/settings.ts";
@@ -140,7 +140,7 @@ export const planeSettings = declareSettings({
     }),
   },
   mistakes: (variables) => [
-    ...rotationMistakes("PLANE_SEED", variables),
+    ...findRotationMistakes("PLANE_SEED", variables),
     ...natsMistakes(variables),
     ...findUnpairedVariable(variables, "PLANE_TLS_CERT", "PLANE_TLS_KEY"),
   ],

@@ -15,7 +15,7 @@ export function measuredPerformanceObject({ kind }: Pick<CatalogueEntry, "kind">
   // An embedding is not streamed, so it has no first token.
   const firstToken = kind === "embedding" ? undefined : ttft;
   return {
-    availability: availabilityOf(samples),
+    availability: computeAvailability(samples),
     failed_share:
       requests < ERROR_SHARE_REQUESTS_MIN || errorShare === null ? null : Math.round(errorShare * 1000) / 1000,
     ttft_p50_ms: firstToken?.p50 ?? null,
@@ -25,7 +25,7 @@ export function measuredPerformanceObject({ kind }: Pick<CatalogueEntry, "kind">
 }
 
 /** Rounded down to a hundred-thousandth, so that it is never rounded up to 1. */
-export function availabilityOf(
+export function computeAvailability(
   { samples, up }: { samples: number; up: number } = { samples: 0, up: 0 },
 ): number | null {
   return samples === 0 ? null : Math.floor((up / samples) * 1e5) / 1e5;

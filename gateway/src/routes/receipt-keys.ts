@@ -3,7 +3,7 @@ import { publicRoutes } from "@tollgate/api/public/routes.ts";
 import { type AnswerJsonOf, splitMethodAndUrl } from "@tollgate/api/route.ts";
 import type { FastifyInstance } from "fastify";
 import type { HistoryServices } from "../history/services.ts";
-import { sendCached } from "../http/send-cached.ts";
+import { sendCachedResponse } from "../http/send-cached-response.ts";
 
 const route = publicRoutes.listReceiptKeys;
 
@@ -16,7 +16,7 @@ export function receiptKeyRoutes(app: FastifyInstance, { receipts }: Pick<Histor
         algorithm: "ed25519",
         keys: await receipts.keys(),
       };
-      return sendCached(request, reply, { body: JSON.stringify(keys) });
+      return sendCachedResponse(request, reply, { body: JSON.stringify(keys) });
     },
   });
 }

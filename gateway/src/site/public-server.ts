@@ -3,13 +3,13 @@ import type { FastifyInstance } from "fastify";
 import { createServerWithoutRoutes } from "../http/server.ts";
 import { answerUnknownPaths } from "../http/unknown-paths.ts";
 import { consoleRoutes } from "../routes/console/routes.ts";
-import { nodeRoutes } from "../routes/nodes/routes.ts";
+import { registerNodeRoutes } from "../routes/nodes/routes.ts";
 import { openAiRoutes } from "../routes/openai/routes.ts";
 import { receiptKeyRoutes } from "../routes/receipt-keys.ts";
 import type { RouteServices } from "../routes/services.ts";
-import { webhookRoutes } from "../routes/webhooks/stripe.ts";
+import { addWebhookRoutes } from "../routes/webhooks/stripe.ts";
 import { staticRoutes } from "./console.ts";
-import { referenceRoutes } from "./reference/routes.ts";
+import { addReferenceRoutes } from "./reference/routes.ts";
 import { statusRoutes } from "./status/routes.ts";
 import { openStatusReader } from "./status/status.ts";
 
@@ -20,13 +20,13 @@ export function publicServer(parts: RouteServices): FastifyInstance {
   // the gateway can serve requests.
   app.get("/health", () => ({ status: "ok" }));
   openAiRoutes(app, parts);
-  nodeRoutes(app, parts);
+  registerNodeRoutes(app, parts);
   receiptKeyRoutes(app, parts);
   if (parts.status.isPublic) statusRoutes(app, openStatusReader(parts), parts.publicUrl);
   consoleRoutes(app, parts);
   staticRoutes(app);
-  referenceRoutes(app, parts);
-  webhookRoutes(app, parts);
+  addReferenceRoutes(app, parts);
+  addWebhookRoutes(app, parts);
   finish();
   return app;
 }

@@ -10,7 +10,7 @@ import { seededRandom } from "../base/testing.ts";
 import { type ActiveModel, loadCatalogue } from "../metering/catalogue.ts";
 import type { Question } from "./canary.ts";
 import { generateCanary } from "./generated-canaries.ts";
-import { numbersIn } from "./questions/words.ts";
+import { findNumbers } from "./questions/words.ts";
 
 const catalogue = await loadCatalogue(new URL("../../catalogue/models.json", import.meta.url));
 const LEARNT_FROM = 2000;
@@ -40,7 +40,7 @@ function readOf({ messages }: Question): Read {
   return {
     all,
     asks,
-    numbers: numbersIn(all).filter((value) => value < 100),
+    numbers: findNumbers(all).filter((value) => value < 100),
     names: all.match(/\b[A-Z][a-z]+\b/g) ?? [],
     words: all.match(/\w+/g) ?? [],
     quoted: [...all.matchAll(/"([^"]+)"/g)].map(([, word]) => word as string),
@@ -113,7 +113,7 @@ function extractors(): Extract[] {
   // Guesses the name on the line with the highest number, and the name on the line with the lowest.
   for (const order of [1, -1]) {
     made.push(({ all }) => {
-      const lines = all.split("\n").map((line) => ({ line, value: numbersIn(line)[0] ?? Number.NaN }));
+      const lines = all.split("\n").map((line) => ({ line, value: findNumbers(line)[0] ?? Number.NaN }));
       const best = lines.filter(({ value }) => value < 100).sort((a, b) => order * (b.value - a.value))[0];
       return best?.line.match(/[A-Z][a-z]+/)?.[0];
     });

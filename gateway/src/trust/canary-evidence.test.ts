@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { seededRandom } from "../base/testing.ts";
 import { EASIEST_CANARY_PASS_RATE } from "./canary.ts";
-import { CanaryEvidence, evidenceWeight, PassRates } from "./canary-evidence.ts";
+import { CanaryEvidence, computeEvidenceWeight, PassRates } from "./canary-evidence.ts";
 import { randomChoices } from "./questions/random-choices.ts";
 
 describe("evidence from canary answers", () => {
@@ -73,6 +73,6 @@ describe("evidence from canary answers", () => {
       for (let i = 0; i < 60; i++) rates.note("m story", { host, passed: true });
     assert.ok(of("b") > 0.8, `${of("b")}`);
     assert.equal(rates.of("m note", { host: "a", prior: 0.8 }), 0.8, "another family is another matter");
-    assert.ok(evidenceWeight(false, of("b")) > 0);
+    assert.ok(computeEvidenceWeight(false, of("b")) > 0);
   });
 });

@@ -32,7 +32,7 @@ const RATE_MAX = 0.98;
 const RATE_MIN = 0.5;
 
 /** The evidence that one answer adds: a log-likelihood ratio, positive for a wrong answer. */
-export const evidenceWeight = (passed: boolean, passRate: number): number =>
+export const computeEvidenceWeight = (passed: boolean, passRate: number): number =>
   passed ? Math.log(GUESS_RATE / passRate) : Math.log((1 - GUESS_RATE) / (1 - passRate));
 
 export class CanaryEvidence {
@@ -46,7 +46,7 @@ export class CanaryEvidence {
   }
 
   note(passed: boolean, passRate: number): void {
-    this.sum = Math.max(0, this.sum + evidenceWeight(passed, passRate));
+    this.sum = Math.max(0, this.sum + computeEvidenceWeight(passed, passRate));
     this.asked += 1;
     if (!passed) this.failures += 1;
     if (this.sum === 0) this.clear();

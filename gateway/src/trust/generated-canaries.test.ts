@@ -4,7 +4,7 @@ import { seededRandom } from "../base/testing.ts";
 import { type ActiveModel, loadCatalogue } from "../metering/catalogue.ts";
 import type { Question } from "./canary.ts";
 import { generateCanary } from "./generated-canaries.ts";
-import { FAMILIES } from "./questions/families.ts";
+import { QUESTION_FAMILIES } from "./questions/families.ts";
 
 const random = seededRandom(1);
 const catalogue = await loadCatalogue(new URL("../../catalogue/models.json", import.meta.url));
@@ -62,7 +62,9 @@ describe("generated canaries", () => {
     for (const id of GENERATION) {
       const model = modelOf(id);
       const seen = new Set(Array.from({ length: 800 }, () => generateCanary(model, random).family));
-      const can = FAMILIES.filter(({ rates }) => rates[model.class as "tiny"] !== null).map(({ name }) => name);
+      const can = QUESTION_FAMILIES.filter(({ rates }) => rates[model.class as "tiny"] !== null).map(
+        ({ name }) => name,
+      );
       assert.deepEqual([...seen].sort(), can.sort(), id);
       assert.ok(can.length >= 10, id);
     }

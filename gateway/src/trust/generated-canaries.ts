@@ -7,7 +7,7 @@ import type { Random } from "../base/random.ts";
 import type { ActiveModel, Canary } from "../metering/catalogue.ts";
 import type { ChatMessage } from "../metering/meter.ts";
 import { type Question, questionFromCanaries } from "./canary.ts";
-import { FAMILIES, type QuestionFamily } from "./questions/families.ts";
+import { QUESTION_FAMILIES, type QuestionFamily } from "./questions/families.ts";
 import * as prose from "./questions/prose.ts";
 import { type RandomChoices, randomChoices } from "./questions/random-choices.ts";
 import { pickUsualRequestShape, type RequestShape } from "./questions/request-shapes.ts";
@@ -38,13 +38,13 @@ const TRIPLES = 4;
 export const generateCanary: GenerateCanary = (model, random, { shape, rateOf = asTheFamilySays } = {}) => {
   const d = randomChoices(random);
   if (model.kind === "embedding") return questionFromCanaries(Array.from({ length: TRIPLES }, () => triple(d)));
-  const usable = FAMILIES.flatMap((family) => {
+  const usable = QUESTION_FAMILIES.flatMap((family) => {
     const rate = model.class === "embed" ? null : family.rates[model.class];
     return rate === null || rateOf(family.name, rate) < RATE_MIN ? [] : [{ family, rate }];
   });
   // If honest nodes pass no family often enough, the easiest family is used.
   const { family, rate } =
-    usable.length > 0 ? d.pick(usable) : { family: FAMILIES.find(isEasy) as QuestionFamily, rate: RATE_MIN };
+    usable.length > 0 ? d.pick(usable) : { family: QUESTION_FAMILIES.find(isEasy) as QuestionFamily, rate: RATE_MIN };
   return questionIn(d, { model, family, rate, shape: shape ?? pickUsualRequestShape(d) });
 };
 
@@ -104,14 +104,14 @@ function conversation(d: RandomChoices, family: QuestionFamily, tokens: number):
 
 /** Puts the question and its material between small talk and notes. */
 function phrase(d: RandomChoices, task: Task, chars: number): ChatMessage[] {
-  const messages: ChatMessage[] = d.percent(45) ? [{ role: "system", content: prose.systemPrompt(d) }] : [];
+  const messages: ChatMessage[] = d.percent(45) ? [{ role: "system", content: prose.writeSystemPrompt(d) }] : [];
   if (d.percent(25)) messages.push(...prose.writeEarlierTurns(d));
   const asks = `${task.question} ${prose.pickAnswerOnlyInstruction(d, task.form)}`;
-  const before: string[] = d.percent(35) ? [prose.greeting(d)] : [];
+  const before: string[] = d.percent(35) ? [prose.writeGreeting(d)] : [];
   const pages: string[] = [];
   let left = chars - lengthOf([...messages.map(({ content }) => content), ...before, task.material, asks]);
   while (left > 150) {
-    const page = prose.paragraph(d);
+    const page = prose.writeParagraph(d);
     pages.push(page);
     left -= page.length;
   }
@@ -164,7 +164,7 @@ export function createSpeedTestQuestion(
   outputTokensMax: number,
 ): Pick<Question, "messages" | "outputTokensMax" | "sampling"> {
   const d = randomChoices(random);
-  const system = d.percent(45) ? [{ role: "system", content: prose.systemPrompt(d) }] : [];
+  const system = d.percent(45) ? [{ role: "system", content: prose.writeSystemPrompt(d) }] : [];
   const messages = [...system, { role: "user", content: prose.writeSmallTask(d) }];
   return { messages, outputTokensMax: outputTokensMax * d.between(1, 4), sampling: samplingOf(temperature, true) };
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { countFailuresFromBeforeJoin } from "../base/node-trust-thresholds.ts";
+import { countFailuresBeforeJoin } from "../base/node-trust-thresholds.ts";
 import type { Failure } from "../dispatch/running-attempt.ts";
 import { type QuarantineVerdict, ReliabilityRecord } from "./reliability.ts";
 
@@ -60,7 +60,7 @@ describe("the reliability record of a node", () => {
   test("counts failures of the last day until twenty new jobs replace them, but quarantines no node for these failures alone", () => {
     const record = new ReliabilityRecord();
     const host = { answers: 0, failures: 500, silences: 0 };
-    record.carry(countFailuresFromBeforeJoin({ own: host, host }));
+    record.carry(countFailuresBeforeJoin({ own: host, host }));
     assert.deepEqual(record.count(), { jobs: 4, failures: 4 });
     for (let i = 0; i < 18; i++) record.note({ failure: null, offeredAt: i, endedAt: i });
     assert.deepEqual(record.count(), { jobs: 20, failures: 2 });
@@ -74,8 +74,8 @@ describe("the reliability record of a node", () => {
         { answers, failures, silences: 0 },
         { answers, failures: 0, silences: 0 },
       ];
-      assert.equal(countFailuresFromBeforeJoin({ own: seen, host: none }), carried);
-      assert.equal(countFailuresFromBeforeJoin({ own: none, host: seen }), carried);
+      assert.equal(countFailuresBeforeJoin({ own: seen, host: none }), carried);
+      assert.equal(countFailuresBeforeJoin({ own: none, host: seen }), carried);
     }
   });
 

@@ -7,7 +7,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import {
-  countFailuresFromBeforeJoin,
+  countFailuresBeforeJoin,
   countRefusalsFromBeforeJoin,
   QUARANTINE_FAILURES_MIN,
   QUARANTINE_JOBS_WINDOW,
@@ -178,7 +178,7 @@ export function watchNodes(options: TrustOptions): Trust {
     options
       .lastDay(id)
       .then((lastDay) => {
-        records.carry(id, countFailuresFromBeforeJoin(lastDay));
+        records.carry(id, countFailuresBeforeJoin(lastDay));
         roster.carryRefusals(id, countRefusalsFromBeforeJoin(lastDay));
       })
       .catch((error) => log.error({ err: error, node: id }, "could not read a node's record of the last day"));

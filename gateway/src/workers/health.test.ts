@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import { type ManualClock, manualClock, waitOneTurn } from "../base/testing.ts";
-import { startingHealth } from "../http/health.ts";
+import { createStartupHealth } from "../http/health.ts";
 import type { Readiness } from "../http/server.ts";
 import { openCombinedHealth } from "./health.ts";
 import type { Worker, WorkerProcess } from "./supervisor.ts";
@@ -93,14 +93,14 @@ describe("the readiness of a gateway with workers", () => {
   test("names every dependency while all workers start", async () => {
     add(
       "starting",
-      await startingHealth(
+      await createStartupHealth(
         () => undefined,
         () => [],
       ).ready(),
     );
     add(
       "starting",
-      await startingHealth(
+      await createStartupHealth(
         () => ({ name: "database", reason: "no response" }),
         () => [],
       ).ready(),

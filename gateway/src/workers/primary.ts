@@ -17,7 +17,7 @@ import { internalServer, listen } from "../http/server.ts";
 import { LimitCounts } from "../limits/in-memory-limits.ts";
 import { serveLimitsToWorker } from "../limits/limits-for-workers.ts";
 import { openHubToWorkers } from "../plane/hub/plane-for-worker-processes.ts";
-import { serverSecrets } from "../server-secrets.ts";
+import { loadServerSecrets } from "../server-secrets.ts";
 import { openCombinedHealth } from "./health.ts";
 import { openSupervisor, type WorkerProcess } from "./supervisor.ts";
 import { MESSAGE_KINDS, WORKER_STDIO, type WorkerSettings, workerEnvironment } from "./worker-settings.ts";
@@ -111,7 +111,7 @@ interface Needs {
 /** Opens what the workers share. Returns the function that serves one worker over its channel. */
 async function openShared({ config, log, onClose }: Needs): Promise<(channel: Channel) => void> {
   // The primary creates missing secrets first, so that no worker creates its own.
-  const secrets = await serverSecrets(config);
+  const secrets = await loadServerSecrets(config);
   const serving: ((channel: Channel) => void)[] = [];
   if (config.valkeyUrl === undefined) {
     const board = new LimitCounts();

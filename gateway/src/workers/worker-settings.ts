@@ -1,7 +1,7 @@
 /** The settings that a primary process passes to a worker, and the messages between them. */
 import { LOWEST_FREE_MESSAGE_KIND } from "../base/channel.ts";
 import type { Config } from "../config.ts";
-import { workerDirectory } from "../ledger/spool.ts";
+import { makeWorkerDirectoryPath } from "../ledger/spool.ts";
 
 const VARIABLE = "TOLLGATE_WORKER";
 /** The file descriptor of a worker's message channel, after the standard streams and Node's own channel. */
@@ -48,7 +48,7 @@ const MEBIBYTE = 1024 * 1024;
 const BODY_BYTES_MAX = 10 * MEBIBYTE;
 
 /** A worker's configuration, with its share of the gateway's limits. */
-export function workerConfigOf(
+export function deriveWorkerConfig(
   config: Config,
   { workers, databaseUrl, number }: WorkerSettings,
 ): Config & { spoolRoot: string } {
@@ -61,7 +61,7 @@ export function workerConfigOf(
     databasePoolMax: shareOf(config.databasePoolMax, POOL_MIN),
     databasePoolMin: shareOf(config.databasePoolMin, 1),
     bodyBudget: { gatewayBytesMax, payerBytesMax: Math.max(BODY_BYTES_MAX, Math.floor(gatewayBytesMax / 4)) },
-    spoolDir: workerDirectory(config.spoolDir, number),
+    spoolDir: makeWorkerDirectoryPath(config.spoolDir, number),
     spoolRoot: config.spoolDir,
   };
 }

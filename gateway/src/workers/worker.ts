@@ -8,11 +8,11 @@ import type { Log } from "../base/log.ts";
 import { StoppedWhileWaiting } from "../build/wait-for-dependencies.ts";
 import { buildGateway } from "../build.ts";
 import type { Config } from "../config.ts";
-import { startingHealth } from "../http/health.ts";
+import { createStartupHealth } from "../http/health.ts";
 import type { Health } from "../http/server.ts";
 import { openLimitsOfPrimary } from "../limits/limits-for-workers.ts";
 import { openPlaneInWorker } from "../plane/hub/plane-for-worker-processes.ts";
-import { CHANNEL_FD, MESSAGE_KINDS, type WorkerSettings, workerConfigOf } from "./worker-settings.ts";
+import { CHANNEL_FD, deriveWorkerConfig, MESSAGE_KINDS, type WorkerSettings } from "./worker-settings.ts";
 
 interface Options {
   workerSettings: WorkerSettings;
@@ -32,7 +32,7 @@ export async function runWorker({ workerSettings, config, log: parentLog, served
   const { promise: stopped, resolve: stop } = Promise.withResolvers<DrainTimes | Error>();
   channel.on(MESSAGE_KINDS.stop, ({ text }) => stop(JSON.parse(text) as DrainTimes));
   channel.answer(MESSAGE_KINDS.alive, () => "");
-  let health: Health = startingHealth(
+  let health: Health = createStartupHealth(
     () => undefined,
     () => [],
   );
@@ -43,7 +43,7 @@ export async function runWorker({ workerSettings, config, log: parentLog, served
   let isOver = false;
   void channel.closed.then(() => isOver || process.exit(1));
 
-  const own = workerConfigOf(config, workerSettings);
+  const own = deriveWorkerConfig(config, workerSettings);
   const gateway = await buildGateway({
     config: own,
     log,

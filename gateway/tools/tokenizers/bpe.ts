@@ -1,5 +1,5 @@
 /** Converts a byte-level BPE `tokenizer.json` into an asset (the gateway's own binary format). */
-import { pieceClasses } from "./unicode.ts";
+import { computePieceClasses } from "./unicode.ts";
 import { splitBytePlanes, writeAsset } from "./write-asset.ts";
 
 export interface TokenizerJson {
@@ -125,7 +125,7 @@ export function convertBpe(file: string, json: TokenizerJson, options: { source:
     addedTokens: json.added_tokens.map(({ content }) => content),
   };
   return writeAsset(file, described, {
-    classes: pieceClasses(),
+    classes: computePieceClasses(),
     ...mergeSections(merges),
     wordLengths: splitBytePlanes(
       words.map((word) => word.length),

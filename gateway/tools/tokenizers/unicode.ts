@@ -39,7 +39,7 @@ function ranges(classOf: (codePoint: number) => number): Uint8Array {
 }
 
 /** Character data for byte-level BPE: the class of each character, and how NFC normalization may change it. */
-export function pieceClasses(): Uint8Array {
+export function computePieceClasses(): Uint8Array {
   const joins = joiners();
   return ranges((codePoint) => {
     const char = String.fromCodePoint(codePoint);
@@ -78,7 +78,7 @@ function joiners(): (char: string) => boolean {
 }
 
 /** Character data for the unigram tokenizer: white space, and the boundaries of grapheme clusters. */
-export function graphemeClasses(): Uint8Array {
+export function computeGraphemeClasses(): Uint8Array {
   const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
   const together = (text: string): boolean => segmenter.segment(text).containing(0)?.segment === text;
   return ranges((codePoint) => {

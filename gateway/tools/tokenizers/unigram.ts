@@ -1,6 +1,6 @@
 /** Converts a SentencePiece unigram vocabulary from GGUF into an asset. */
 import type { GgufArray } from "./gguf.ts";
-import { graphemeClasses } from "./unicode.ts";
+import { computeGraphemeClasses } from "./unicode.ts";
 import { splitBytePlanes, writeAsset } from "./write-asset.ts";
 
 /** The numbers of token types in GGUF. */
@@ -56,7 +56,7 @@ export function convertUnigram(
     addedTokens: options.addedTokens,
   };
   return writeAsset(file, described, {
-    classes: graphemeClasses(),
+    classes: computeGraphemeClasses(),
     nodeUnits: splitBytePlanes(unitsOf(nodes), 2),
     nodeChildren: splitBytePlanes(
       nodes.map((node) => node.children.size),

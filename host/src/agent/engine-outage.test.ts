@@ -7,13 +7,13 @@ import { openAiEngine } from "../engines/openai.ts";
 import { ollama } from "../engines/profiles/ollama.ts";
 import { scriptedEngine } from "../engines/scripted-engine.ts";
 import { AgentHarness } from "../testing/agent-harness.ts";
-import { ollamaStub } from "../testing/engines/ollama.ts";
+import { createOllamaStub } from "../testing/engines/ollama.ts";
 import { StubEngine } from "../testing/engines/stub-engine.ts";
 import { restartableServer } from "../testing/stub-http.ts";
 
 async function stubEngine(t: TestContext) {
   const stub = new StubEngine();
-  const server = await restartableServer(t, ollamaStub(stub));
+  const server = await restartableServer(t, createOllamaStub(stub));
   const engine = openAiEngine({
     name: "ollama",
     url: server.url,

@@ -9,7 +9,7 @@ import type { Engine } from "../engines/engine.ts";
 import { ACTIVE_MODELS } from "../engines/model-names.ts";
 import { generic } from "../engines/profiles/generic.ts";
 import { scriptedEngine } from "../engines/scripted-engine.ts";
-import { llamaServerStub } from "../testing/engines/llama-server.ts";
+import { createLlamaServerStub } from "../testing/engines/llama-server.ts";
 import { StubEngine } from "../testing/engines/stub-engine.ts";
 import { chatJob, RecordingSink } from "../testing/recording-sink.ts";
 import { sendJson, stubServer, unusedAddress } from "../testing/stub-http.ts";
@@ -86,7 +86,7 @@ test("--engine openai recognizes models by name or by an explicit mapping", asyn
 test("--engine openai uses the profile of a known engine and reports the engine's limitations", async (t) => {
   const stub = new StubEngine();
   stub.models = [{ name: "Llama-3.2-3B-Instruct-Q4_K_M.gguf", contextTokens: 2048 }];
-  const engineUrl = await stubServer(t, llamaServerStub(stub));
+  const engineUrl = await stubServer(t, createLlamaServerStub(stub));
   const { engine, models } = await chooseEngine({ ...flags, engine: "openai", engineUrl }, choice());
   assert.match(engine.name, /^llama-server at /);
   assert.deepEqual([models, engine.slots], [["tiny-3b"], 2]);

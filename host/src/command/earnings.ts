@@ -8,7 +8,7 @@ import { type Command, type CommandContext, printResult } from "./command.ts";
 import { formatCount, formatCounted, formatDollarColumn, formatDollars, formatUtcTime, sumMicro } from "./format.ts";
 import type { Earning, EarningsPage, HostInsight, WithheldShare } from "./gateway/answers.ts";
 import type { EarningsQuery, GatewayClient, InsightRange } from "./gateway/client.ts";
-import { type LoginSession, nodeIdOf, openLoginSession } from "./login-session.ts";
+import { chooseNodeId, type LoginSession, openLoginSession } from "./login-session.ts";
 import { RANGE_LABELS, RANGES } from "./range-flag.ts";
 
 const SHOWN = 20;
@@ -57,13 +57,13 @@ async function run({ flags, switches, json }: CommandInput, context: CommandCont
 
   const session = await openLoginSession(context);
   if (range !== undefined) {
-    await showRange(session, context, { range, node: flags.node && nodeIdOf(session, flags.node), json });
+    await showRange(session, context, { range, node: flags.node && chooseNodeId(session, flags.node), json });
     return 0;
   }
   const query = {
     from: from?.toString(),
     to: to?.toString(),
-    node: flags.node === undefined ? undefined : nodeIdOf(session, flags.node),
+    node: flags.node === undefined ? undefined : chooseNodeId(session, flags.node),
   };
   if (csv) await printCsv(session, context, query, limit);
   else await show(session, context, { query, limit: limit ?? (json ? undefined : SHOWN), json });

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { alignRows, createPaint, padStart, sanitiseForTerminal, textWidth, truncate } from "@tollgate/terminal/text.ts";
+import {
+  alignRows,
+  createPaint,
+  measureTextWidth,
+  padStart,
+  sanitiseForTerminal,
+  truncate,
+} from "@tollgate/terminal/text.ts";
 import fc from "fast-check";
 import {
   formatCount,
@@ -61,7 +68,7 @@ test("formats counts, shares, times, sizes and durations", () => {
 
 test("aligns columns without counting color codes", () => {
   const { good, dim } = createPaint(true);
-  assert.equal(textWidth(good("yes")), 3);
+  assert.equal(measureTextWidth(good("yes")), 3);
   assert.equal(padStart(good("7"), 3), `  ${good("7")}`);
   assert.deepEqual(
     alignRows(

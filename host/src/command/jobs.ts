@@ -6,7 +6,7 @@ import { NODE_FLAG, parseWholeNumber } from "./arguments.ts";
 import { type Command, type CommandContext, printResult } from "./command.ts";
 import { formatCount, formatDollarColumn, formatMilliseconds, formatUtcTime } from "./format.ts";
 import type { Job } from "./gateway/answers.ts";
-import { nodeIdOf, openLoginSession } from "./login-session.ts";
+import { chooseNodeId, openLoginSession } from "./login-session.ts";
 
 const SHOWN = 20;
 const LIMIT_MAX = 100;
@@ -42,7 +42,7 @@ async function run({ flags, json }: CommandInput, context: CommandContext): Prom
     outcome: flags.outcome as Job["outcome"] | undefined,
     limit: String(limit ?? SHOWN),
   };
-  const { data, next_cursor } = await session.gateway.jobs(nodeIdOf(session, flags.node), query);
+  const { data, next_cursor } = await session.gateway.jobs(chooseNodeId(session, flags.node), query);
   printResult(context, json, { object: "list", data, more: next_cursor != null }, () =>
     data.length === 0
       ? ["no jobs match"]

@@ -53,7 +53,7 @@ export interface LoginFile {
   isExposed(): Promise<boolean>;
 }
 
-export function loginFile(directory: string): LoginFile {
+export function openLoginFile(directory: string): LoginFile {
   const path = join(directory, FILE);
   return {
     path,
@@ -74,12 +74,12 @@ export function loginFile(directory: string): LoginFile {
   };
 }
 
-export function storedSettingsOf(login: Login): StoredSettings {
+export function toStoredSettings(login: Login): StoredSettings {
   const { gateway, token, node, serving } = login;
-  return { gateway, token, node, serving: serving === undefined ? undefined : engineSettingsOf(serving) };
+  return { gateway, token, node, serving: serving === undefined ? undefined : toEngineSettings(serving) };
 }
 
-export function engineSettingsOf(serving: Serving): EngineSettings {
+export function toEngineSettings(serving: Serving): EngineSettings {
   return {
     engine: serving.engine,
     engineUrl: serving.engine_url,
@@ -93,7 +93,7 @@ export function engineSettingsOf(serving: Serving): EngineSettings {
   };
 }
 
-export function servingSettingsOf(settings: EngineSettings, models: string[]): Serving {
+export function toServingSettings(settings: EngineSettings, models: string[]): Serving {
   const { engine, engineUrl, engineKey, addresses, map, slots, modelFile, modelAs } = settings;
   return {
     engine,

@@ -17,7 +17,7 @@ export async function openLoginSession({ logins }: Pick<CommandContext, "logins"
 }
 
 /** The ID of the node that a flag names, or of this machine's node. */
-export function nodeIdOf({ login }: LoginSession, flag: string | undefined): string {
+export function chooseNodeId({ login }: LoginSession, flag: string | undefined): string {
   if (flag !== undefined) {
     if (/^node_\w+$/.test(flag)) return flag;
     throw new UsageError("--node must be a node ID (node_…)");

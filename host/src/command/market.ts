@@ -4,7 +4,7 @@ import { alignRows } from "@tollgate/terminal/text.ts";
 import { type Command, type CommandContext, printResult } from "./command.ts";
 import { formatCount, formatCounted, formatDollarColumn } from "./format.ts";
 import type { Market } from "./gateway/answers.ts";
-import { nodeIdOf, openLoginSession } from "./login-session.ts";
+import { chooseNodeId, openLoginSession } from "./login-session.ts";
 
 export const market: Command = {
   help: "show what each model could earn",
@@ -28,7 +28,7 @@ export const market: Command = {
 
 async function run({ flags, json }: CommandInput, context: CommandContext): Promise<number> {
   const session = await openLoginSession(context);
-  const node = flags.node === undefined ? session.login.node?.id : nodeIdOf(session, flags.node);
+  const node = flags.node === undefined ? session.login.node?.id : chooseNodeId(session, flags.node);
   const found = await session.gateway.market(node);
   printResult(context, json, found, () => marketLines(found));
   return 0;

@@ -8,7 +8,7 @@ import {
   describeSearchedAddresses,
   type FoundEngine,
   listEngineAddresses,
-  ollamaAddress,
+  parseOllamaAddress,
 } from "../engines/detect-engines.ts";
 import type { EngineAbsence } from "../engines/engine-absence.ts";
 import { mapCatalogueModels } from "../engines/model-names.ts";
@@ -56,7 +56,7 @@ export async function openLocalEngine(
 
 /** One line for each stored setting that the environment overrides. */
 function overrides({ engine, addresses }: Wanted, { env }: EngineSearchContext): string[] {
-  const [elected, now] = [addresses?.ollama, ollamaAddress(env.OLLAMA_HOST)];
+  const [elected, now] = [addresses?.ollama, parseOllamaAddress(env.OLLAMA_HOST)];
   if (engine !== "auto" || elected === undefined || now === undefined || now === elected) return [];
   return [`looking for Ollama at ${now} (OLLAMA_HOST), but the models were chosen with Ollama at ${elected}`];
 }
@@ -98,7 +98,7 @@ async function explained(
 ): Promise<CommandError> {
   const addresses = listEngineAddresses(env, wanted.addresses);
   const absences = await findAbsences(addresses);
-  const said = ollamaAddress(env.OLLAMA_HOST);
+  const said = parseOllamaAddress(env.OLLAMA_HOST);
   const expected = new Set([...Object.values(wanted.addresses ?? {}), ...(said === undefined ? [] : [said])]);
   // The missing engines to report: those at addresses that were named, and others that still load a model or require a
   // key. If the models were elected (chosen) before and an address was named, the others do not count, because another

@@ -4,7 +4,7 @@ import { sanitiseForTerminal } from "@tollgate/terminal/text.ts";
 import { NODE_FLAG } from "./arguments.ts";
 import { type Command, printResult } from "./command.ts";
 import type { GatewayClient } from "./gateway/client.ts";
-import { nodeIdOf, openLoginSession } from "./login-session.ts";
+import { chooseNodeId, openLoginSession } from "./login-session.ts";
 
 type Move = "pause" | "resume";
 
@@ -23,7 +23,7 @@ const command = (move: Move, what: string): Command => ({
   example: "",
   async run({ flags, json }, context): Promise<number> {
     const session = await openLoginSession(context);
-    const node = await MOVES[move](session.gateway, nodeIdOf(session, flags.node));
+    const node = await MOVES[move](session.gateway, chooseNodeId(session, flags.node));
     printResult(context, json, { node: node.id, name: node.name, state: node.state }, () => [
       `${node.id} (${sanitiseForTerminal(node.name)}) is ${node.state}`,
       EFFECTS[move],

@@ -38,10 +38,10 @@ const REASONS: Record<QuarantineReason, Explained> = {
 const explained = (reason: string): Explained | undefined => (REASONS as Record<string, Explained | undefined>)[reason];
 
 /** The reason in words. An operator's own text is shown as written, except for control characters. */
-export const quarantineReason = ({ reason }: Quarantine): string =>
+export const formatQuarantineReason = ({ reason }: Quarantine): string =>
   explained(reason)?.words ?? sanitiseForTerminal(reason);
 
-export function quarantineRemedy(quarantine: Quarantine | null | undefined): string {
+export function formatQuarantineRemedy(quarantine: Quarantine | null | undefined): string {
   const remedy = quarantine == null ? undefined : explained(quarantine.reason)?.remedy;
   return `${remedy ?? "fix the cause"}; then ask an operator of the platform to release the node`;
 }
@@ -56,12 +56,12 @@ export function withheldRequestsReason(withheld: string): string {
 export const WITHHELD_REQUESTS_REMEDY =
   "tollgate-host status --all shows which node is quarantined; when an operator releases that node, or clears this one, this node gets requests";
 
-export function quarantineLines(quarantine: Quarantine, paint: Paint): string[] {
+export function formatQuarantineLines(quarantine: Quarantine, paint: Paint): string[] {
   const { at } = quarantine;
   const evidence = JSON.stringify(quarantine.evidence ?? {});
   const since = at == null ? "" : ` since ${formatUtcTime(at)} UTC`;
   return [
-    paint.bad(`quarantined${since}: ${quarantineReason(quarantine)}`),
+    paint.bad(`quarantined${since}: ${formatQuarantineReason(quarantine)}`),
     ...(evidence === "{}" ? [] : [`evidence: ${sanitiseForTerminal(evidence)}`]),
   ];
 }

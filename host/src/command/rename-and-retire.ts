@@ -3,7 +3,7 @@ import { UsageError } from "@tollgate/terminal/errors.ts";
 import { sanitiseForTerminal } from "@tollgate/terminal/text.ts";
 import { NODE_FLAG, parseNodeName } from "./arguments.ts";
 import { type Command, type CommandContext, printResult } from "./command.ts";
-import { nodeIdOf, openLoginSession } from "./login-session.ts";
+import { chooseNodeId, openLoginSession } from "./login-session.ts";
 
 export const rename: Command = {
   help: "change the node's name",
@@ -18,7 +18,7 @@ export const rename: Command = {
     const name = parseNodeName(flags.name ?? "", wrong);
     if (name === undefined) throw new UsageError(mistakes);
     const session = await openLoginSession(context);
-    const node = await session.gateway.rename(nodeIdOf(session, flags.node), name);
+    const node = await session.gateway.rename(chooseNodeId(session, flags.node), name);
     if (session.login.node?.id === node.id)
       await context.logins.write({ ...session.login, node: { id: node.id, name: node.name } });
     printResult(context, json, { node: node.id, name: node.name, state: node.state }, () => [
@@ -37,7 +37,7 @@ export const retire: Command = {
   example: "--node node_01jc9v6w2e8t3k5m7q9r1s4x6z --yes",
   async run({ flags, switches, json }, context) {
     const session = await openLoginSession(context);
-    const id = nodeIdOf(session, flags.node);
+    const id = chooseNodeId(session, flags.node);
     if (!switches.has("yes") && !(await agreed(context, (await session.gateway.node(id)).name))) return 1;
     const node = await session.gateway.retire(id);
     // The retired node must not stay stored, because later commands would fail with it.

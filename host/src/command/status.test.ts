@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pause, resume } from "./pause.ts";
-import { quarantineReason, quarantineRemedy } from "./quarantine.ts";
+import { formatQuarantineReason, formatQuarantineRemedy } from "./quarantine.ts";
 import { status } from "./status.ts";
 import { makeLoggedInHarness } from "./testing/command-harness.ts";
 import { answerWithRefusal, STUB_NODE, STUB_NODE_ID, STUB_NODE_STATS } from "./testing/stub-gateway.ts";
@@ -22,8 +22,8 @@ test("status shows a node that is serving", async (t) => {
 
 test("status explains each of the gateway's quarantine reasons, with the next step", () => {
   for (const reason of ["failures", "speed", "canary", "refused_prompts", "spot_check"]) {
-    assert.notEqual(quarantineReason({ reason }), reason);
-    assert.ok(!quarantineRemedy({ reason }).startsWith("fix the cause"), reason);
+    assert.notEqual(formatQuarantineReason({ reason }), reason);
+    assert.ok(!formatQuarantineRemedy({ reason }).startsWith("fix the cause"), reason);
   }
 });
 

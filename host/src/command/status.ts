@@ -15,11 +15,16 @@ import {
   formatPerSecond,
   REDUCED_SLOTS_REASON,
 } from "./format.ts";
-import type { HostInsight, InsightTotal, Node, Probation, Quarantine, Stats } from "./gateway/answers.ts";
+import type { HostInsight, InsightTotal, Node, NodeStatsAnswer, Probation, Quarantine } from "./gateway/answers.ts";
 import type { InsightRange } from "./gateway/client.ts";
-import { nodeIdOf, openLoginSession } from "./login-session.ts";
+import { chooseNodeId, openLoginSession } from "./login-session.ts";
 import { formatReportedHardware } from "./machine/reported-hardware.ts";
-import { quarantineLines, quarantineRemedy, WITHHELD_REQUESTS_REMEDY, withheldRequestsReason } from "./quarantine.ts";
+import {
+  formatQuarantineLines,
+  formatQuarantineRemedy,
+  WITHHELD_REQUESTS_REMEDY,
+  withheldRequestsReason,
+} from "./quarantine.ts";
 import { RANGE_LABELS, RANGES } from "./range-flag.ts";
 
 export const status: Command = {
@@ -51,7 +56,7 @@ async function run({ flags, switches, json }: CommandInput, context: CommandCont
     ]);
     return 0;
   }
-  const id = nodeIdOf(session, flags.node);
+  const id = chooseNodeId(session, flags.node);
   const { gateway } = session;
   const [node, stats, insight] = await Promise.all([
     gateway.node(id),
@@ -135,7 +140,7 @@ function pastLines({ range, total: of }: Past): [string, string][] {
   ];
 }
 
-function statusLines(node: Node, stats: Stats, past: Past | undefined, paint: Paint): string[] {
+function statusLines(node: Node, stats: NodeStatsAnswer, past: Past | undefined, paint: Paint): string[] {
   const { today, reliability } = stats;
   const speeds = stats.models.map(({ model, ttft_p50_ms, tps_p50 }) => [
     model,
@@ -165,7 +170,7 @@ function statusLines(node: Node, stats: Stats, past: Past | undefined, paint: Pa
       ...(probation == null ? [] : [["probation", probationOf(probation)] as [string, string]]),
     ]),
     ...(stats.agent_outdated === true ? [paint.bad(OUTDATED), "next: install a newer tollgate-host"] : []),
-    ...(quarantine == null ? [] : quarantineLines(quarantine, paint)),
+    ...(quarantine == null ? [] : formatQuarantineLines(quarantine, paint)),
     ...(withheld == null
       ? []
       : [paint.bad(`no requests: ${withheldRequestsReason(withheld)}`), `next: ${WITHHELD_REQUESTS_REMEDY}`]),
@@ -173,7 +178,7 @@ function statusLines(node: Node, stats: Stats, past: Past | undefined, paint: Pa
   ];
 }
 
-const slotsOf = ({ connected, slots, busy, draining, engine_slots }: Stats): string => {
+const slotsOf = ({ connected, slots, busy, draining, engine_slots }: NodeStatsAnswer): string => {
   if (!connected) return "not connected";
   const taken = slots == null ? "connected" : `${busy ?? 0} of ${slots} busy`;
   const fewer = engine_slots == null ? "" : `, fewer than the engine's ${engine_slots}: ${REDUCED_SLOTS_REASON}`;
@@ -183,7 +188,12 @@ const slotsOf = ({ connected, slots, busy, draining, engine_slots }: Stats): str
 const probationOf = ({ answers, needed }: Probation): string =>
   `${formatCount(answers)} of ${formatCounted(needed, "good answer")}; until then one request at a time`;
 
-const failuresOf = ({ jobs, failures, jobs_window, failures_max }: NonNullable<Stats["reliability"]>): string =>
+const failuresOf = ({
+  jobs,
+  failures,
+  jobs_window,
+  failures_max,
+}: NonNullable<NodeStatsAnswer["reliability"]>): string =>
   jobs === 0
     ? "no jobs yet"
     : `${formatCount(failures)} in the last ${formatCounted(jobs, "job")} (${failures_max} in ${jobs_window} quarantine a node)`;
@@ -191,7 +201,7 @@ const failuresOf = ({ jobs, failures, jobs_window, failures_max }: NonNullable<S
 const OUTDATED =
   "no requests: a node on probation must accept a request before it receives the prompt; this agent version cannot";
 
-const lastDayOf = (seen: NonNullable<Stats["last_day"]>): string =>
+const lastDayOf = (seen: NonNullable<NodeStatsAnswer["last_day"]>): string =>
   [
     formatCounted(seen.answers, "good answer"),
     formatCounted(seen.failures, "failure"),
@@ -211,7 +221,7 @@ function nextOf(state: string, quarantine: Quarantine | null | undefined): strin
     registered: "tollgate-host elect chooses the models to serve",
     ready: "tollgate-host up starts serving",
     paused: "to accept requests again: tollgate-host resume",
-    quarantined: quarantineRemedy(quarantine),
+    quarantined: formatQuarantineRemedy(quarantine),
     retired: "tollgate-host register --name ANOTHER creates a new node with another name",
   };
   const step = steps[state];

@@ -10,7 +10,7 @@ import { NODE_FLAG, parseWholeNumber } from "./arguments.ts";
 import { type Command, type CommandContext, printResult } from "./command.ts";
 import { formatCounted, formatMilliseconds, formatPerSecond } from "./format.ts";
 import type { NodeTrialResult } from "./gateway/answers.ts";
-import { type LoginSession, nodeIdOf, openLoginSession } from "./login-session.ts";
+import { chooseNodeId, type LoginSession, openLoginSession } from "./login-session.ts";
 
 /** The gateway's limit of output tokens for a try. */
 const TOKENS_MAX = 512;
@@ -42,7 +42,7 @@ async function run({ flags, json }: CommandInput, context: CommandContext): Prom
   if (mistakes.length > 0) throw new UsageError(mistakes);
 
   const session = await openLoginSession(context);
-  const node = nodeIdOf(session, flags.node);
+  const node = chooseNodeId(session, flags.node);
   const model = flags.model ?? (await firstModel(session, node));
   const trial = await session.gateway.tryNode(node, { model, prompt: flags.prompt, max_tokens: maxTokens });
   printResult(context, json, trial, () => trialLines(trial, context.terminal.paint));

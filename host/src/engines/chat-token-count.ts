@@ -3,7 +3,7 @@ import { z } from "zod";
 import { parseJson } from "../http-body.ts";
 import type { ChatMessage } from "./engine.ts";
 import type { EngineHttp } from "./engine-http.ts";
-import { contextTokensOf } from "./model-requirements.ts";
+import { findContextTokens } from "./model-requirements.ts";
 import type { EngineProfile } from "./profiles/profile.ts";
 
 const ANSWER_BYTES_MAX = 1024 * 1024;
@@ -31,7 +31,7 @@ export async function countChatTokens(asked: Asked, signal: AbortSignal): Promis
   const { http, profile, model, name, messages } = asked;
   const job = { id: "", attempt: 1, model, endpoint: "chat" as const, input: { messages }, sampling: {} };
   // The same context size as for a job, so that the engine does not reload the model.
-  const request = profile.dialect.generation({ ...job, outputTokensMax: 1 }, name, contextTokensOf(model));
+  const request = profile.dialect.generation({ ...job, outputTokensMax: 1 }, name, findContextTokens(model));
   const text = await http.postForText(request.path, { ...request.body, stream: false }, signal, ANSWER_BYTES_MAX);
   const counted = Counted.safeParse(parseJson(text));
   return counted.data?.prompt_eval_count ?? counted.data?.usage?.prompt_tokens;

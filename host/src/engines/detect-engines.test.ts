@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { waitOneTurn } from "../clock.ts";
-import { llamaServerStub } from "../testing/engines/llama-server.ts";
-import { lmStudioStub } from "../testing/engines/lm-studio.ts";
-import { mlxStub } from "../testing/engines/mlx.ts";
-import { ollamaStub } from "../testing/engines/ollama.ts";
+import { createLlamaServerStub } from "../testing/engines/llama-server.ts";
+import { createLmStudioStub } from "../testing/engines/lm-studio.ts";
+import { createMlxStub } from "../testing/engines/mlx.ts";
+import { createOllamaStub } from "../testing/engines/ollama.ts";
 import { StubEngine } from "../testing/engines/stub-engine.ts";
-import { vllmStub } from "../testing/engines/vllm.ts";
+import { createVllmStub } from "../testing/engines/vllm.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { type StubHandler, sendJson, stubServer, unusedAddress } from "../testing/stub-http.ts";
 import {
@@ -24,11 +24,11 @@ import { vllm } from "./profiles/vllm.ts";
 const patient = new ManualClock();
 
 const STUBS = {
-  ollama: ollamaStub,
-  llamaServer: llamaServerStub,
-  lmStudio: lmStudioStub,
-  vllm: vllmStub,
-  mlx: mlxStub,
+  ollama: createOllamaStub,
+  llamaServer: createLlamaServerStub,
+  lmStudio: createLmStudioStub,
+  vllm: createVllmStub,
+  mlx: createMlxStub,
 } as const;
 const KINDS = Object.keys(STUBS) as (keyof typeof STUBS)[];
 
@@ -56,7 +56,7 @@ const tollgate: StubHandler = (request, response) => {
 test("derives vLLM's slots from its setting, its cache size or the concurrency seen at work", async (t) => {
   const stub = new StubEngine();
   stub.slots = 100;
-  const http = new EngineHttp({ url: await stubServer(t, vllmStub(stub)), clock: patient });
+  const http = new EngineHttp({ url: await stubServer(t, createVllmStub(stub)), clock: patient });
   const capacity = async () => {
     const { slots, crowdedAt } = (await vllm.inspect(http)) ?? {};
     return [slots, crowdedAt];
@@ -103,12 +103,12 @@ test("identifies each engine correctly at any address", async (t) => {
 
 test("gets the context but not the slots from LM Studio before version 0.4", async (t) => {
   const stub = new StubEngine();
-  const found = await identifyEngine(await stubServer(t, lmStudioStub(stub, "v0")), { clock: patient });
+  const found = await identifyEngine(await stubServer(t, createLmStudioStub(stub, "v0")), { clock: patient });
   assert.deepEqual([found?.kind, found?.details[0]?.contextTokens, found?.slotsTold], ["LM Studio", 8192, false]);
 });
 
 test("does not offer a model that Ollama runs on another machine, because prompts would leave this machine", async (t) => {
-  const found = await identifyEngine(await stubServer(t, ollamaStub(new StubEngine())), { clock: patient });
+  const found = await identifyEngine(await stubServer(t, createOllamaStub(new StubEngine())), { clock: patient });
   assert.deepEqual(found?.models, ["llama3.2:3b"]);
 });
 
@@ -185,7 +185,7 @@ test("notes limitations for the host: short contexts, estimated slots, engine qu
 
 test("reports a llama-server as loading, not as found, while its model is still loading", async (t) => {
   const stub = new StubEngine();
-  const serve = llamaServerStub(stub);
+  const serve = createLlamaServerStub(stub);
   let loading = true;
   const url = await stubServer(t, (request, response) => {
     if (loading && request.path !== "/v1/models") sendJson(response, { error: { message: "Loading model" } }, 503);

@@ -5,7 +5,7 @@
 import type { Clock } from "../clock.ts";
 import { type EngineAbsence, explainAbsenceAt } from "./engine-absence.ts";
 import { EngineHttp } from "./engine-http.ts";
-import { contextTokensOf } from "./model-requirements.ts";
+import { findContextTokens } from "./model-requirements.ts";
 import { generic } from "./profiles/generic.ts";
 import { llamaServer } from "./profiles/llama-server.ts";
 import { lmStudio } from "./profiles/lm-studio.ts";
@@ -53,7 +53,7 @@ export function listEngineAddresses(
 ): EngineAddresses {
   const addresses = KINDS.map((kind) => [kind, remembered[KNOWN[kind].kind] ?? KNOWN[kind].usualAddress]);
   const found: EngineAddresses = Object.fromEntries(addresses);
-  return { ...found, ollama: ollamaAddress(env.OLLAMA_HOST) ?? found.ollama };
+  return { ...found, ollama: parseOllamaAddress(env.OLLAMA_HOST) ?? found.ollama };
 }
 
 /** Returns every engine that answers, in order of preference. */
@@ -142,7 +142,7 @@ export function listEngineNotes(
   const notes: string[] = [];
   for (const [model, name] of models) {
     const has = engine.details.find((detail) => detail.name === name)?.contextTokens;
-    const promised = contextTokensOf(model);
+    const promised = findContextTokens(model);
     if (has !== undefined && promised !== undefined && has < promised)
       notes.push(
         `${name} is loaded with a context of ${has} tokens, but the catalogue promises ${promised} for ${model}: longer requests will fail`,
@@ -156,7 +156,7 @@ export function listEngineNotes(
 }
 
 /** The address in `OLLAMA_HOST`. Undefined if it is on another machine. */
-export function ollamaAddress(host: string | undefined): string | undefined {
+export function parseOllamaAddress(host: string | undefined): string | undefined {
   if (host === undefined || host === "") return undefined;
   const text = /^https?:\/\//.test(host) ? host : `http://${host}`;
   const url = URL.canParse(text) ? new URL(text) : undefined;

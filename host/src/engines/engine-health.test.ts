@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { waitOneTurn } from "../clock.ts";
-import { llamaServerStub } from "../testing/engines/llama-server.ts";
+import { createLlamaServerStub } from "../testing/engines/llama-server.ts";
 import { StubEngine } from "../testing/engines/stub-engine.ts";
-import { vllmStub } from "../testing/engines/vllm.ts";
+import { createVllmStub } from "../testing/engines/vllm.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { stubServer, unusedAddress } from "../testing/stub-http.ts";
 import type { Availability } from "./engine.ts";
@@ -45,7 +45,7 @@ async function engine(t: TestContext) {
   const stub = new StubEngine();
   /** `asked` resolves when a request arrives that the stub does not answer. */
   const state = { hangs: false, asked: Promise.withResolvers<void>() };
-  const answer = llamaServerStub(stub);
+  const answer = createLlamaServerStub(stub);
   const url = await stubServer(t, (request, response) => {
     if (state.hangs) state.asked.resolve();
     else answer(request, response);
@@ -141,7 +141,7 @@ test("limits a full engine for one minute to the number of jobs that ran when it
   const clock = new ManualClock();
   const seen: number[] = [];
   const health = new EngineHealth({
-    http: new EngineHttp({ url: await stubServer(t, vllmStub(stub)), clock: new ManualClock() }),
+    http: new EngineHttp({ url: await stubServer(t, createVllmStub(stub)), clock: new ManualClock() }),
     profile: vllm,
     names: new Map([["tiny-3b", NAME]]),
     first: { models: ["tiny-3b"], slots: 5 },

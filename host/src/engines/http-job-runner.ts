@@ -14,7 +14,7 @@ import {
 import { type EngineHttp, EngineOverloaded, EngineRefused, type ServerLiveness } from "./engine-http.ts";
 import type { ReaderDemand } from "./job-connections.ts";
 import { EMBEDDING_MODELS, THINKING_MODELS } from "./model-names.ts";
-import { contextTokensOf } from "./model-requirements.ts";
+import { findContextTokens } from "./model-requirements.ts";
 import { OutputRelay } from "./output-relay.ts";
 import type { EngineApiDialect, EngineProfile, EngineRequest } from "./profiles/profile.ts";
 import { StreamedAnswer } from "./streamed-answer.ts";
@@ -85,7 +85,7 @@ export class HttpJobRunner {
   }
 
   async generate(job: GenerationJob, sink: OutputSink, signal: AbortSignal): Promise<{ finish: FinishReason }> {
-    const contextTokens = contextTokensOf(job.model);
+    const contextTokens = findContextTokens(job.model);
     const request = this.#dialect.generation(this.#asAsked(job), this.#nameOf(job.model), contextTokens);
     const watchdog = this.#watchdog(sink);
     const relay = new OutputRelay({ job, sink, contextTokens });
@@ -132,7 +132,7 @@ export class HttpJobRunner {
       for (let at = 0; at < job.input.length && !signal.aborted; ) {
         const input = job.input.slice(at, at + inputs);
         const began = clock.monotonic();
-        const request = this.#dialect.embedding(model, input, contextTokensOf(job.model));
+        const request = this.#dialect.embedding(model, input, findContextTokens(job.model));
         const text = await this.#untilTaken(request, either, ({ path, body }) =>
           http.postForText(path, body, either, EMBEDDING_BYTES_MAX),
         );

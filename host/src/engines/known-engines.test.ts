@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { systemClock, waitOneTurn } from "../clock.ts";
-import { llamaServerStub } from "../testing/engines/llama-server.ts";
-import { lmStudioStub } from "../testing/engines/lm-studio.ts";
-import { mlxStub } from "../testing/engines/mlx.ts";
-import { ollamaStub } from "../testing/engines/ollama.ts";
+import { createLlamaServerStub } from "../testing/engines/llama-server.ts";
+import { createLmStudioStub } from "../testing/engines/lm-studio.ts";
+import { createMlxStub } from "../testing/engines/mlx.ts";
+import { createOllamaStub } from "../testing/engines/ollama.ts";
 import { StubEngine } from "../testing/engines/stub-engine.ts";
-import { vllmStub } from "../testing/engines/vllm.ts";
+import { createVllmStub } from "../testing/engines/vllm.ts";
 import { chatJob, JOB_ID, RecordingSink } from "../testing/recording-sink.ts";
 import { restartableServer, type StubHandler } from "../testing/stub-http.ts";
 import { type Availability, type EmbeddingJob, type Engine, EngineError } from "./engine.ts";
@@ -44,7 +44,7 @@ const responseSchema = ({ response_format: format }: Record<string, unknown>): u
 const CASES: Case[] = [
   {
     profile: ollama,
-    serve: ollamaStub,
+    serve: createOllamaStub,
     sampling: ({ options }) => {
       const { seed, stop, num_predict, temperature } = options as Record<string, unknown>;
       return [seed, stop, num_predict, temperature];
@@ -54,28 +54,28 @@ const CASES: Case[] = [
   },
   {
     profile: llamaServer,
-    serve: llamaServerStub,
+    serve: createLlamaServerStub,
     sampling: openAiSampling,
     has: { ...everything, progress: true, tokens: true },
     schemaIn: responseSchema,
   },
   {
     profile: lmStudio,
-    serve: lmStudioStub,
+    serve: createLmStudioStub,
     sampling: openAiSampling,
     has: { ...everything, stops: false },
     schemaIn: responseSchema,
   },
   {
     profile: vllm,
-    serve: vllmStub,
+    serve: createVllmStub,
     sampling: openAiSampling,
     has: { ...everything, tokens: true },
     schemaIn: responseSchema,
   },
   {
     profile: mlx,
-    serve: mlxStub,
+    serve: createMlxStub,
     sampling: openAiSampling,
     has: { ...everything, embeddings: false, contextLimit: false, progress: true, stops: false },
   },

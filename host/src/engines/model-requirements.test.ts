@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ACTIVE_MODELS } from "./model-names.ts";
-import { contextTokensOf, modelBytesNeeded, modelFitsMemory } from "./model-requirements.ts";
+import { computeModelBytes, findContextTokens, modelFitsMemory } from "./model-requirements.ts";
 
 const GIB = 2 ** 30;
 const that = (memoryGib: number): string[] => ACTIVE_MODELS.filter((model) => modelFitsMemory(model, memoryGib * GIB));
@@ -15,16 +15,16 @@ test("more models fit into more memory, smallest first", () => {
 });
 
 test("each slot needs memory for one context", () => {
-  const oneMore = (modelBytesNeeded("mid-14b", 2) as number) - (modelBytesNeeded("mid-14b", 1) as number);
+  const oneMore = (computeModelBytes("mid-14b", 2) as number) - (computeModelBytes("mid-14b", 1) as number);
   assert.equal(oneMore, 32_768 * 196_608);
 });
 
 test("an unknown model never fits into memory, and has no known size or context limit", () => {
   assert.equal(modelFitsMemory("large-70b", 1e15), false);
-  assert.equal(modelBytesNeeded("large-70b"), undefined);
-  assert.equal(contextTokensOf("large-70b"), undefined);
+  assert.equal(computeModelBytes("large-70b"), undefined);
+  assert.equal(findContextTokens("large-70b"), undefined);
 });
 
 test("context limits equal those of the catalogue", () => {
-  assert.deepEqual(ACTIVE_MODELS.map(contextTokensOf), [8_192, 16_384, 32_768, 32_768, 32_768, 8_192]);
+  assert.deepEqual(ACTIVE_MODELS.map(findContextTokens), [8_192, 16_384, 32_768, 32_768, 32_768, 8_192]);
 });

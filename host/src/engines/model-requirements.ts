@@ -33,12 +33,12 @@ const NEEDS: Readonly<Record<string, Needs>> = {
 const WORKING_BYTES = 1 * GB;
 
 /** The model's context limit in the catalogue. Undefined for an unknown model. */
-export function contextTokensOf(model: string): number | undefined {
+export function findContextTokens(model: string): number | undefined {
   return NEEDS[model]?.contextTokens;
 }
 
 /** The bytes needed for `slots` concurrent requests. Undefined for an unknown model. */
-export function modelBytesNeeded(model: string, slots = 1): number | undefined {
+export function computeModelBytes(model: string, slots = 1): number | undefined {
   const needs = NEEDS[model];
   if (needs === undefined) return undefined;
   return needs.weightBytes + slots * needs.contextTokens * needs.tokenBytes + WORKING_BYTES;
@@ -46,6 +46,6 @@ export function modelBytesNeeded(model: string, slots = 1): number | undefined {
 
 /** Whether the model fits into this memory with one slot. False for an unknown model. */
 export function modelFitsMemory(model: string, memoryBytes: number): boolean {
-  const bytes = modelBytesNeeded(model);
+  const bytes = computeModelBytes(model);
   return bytes !== undefined && bytes <= memoryBytes;
 }

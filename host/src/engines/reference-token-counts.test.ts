@@ -10,7 +10,7 @@ import type { BpeTables } from "../../../gateway/src/metering/bpe/tables.ts";
 import { openPromptCounter } from "../../../gateway/src/metering/prompt.ts";
 import { loadTables, TOKENIZER_NAMES, TOKENIZERS } from "../../../gateway/src/metering/tokenizers.ts";
 import { ACTIVE_MODELS, EMBEDDING_MODELS } from "./model-names.ts";
-import { CHAT_FAMILIES, chatFamilyOf, TEMPLATE_TEST_CHAT, TEMPLATE_TEST_TEXT_TOKENS } from "./template-check.ts";
+import { CHAT_FAMILIES, findChatFamily, TEMPLATE_TEST_CHAT, TEMPLATE_TEST_TEXT_TOKENS } from "./template-check.ts";
 import { TOKENIZER_BY_MODEL, TOKENIZER_REFERENCES } from "./tokenizer-check.ts";
 
 interface Catalogue {
@@ -36,11 +36,11 @@ test("the agent's reference counts equal the gateway's token counts for the test
   assert.deepEqual(active.map(({ id }) => id).toSorted(), ACTIVE_MODELS.toSorted());
   for (const { id, build } of active) {
     assert.equal(TOKENIZER_BY_MODEL[id], build.tokenizer, id);
-    assert.equal(chatFamilyOf(id) === undefined, EMBEDDING_MODELS.includes(id), id);
+    assert.equal(findChatFamily(id) === undefined, EMBEDDING_MODELS.includes(id), id);
     if (EMBEDDING_MODELS.includes(id)) continue;
     const prompts = openPromptCounter(TOKENIZERS[build.tokenizer], await loadTables(build.tokenizer));
     const { tokens } = prompts.count({ kind: "chat", messages: TEMPLATE_TEST_CHAT }, LIMIT);
-    assert.equal(chatFamilyOf(id)?.renderings[0].tokens, tokens, id);
+    assert.equal(findChatFamily(id)?.renderings[0].tokens, tokens, id);
   }
 });
 

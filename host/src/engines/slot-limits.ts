@@ -65,7 +65,7 @@ export function lowerLimitsAfterTokenGap(state: SlotLimits, { ms, running, readi
   return { ...noticed, slots, loweredAt: now };
 }
 
-interface Calm {
+interface LoadWithoutGaps {
   slotsMax: number;
   /** `waits`: a prompt waits to be read. `full`: every slot is in use. */
   waits: boolean;
@@ -74,7 +74,10 @@ interface Calm {
 }
 
 /** Raises the limits a little if there is demand. Called while no gap between a job's tokens is wide. */
-export function raiseLimitsWhileNoGapIsWide(state: SlotLimits, { slotsMax, waits, full, now }: Calm): SlotLimits {
+export function raiseLimitsWhileNoGapIsWide(
+  state: SlotLimits,
+  { slotsMax, waits, full, now }: LoadWithoutGaps,
+): SlotLimits {
   let next = state;
   if (waits && now - state.readersSince >= READERS_CALM_MS)
     next = {

@@ -82,7 +82,7 @@ const CHAT_MS_MAX = 120_000;
  * known family.
  */
 export async function checkEngineTemplate(engine: Engine, model: string, clock: Clock): Promise<TemplateVerdict> {
-  const family = chatFamilyOf(model);
+  const family = findChatFamily(model);
   if (family === undefined || engine.chatTokens === undefined) return { verdict: "unknown" };
   const limit = new AbortController();
   const cancelTimer = clock.after(CHAT_MS_MAX, () => limit.abort());
@@ -97,7 +97,7 @@ export async function checkEngineTemplate(engine: Engine, model: string, clock: 
   }
 }
 
-export function chatFamilyOf(model: string): ChatFamily | undefined {
+export function findChatFamily(model: string): ChatFamily | undefined {
   if (THINKING_MODELS.includes(model)) return CHAT_FAMILIES.thinking;
   const tokenizer: TokenizerName | undefined = TOKENIZER_BY_MODEL[model];
   return tokenizer === "llama3" || tokenizer === "qwen2.5" ? CHAT_FAMILIES[tokenizer] : undefined;

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../clock.ts";
-import { llamaServerStub } from "../testing/engines/llama-server.ts";
-import { ollamaStub } from "../testing/engines/ollama.ts";
+import { createLlamaServerStub } from "../testing/engines/llama-server.ts";
+import { createOllamaStub } from "../testing/engines/ollama.ts";
 import { StubEngine } from "../testing/engines/stub-engine.ts";
-import { vllmStub } from "../testing/engines/vllm.ts";
+import { createVllmStub } from "../testing/engines/vllm.ts";
 import { type StubHandler, sendJson, stubServer, unusedAddress } from "../testing/stub-http.ts";
 import type { Engine } from "./engine.ts";
 import { llamaCppEngine } from "./llama-cpp/llama-cpp.ts";
@@ -53,8 +53,8 @@ test("reports a match for each model's own tokenizer, and a difference for all o
 
 test("reports a difference for stubs that count words, and for this repository's demo model", async (t) => {
   for (const [stub, profile] of [
-    [llamaServerStub, llamaServer],
-    [vllmStub, vllm],
+    [createLlamaServerStub, llamaServer],
+    [createVllmStub, vllm],
   ] as const) {
     const engine = engineAt(await stubServer(t, stub(new StubEngine())), profile);
     assert.equal(await checkEngineTokenizer(engine, "tiny-3b"), "differs");
@@ -73,7 +73,7 @@ test("reports a difference for stubs that count words, and for this repository's
 });
 
 test("reports unknown for an engine that does not tokenize or is unreachable, and for an unknown model", async (t) => {
-  const stub = await stubServer(t, ollamaStub(new StubEngine()));
+  const stub = await stubServer(t, createOllamaStub(new StubEngine()));
   const away = engineAt(await unusedAddress(), llamaServer);
   const counts = await withTokenizer(t, "llama3", llamaServer);
   assert.equal(await checkEngineTokenizer(engineAt(stub, ollama), "tiny-3b"), "unknown");

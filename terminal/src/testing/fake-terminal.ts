@@ -1,7 +1,7 @@
 /** Test helper: a terminal that records output and gives scripted answers. */
 
 import type { AskUser, Terminal } from "../terminal.ts";
-import { createPaint, type Paint, PLAIN_PAINT } from "../text.ts";
+import { createPaint, PAINT_WITHOUT_COLORS, type Paint } from "../text.ts";
 
 export interface FakeTerminalOptions {
   /** Whether standard output is a terminal, with colors and live screens. */
@@ -32,7 +32,7 @@ export class FakeTerminal implements Terminal {
 
   constructor(options: FakeTerminalOptions = {}) {
     this.watched = options.watched ?? false;
-    this.paint = this.watched ? createPaint(true) : PLAIN_PAINT;
+    this.paint = this.watched ? createPaint(true) : PAINT_WITHOUT_COLORS;
     this.remarkPaint = this.paint;
     this.#input = options.input ?? "";
     const { answers } = options;

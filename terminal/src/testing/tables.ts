@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import type { CommandDeclarations } from "../command.ts";
 import { formatHelp } from "../help.ts";
 import { listNextWords, parseCommandLine } from "../parse-command-line.ts";
-import { PLAIN_PAINT } from "../text.ts";
+import { PAINT_WITHOUT_COLORS } from "../text.ts";
 import type { FakeTerminal } from "./fake-terminal.ts";
 
 /** The words of a command's example as a shell would split them, without redirections. */
@@ -23,7 +23,7 @@ export function assertHasHelp(table: CommandDeclarations): void {
       page,
       new RegExp(`^Usage: ${table.program} ${name}[\\s\\S]*\\nFlags:[\\s\\S]*\\nExample:\\n  ${table.program} ${name}`),
     );
-    for (const line of formatHelp(table, name, { columns: 80, paint: PLAIN_PAINT }).split("\n")) {
+    for (const line of formatHelp(table, name, { columns: 80, paint: PAINT_WITHOUT_COLORS }).split("\n")) {
       assert.ok(line.length <= 80 || /^ {2}\S/.test(line), `${name}: ${line}`);
     }
   }

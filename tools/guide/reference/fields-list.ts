@@ -10,7 +10,7 @@ interface Field {
   description: string;
 }
 
-export function fieldsOf(document: Document, schema: Schema | Ref, prefix = ""): Field[] {
+export function listFields(document: Document, schema: Schema | Ref, prefix = ""): Field[] {
   const whole = resolveRef<Schema>(document, schema as Schema);
   return Object.entries(whole.properties ?? {}).flatMap(([name, property]) => {
     const field = property as Schema;
@@ -31,7 +31,7 @@ function within(document: Document, schema: Schema, path: string): Field[] {
   const alternatives = alternativesOf(whole);
   if (alternatives !== undefined) return joined(alternatives.map((branch) => within(document, branch, path)));
   if (whole.type === "array") return within(document, (whole.items ?? {}) as Schema, `${path}[]`);
-  return fieldsOf(document, whole, `${path}.`);
+  return listFields(document, whole, `${path}.`);
 }
 
 const alternativesOf = ({ anyOf, oneOf }: Schema): Schema[] | undefined => (anyOf ?? oneOf) as Schema[] | undefined;

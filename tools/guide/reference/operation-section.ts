@@ -12,10 +12,10 @@ import {
   type Schema,
 } from "@tollgate/api/openapi/openapi.ts";
 import type { CallExamples } from "../../../gateway/src/site/reference/documents.ts";
-import { type Html, html, inlineMarkdown, markdownHtml } from "../../../gateway/src/site/reference/html.ts";
+import { type Html, html, inlineMarkdown, renderMarkdown } from "../../../gateway/src/site/reference/html.ts";
 import { codeFigure, type Sample, samplesBlock } from "../../../gateway/src/site/reference/page-frame.ts";
-import { captionOf, highlight } from "../highlight.ts";
-import { describeType, fieldsOf } from "./fields-list.ts";
+import { findCaption, highlight } from "../highlight.ts";
+import { describeType, listFields } from "./fields-list.ts";
 import { createSamples } from "./samples.ts";
 
 export function operationSection(document: Document, endpoint: Endpoint, calling: CallExamples): Html {
@@ -27,7 +27,7 @@ export function operationSection(document: Document, endpoint: Endpoint, calling
   return html`<section aria-labelledby="${id}">
 ${heading(id, summary)}
 <p class="route"><span class="method">${method.toUpperCase()}</span> <code>${path}</code>${keyless ? html` <span class="note">${calling.openNote}</span>` : ""}</p>
-${description === undefined ? "" : markdownHtml(description)}
+${description === undefined ? "" : renderMarkdown(description)}
 ${example(`Call ${path}`, createSamples(endpoint, calling))}
 ${parameters(document, endpoint)}
 ${request === undefined ? "" : html`${subheading(`${id}-request`, "Request")}\n${renderSchema(document, request.schema)}`}
@@ -52,7 +52,7 @@ function parameters(document: Document, { operation }: Endpoint): Html | string 
 function answer(document: Document, id: string, response: Response): Html {
   const medias = Object.entries(response.content ?? {});
   return html`${subheading(`${id}-answer`, "Answer")}
-${markdownHtml(response.description)}
+${renderMarkdown(response.description)}
 ${medias.map(([type, media]) => html`<h4>${type}</h4>\n${mediaPart(document, media)}`)}`;
 }
 
@@ -62,14 +62,14 @@ function mediaPart(document: Document, media: Media): Html {
   const named = Object.entries(media["x-event-schemas"] ?? {});
   const isText = !("$ref" in media.schema) && media.schema.type === "string";
   const own = chunk ?? (isText ? undefined : media.schema);
-  return html`${isText ? markdownHtml((media.schema as Schema).description ?? "") : ""}
+  return html`${isText ? renderMarkdown((media.schema as Schema).description ?? "") : ""}
 ${own === undefined ? "" : renderSchema(document, own)}
 ${named.map(([name, schema]) => html`<h4>event: ${name}</h4>\n${renderSchema(document, schema)}`)}
 ${Object.values(media.examples ?? {}).map(shownExample)}`;
 }
 
 export function renderSchema(document: Document, schema: Schema | Ref): Html {
-  return fieldRows(fieldsOf(document, schema));
+  return fieldRows(listFields(document, schema));
 }
 
 function fieldRows(rows: { path: string; type: string; required: boolean; description: string }[]): Html {
@@ -87,7 +87,7 @@ function shownExample({ summary, value }: Example): Html {
   const text = typeof value === "string" ? value.trimEnd() : JSON.stringify(value, null, 2);
   const title = summary ?? "Example";
   const language = typeof value === "string" ? "text" : "json";
-  return html`<details>\n<summary>${title}</summary>\n${codeFigure(title, highlight(language, text), captionOf(language))}\n</details>\n`;
+  return html`<details>\n<summary>${title}</summary>\n${codeFigure(title, highlight(language, text), findCaption(language))}\n</details>\n`;
 }
 
 /** Renders samples: a single one as an ordinary code block, several as tabs. */

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { buildDocument } from "@tollgate/api/openapi/document.ts";
-import { type Endpoint, operationsOf, type Parameter, resolveRef } from "@tollgate/api/openapi/openapi.ts";
+import { type Endpoint, listOperations, type Parameter, resolveRef } from "@tollgate/api/openapi/openapi.ts";
 import { publicApi } from "@tollgate/api/public/api.ts";
 import { type ApiDocument, DOCUMENTS } from "../../../gateway/src/site/reference/documents.ts";
-import { html, inlineMarkdown, markdownHtml } from "../../../gateway/src/site/reference/html.ts";
+import { html, inlineMarkdown, renderMarkdown } from "../../../gateway/src/site/reference/html.ts";
 import { curlCommand } from "./curl.ts";
-import { fieldsOf } from "./fields-list.ts";
+import { listFields } from "./fields-list.ts";
 import { referencePage } from "./page.ts";
 
 const BASE_URL = "https://api.example.test";
@@ -20,7 +20,7 @@ for (const api of DOCUMENTS) {
       const text = [...page.matchAll(/<code>([\s\S]*?)<\/code><\/pre>/g)]
         .map(([, code = ""]) => textOf(code))
         .join("\n");
-      for (const { path, operation } of operationsOf(document)) {
+      for (const { path, operation } of listOperations(document)) {
         assert.ok(page.includes(`id="${operation.operationId}"`), path);
         assert.ok(page.includes(`href="#${operation.operationId}"`), path);
         assert.ok(page.includes(`<code>${path}</code>`), path);
@@ -31,7 +31,7 @@ for (const api of DOCUMENTS) {
     });
 
     test("has every parameter with its description", () => {
-      for (const { operation } of operationsOf(document)) {
+      for (const { operation } of listOperations(document)) {
         for (const parameter of operation.parameters ?? []) {
           const { name, description } = resolveRef<Parameter>(document, parameter);
           assert.ok(page.includes(`<code>${name}</code>`), name);
@@ -99,7 +99,7 @@ interface Envelope {
 describe("curl commands", () => {
   const lineOf = (name: string, id: string): string => {
     const api = DOCUMENTS.find((one) => one.name === name);
-    const endpoint = operationsOf(buildDocument((api as ApiDocument).api)).find(
+    const endpoint = listOperations(buildDocument((api as ApiDocument).api)).find(
       ({ operation }) => operation.operationId === id,
     );
     return curlCommand(endpoint as Endpoint, (api as ApiDocument).calling).replaceAll(" \\\n  ", " ");
@@ -139,7 +139,7 @@ test("text inserted into an HTML template cannot become markup", () => {
     '<p title="&#34;&#62;&#60;b&#62;">&#60;i&#62;<b>&amp;</b>1</p>',
   );
   assert.equal(
-    markdownHtml("a `<b>` c\n\n- one\n- two").text,
+    renderMarkdown("a `<b>` c\n\n- one\n- two").text,
     "<p>a <code>&#60;b&#62;</code> c</p>\n<ul><li>one</li><li>two</li></ul>\n",
   );
 });
@@ -147,7 +147,7 @@ test("text inserted into an HTML template cannot become markup", () => {
 test("a schema is listed field by field", () => {
   const document = buildDocument(publicApi);
   const fields = new Map(
-    fieldsOf(document, { $ref: "#/components/schemas/ChatRequest" }).map((one) => [one.path, one]),
+    listFields(document, { $ref: "#/components/schemas/ChatRequest" }).map((one) => [one.path, one]),
   );
   const type = (path: string) => fields.get(path)?.type;
   assert.equal(type("temperature"), "number, 0 to 2");

@@ -7,12 +7,12 @@ import {
   type Document,
   type Endpoint,
   type Example,
-  operationsOf,
+  listOperations,
   type Response,
   resolveRef,
 } from "@tollgate/api/openapi/openapi.ts";
 import type { ApiDocument, GettingStartedStep } from "../../../gateway/src/site/reference/documents.ts";
-import { type Html, html, inlineMarkdown, markdownHtml } from "../../../gateway/src/site/reference/html.ts";
+import { type Html, html, inlineMarkdown, renderMarkdown } from "../../../gateway/src/site/reference/html.ts";
 import { codeFigure, framePage, samplesBlock } from "../../../gateway/src/site/reference/page-frame.ts";
 import { highlight } from "../highlight.ts";
 import { heading, operationSection, renderSchema } from "./operation-section.ts";
@@ -27,7 +27,7 @@ interface PageOptions {
 
 export function referencePage(api: ApiDocument, options: PageOptions): string {
   const { document, baseUrl } = options;
-  const endpoints = operationsOf(document);
+  const endpoints = listOperations(document);
   const { title, summary } = document.info;
   const body = html`<div class="columns">
 ${contents(endpoints, api)}
@@ -40,8 +40,8 @@ ${contents(endpoints, api)}
 ${quickStart(document, api, baseUrl)}
 <section aria-labelledby="about">
 ${heading("about", "About this API")}
-${markdownHtml(document.info.description)}
-${Object.values(document.components.securitySchemes).map(({ description }) => markdownHtml(description ?? ""))}
+${renderMarkdown(document.info.description)}
+${Object.values(document.components.securitySchemes).map(({ description }) => renderMarkdown(description ?? ""))}
 </section>
 ${endpoints.map((endpoint) => operationSection(document, endpoint, api.calling))}
 ${errors(document, endpoints)}
@@ -86,7 +86,7 @@ ${pageUrl === REFERENCE_URL ? "" : html`<p>Reference</p>\n<ul><li><a href="${REF
 
 function quickStart(document: Document, { calling }: ApiDocument, baseUrl: string): Html {
   const lines = [`TOLLGATE_BASE_URL=${baseUrl}`, ...calling.variables].map((line) => `export ${line}`);
-  const chat = operationsOf(document).find(({ operation }) => operation.operationId === "createChatCompletion");
+  const chat = listOperations(document).find(({ operation }) => operation.operationId === "createChatCompletion");
   const key = calling.variables[0]?.split("=")[1] ?? "";
   const step = ({ text, link }: GettingStartedStep) =>
     html`${inlineMarkdown(text)} <a href="${link.url}">${link.name}</a>`;
@@ -99,7 +99,7 @@ function quickStart(document: Document, { calling }: ApiDocument, baseUrl: strin
 ${heading("start", "Quick start")}
 ${steps}
 ${chat === undefined ? "" : html`<p>The base URL for clients is <code>${baseUrl}/v1</code>.</p>\n${samplesBlock("The first call", createFirstCallSamples(chat, { baseUrl, key }), highlight)}`}
-${markdownHtml(calling.before)}
+${renderMarkdown(calling.before)}
 ${codeFigure("What to set", highlight("sh", lines.join("\n")), "Shell")}
 </section>
 `;

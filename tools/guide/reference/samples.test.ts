@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { buildDocument } from "@tollgate/api/openapi/document.ts";
-import { operationsOf } from "@tollgate/api/openapi/openapi.ts";
+import { listOperations } from "@tollgate/api/openapi/openapi.ts";
 import { DOCUMENTS } from "../../../gateway/src/site/reference/documents.ts";
 import { formatJavaScriptLiteral, formatPythonLiteral } from "./literals.ts";
 import { createFirstCallSamples, createSamples } from "./samples.ts";
 
 const samples = DOCUMENTS.flatMap((one) =>
-  operationsOf(buildDocument(one.api)).map((endpoint) => ({
+  listOperations(buildDocument(one.api)).map((endpoint) => ({
     one,
     endpoint,
     made: createSamples(endpoint, one.calling),

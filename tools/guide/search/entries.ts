@@ -1,12 +1,12 @@
 /** Builds the search index: an entry for each heading of the guide, and one for every API operation. */
-import { type Document, operationsOf, type Schema } from "@tollgate/api/openapi/openapi.ts";
+import { type Document, listOperations, type Schema } from "@tollgate/api/openapi/openapi.ts";
 import { type ApiDocument, DOCUMENTS } from "../../../gateway/src/site/reference/documents.ts";
 import type { Html } from "../../../gateway/src/site/reference/html.ts";
 import { ADDRESS_PLACEHOLDER } from "../../../gateway/src/site/reference/page-frame.ts";
 import { LOCAL_ADDRESS } from "../highlight.ts";
-import { urlOf } from "../navigation.ts";
+import { buildGuideUrl } from "../navigation.ts";
 import type { GuidePage } from "../pages.ts";
-import { fieldsOf } from "../reference/fields-list.ts";
+import { listFields } from "../reference/fields-list.ts";
 import type { SearchEntry } from "./query.ts";
 
 /**
@@ -24,7 +24,7 @@ export function indexPage(page: GuidePage, body: Html): SearchEntry[] {
   return Array.from({ length: parts.length / 3 }, (_, i) => {
     const [anchor = "", heading = "", text = ""] = parts.slice(3 * i, 3 * i + 3);
     return {
-      url: i === 0 ? urlOf(page) : `${urlOf(page)}#${anchor}`,
+      url: i === 0 ? buildGuideUrl(page) : `${buildGuideUrl(page)}#${anchor}`,
       heading: plain(heading),
       place: i === 0 ? page.section : `${page.section} / ${page.name}`,
       text: plain(text.replaceAll(/<figcaption>[\s\S]*?<\/figcaption>/g, "")).slice(
@@ -38,9 +38,10 @@ export function indexPage(page: GuidePage, body: Html): SearchEntry[] {
 
 export function indexApi(api: ApiDocument, document: Document): SearchEntry[] {
   const isInternal = api !== DOCUMENTS[0];
-  return operationsOf(document).map(({ method, path, operation }) => {
+  return listOperations(document).map(({ method, path, operation }) => {
     const request = operation.requestBody?.content["application/json"];
-    const fields = request === undefined ? [] : fieldsOf(document, request.schema as Schema).map((field) => field.path);
+    const fields =
+      request === undefined ? [] : listFields(document, request.schema as Schema).map((field) => field.path);
     const text = [operation.description ?? "", fields.join(" ")].join(" ");
     return {
       url: `${api.pageUrl}#${operation.operationId}`,

@@ -49,13 +49,13 @@ export function openSearch(entries: SearchEntry[]): (words: string) => Found[] {
       const entry = entries[id];
       if (entry === undefined) return [];
       const { url, heading, place, text } = entry;
-      return { url, heading, place, snippet: snippetOf(text, terms) };
+      return { url, heading, place, snippet: extractSnippet(text, terms) };
     });
   };
 }
 
 /** Returns the text around the first match, starting at a word a little before it. */
-export function snippetOf(text: string, terms: string[]): Piece[] {
+export function extractSnippet(text: string, terms: string[]): Piece[] {
   // If one term begins with another, the longer one must be tried first.
   const longest = terms.toSorted((a, b) => b.length - a.length).map((term) => RegExp.escape(term));
   const matches = new RegExp(`(${longest.join("|")})`, "iu");

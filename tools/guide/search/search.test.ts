@@ -4,7 +4,7 @@ import { buildDocument } from "@tollgate/api/openapi/document.ts";
 import { DOCUMENTS } from "../../../gateway/src/site/reference/documents.ts";
 import { Html } from "../../../gateway/src/site/reference/html.ts";
 import { indexApi, indexPage } from "./entries.ts";
-import { openSearch, type SearchEntry, snippetOf } from "./query.ts";
+import { extractSnippet, openSearch, type SearchEntry } from "./query.ts";
 
 const page = { file: "docs/builders.md", path: "builders", name: "For builders", section: "Builders" };
 const BODY = new Html(
@@ -63,16 +63,16 @@ test("search finds entries by the beginning of a word and despite a typo, and ra
 });
 
 test("a result shows the first match highlighted, with some text before it", () => {
-  assert.deepEqual(snippetOf("A hold. Holds end.", ["hold"]), [
+  assert.deepEqual(extractSnippet("A hold. Holds end.", ["hold"]), [
     { text: "A ", isMatch: false },
     { text: "hold", isMatch: true },
     { text: ". ", isMatch: false },
     { text: "Hold", isMatch: true },
     { text: "s end.", isMatch: false },
   ]);
-  const long = snippetOf(`${"word ".repeat(50)}refund ${"word ".repeat(50)}`, ["refund"]);
+  const long = extractSnippet(`${"word ".repeat(50)}refund ${"word ".repeat(50)}`, ["refund"]);
   assert.equal(long.at(0)?.text, "…");
   assert.equal(long.at(-1)?.text, "…");
   assert.ok(long.map(({ text }) => text).join("").length < 150);
-  assert.deepEqual(snippetOf("No match <b>", ["other"]), [{ text: "No match <b>", isMatch: false }]);
+  assert.deepEqual(extractSnippet("No match <b>", ["other"]), [{ text: "No match <b>", isMatch: false }]);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { destinationOf, findMatchingEntries, findRequestEntries, type PaletteEntry } from "./palette-entries.ts";
+import { chooseDestination, findMatchingEntries, findRequestEntries, type PaletteEntry } from "./palette-entries.ts";
 import { PAGE_SYNONYMS } from "./synonyms.ts";
 
 const entry = (group: string, label: string, hint?: string): PaletteEntry => ({
@@ -80,8 +80,8 @@ test("offers to open a request only when a complete request ID is typed", () => 
 });
 
 test("opens an object's own page if it has one, otherwise the list with the object selected", () => {
-  assert.deepEqual(destinationOf(["/models", "/models/$id"], "/models", "model", "tiny 3b"), {
+  assert.deepEqual(chooseDestination(["/models", "/models/$id"], "/models", "model", "tiny 3b"), {
     path: "/models/tiny%203b",
   });
-  assert.deepEqual(destinationOf(["/keys"], "/keys", "key", "key_1"), { path: "/keys", search: { key: "key_1" } });
+  assert.deepEqual(chooseDestination(["/keys"], "/keys", "key", "key_1"), { path: "/keys", search: { key: "key_1" } });
 });

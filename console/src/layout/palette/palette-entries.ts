@@ -1,5 +1,5 @@
 /** The command palette's entries: pages and objects, found by words, and requests, found by ID. Pure. */
-import { requestIdOf } from "../../requests/request-id.ts";
+import { findRequestId } from "../../requests/request-id.ts";
 
 export interface PaletteEntry {
   /** The React key of the entry. */
@@ -53,7 +53,7 @@ export function findRequestEntries(
   typed: string,
   { builds, operates }: { builds: boolean; operates: boolean },
 ): PaletteEntry[] {
-  const id = requestIdOf(typed);
+  const id = findRequestId(typed);
   if (id === undefined) return [];
   const entry = (path: string, hint: string): PaletteEntry => ({
     id: path,
@@ -69,7 +69,7 @@ export function findRequestEntries(
 }
 
 /** The path of the object's own page if there is one (`/models/$id`), otherwise its list with the ID as a parameter. */
-export function destinationOf(
+export function chooseDestination(
   paths: string[],
   list: string,
   name: string,

@@ -2,7 +2,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import { Dialog } from "radix-ui";
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
-import { chosenAccount } from "../../api/chosen-account.ts";
+import { findChosenAccount } from "../../api/chosen-account.ts";
 import type { Me } from "../../api/types.ts";
 import { IconButton } from "../../ui/button.tsx";
 import { Search } from "../../ui/icons.tsx";
@@ -77,7 +77,7 @@ function Finder({ me, onClose }: { me: Me; onClose: () => void }) {
   const listId = useId();
   const navigate = useNavigate();
   const entries = usePaletteEntries(me);
-  const reach = { builds: chosenAccount("builder", me.accounts) !== undefined, operates: me.identity.operator };
+  const reach = { builds: findChosenAccount("builder", me.accounts) !== undefined, operates: me.identity.operator };
   const found = [...findRequestEntries(typed, reach), ...findMatchingEntries(entries, typed)];
   const current = found[Math.min(place, found.length - 1)];
   const optionId = ({ id }: PaletteEntry): string => `${listId} ${id}`.replaceAll(/\s/g, "-");

@@ -1,7 +1,7 @@
 /** All destinations and actions of the command palette. Its pages are those of the navigation. */
 import { useQuery } from "@tanstack/react-query";
 import { useRouter } from "@tanstack/react-router";
-import { chosenAccount } from "../../api/chosen-account.ts";
+import { findChosenAccount } from "../../api/chosen-account.ts";
 import type { Me } from "../../api/types.ts";
 import { keysQuery } from "../../data/keys.ts";
 import { liveModelsQuery } from "../../data/live-models.ts";
@@ -9,8 +9,8 @@ import { switchAccount } from "../../data/session.ts";
 import { setTheme } from "../../ui/theme.ts";
 import type { Theme } from "../../ui/theme-choice.ts";
 import { toastError } from "../../ui/toast.tsx";
-import { navigationOf } from "../navigation.ts";
-import { destinationOf, type PaletteEntry } from "./palette-entries.ts";
+import { buildNavigation } from "../navigation.ts";
+import { chooseDestination, type PaletteEntry } from "./palette-entries.ts";
 import { PAGE_SYNONYMS } from "./synonyms.ts";
 
 const THEMES: Record<Theme, string> = { light: "Light theme", dark: "Dark theme", system: "System theme" };
@@ -18,7 +18,7 @@ const THEMES: Record<Theme, string> = { light: "Light theme", dark: "Dark theme"
 export function usePaletteEntries(me: Me): PaletteEntry[] {
   const router = useRouter();
   const paths = Object.values(router.routesById).map(({ fullPath }) => String(fullPath));
-  const builds = chosenAccount("builder", me.accounts) !== undefined;
+  const builds = findChosenAccount("builder", me.accounts) !== undefined;
   const { data: keys } = useQuery({ ...keysQuery, enabled: builds, refetchInterval: false });
   const { data: models } = useQuery({ ...liveModelsQuery, refetchInterval: false });
   const working = (keys?.data ?? []).filter(({ revoked_at }) => revoked_at === null);
@@ -31,11 +31,16 @@ export function usePaletteEntries(me: Me): PaletteEntry[] {
         group: "API keys",
         label: name,
         hint: `${start}_…`,
-        to: destinationOf(paths, "/keys", "key", id),
+        to: chooseDestination(paths, "/keys", "key", id),
       }),
     ),
     ...(models?.data ?? []).map(
-      ({ id }): PaletteEntry => ({ id, group: "Models", label: id, to: destinationOf(paths, "/models", "model", id) }),
+      ({ id }): PaletteEntry => ({
+        id,
+        group: "Models",
+        label: id,
+        to: chooseDestination(paths, "/models", "model", id),
+      }),
     ),
     ...Object.entries(THEMES).map(
       ([theme, label]): PaletteEntry => ({
@@ -49,7 +54,7 @@ export function usePaletteEntries(me: Me): PaletteEntry[] {
 }
 
 function pagesOf(me: Me): PaletteEntry[] {
-  const pages = navigationOf(me).flatMap(({ label: group, items }) =>
+  const pages = buildNavigation(me).flatMap(({ label: group, items }) =>
     items.map(({ to, label }): PaletteEntry => ({ id: to, group, label, to: { path: to } })),
   );
   const own: PaletteEntry[] = [
@@ -63,7 +68,7 @@ function pagesOf(me: Me): PaletteEntry[] {
 /** Entries that switch to one of the person's other accounts. */
 function accountsOf({ accounts }: Me): PaletteEntry[] {
   return accounts
-    .filter((account) => !account.suspended && chosenAccount(account.kind, accounts)?.id !== account.id)
+    .filter((account) => !account.suspended && findChosenAccount(account.kind, accounts)?.id !== account.id)
     .map((account) => ({
       id: account.id,
       group: "Switch account",

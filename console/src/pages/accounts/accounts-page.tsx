@@ -9,7 +9,7 @@ import { refreshSession, switchAccount, useMe } from "../../data/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card, PageHeader } from "../../ui/card.tsx";
 import { classes } from "../../ui/classes.ts";
-import { errorOfField, TextField } from "../../ui/field.tsx";
+import { findFieldError, TextField } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
 import { Code, Cpu } from "../../ui/icons.tsx";
 import { Notice } from "../../ui/notice.tsx";
@@ -68,7 +68,7 @@ export function AccountsPage() {
                 maxLength={200}
                 defaultValue={kind === "builder" ? identity.name : `${identity.name}'s nodes`}
                 hint="Visible to you, your team and the platform's operators."
-                error={errorOfField(create.error, "name")}
+                error={findFieldError(create.error, "name")}
               />
               <Button type="submit" look="primary" className="self-start" busy={create.isPending}>
                 Create {kind} account

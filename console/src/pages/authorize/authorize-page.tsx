@@ -10,7 +10,7 @@ import { scriptLoginQuery, useDecideScriptLogin } from "../../data/script-login.
 import { useMe } from "../../data/session.ts";
 import { AuthCard } from "../../layout/auth-layout.tsx";
 import { Button, buttonClasses } from "../../ui/button.tsx";
-import { Fact, Facts } from "../../ui/drawer.tsx";
+import { Fact, FactList } from "../../ui/drawer.tsx";
 import { TextField } from "../../ui/field.tsx";
 import { Form, FormProblem, readTextField } from "../../ui/form.tsx";
 import { Loading } from "../../ui/loading-states.tsx";
@@ -62,7 +62,7 @@ function Offer({ login, answer }: { login: ScriptLogin; answer: ReturnType<typeo
     <AuthCard title="Give a script access?" about="Confirm only if you just ran tollgate login and it shows this code.">
       <div className="flex flex-col gap-5">
         <p className="text-center font-mono text-2xl font-semibold tracking-widest">{login.code}</p>
-        <Facts>
+        <FactList>
           <Fact name="Asked by">
             {login.name}
             <span className="block text-ink-soft">from {login.address ?? "an unknown address"}</span>
@@ -70,7 +70,7 @@ function Offer({ login, answer }: { login: ScriptLogin; answer: ReturnType<typeo
           <Fact name="It may">{ACCESS[login.access]}</Fact>
           <Fact name="Lasts">30 days, or until you end it under Settings</Fact>
           <Fact name="Signed in as">{identity.email}</Fact>
-        </Facts>
+        </FactList>
         <div role="alert" className="empty:hidden">
           {answer.error !== null && <FormProblem>{errorMessage(answer.error)}</FormProblem>}
         </div>

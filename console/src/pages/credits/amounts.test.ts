@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { amountForInput, PURCHASE_BOUNDS, parseAmount, THRESHOLD_BOUNDS } from "./amounts.ts";
+import { formatAmountForInput, PURCHASE_BOUNDS, parseAmount, THRESHOLD_BOUNDS } from "./amounts.ts";
 
 test("accepts whole cents within the limits, and names the limits otherwise", () => {
   assert.deepEqual(parseAmount("5", PURCHASE_BOUNDS), { micro: "5000000" });
@@ -17,5 +17,5 @@ test("accepts whole cents within the limits, and names the limits otherwise", ()
     wrong: "Enter an amount from $5.00 to $5,000.00, in whole cents.",
   });
   assert.deepEqual(parseAmount("12,50", PURCHASE_BOUNDS), { micro: "12500000" });
-  assert.equal(amountForInput("1234500000.000000"), "1234.50");
+  assert.equal(formatAmountForInput("1234500000.000000"), "1234.50");
 });

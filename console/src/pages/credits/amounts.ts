@@ -28,4 +28,4 @@ export function parseAmount(text: string, { least, most }: AmountBounds): { micr
 }
 
 /** The value of an input field, for example "5.00". */
-export const amountForInput = (micro: string): string => formatDollarsForInput(parseMicro(micro));
+export const formatAmountForInput = (micro: string): string => formatDollarsForInput(parseMicro(micro));

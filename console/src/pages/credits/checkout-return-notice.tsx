@@ -9,7 +9,7 @@ import { Button } from "../../ui/button.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Notice } from "../../ui/notice.tsx";
 import { findPurchaseCredit } from "./purchase-credit.ts";
-import { cardText } from "./saved-card.tsx";
+import { formatCard } from "./saved-card.tsx";
 
 const LOOK_AGAIN_MS = 1_500;
 
@@ -56,7 +56,7 @@ function AwaitedCard({ dismiss }: { dismiss: React.ReactNode }) {
     );
   }
   return (
-    <Notice tone="good" action={dismiss} title={`${cardText(method)} is saved`}>
+    <Notice tone="good" action={dismiss} title={`${formatCard(method)} is saved`}>
       You can now turn on automatic top-up.
     </Notice>
   );

@@ -9,13 +9,13 @@ import { RoleNote } from "../../team/role-note.tsx";
 import { AmountField } from "../../ui/amount-field.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
-import { errorOfField } from "../../ui/field.tsx";
+import { findFieldError } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
 import { CreditCard } from "../../ui/icons.tsx";
 import { EmptyState, LoadedQuery } from "../../ui/loading-states.tsx";
 import { Money } from "../../ui/money.tsx";
 import { toastError } from "../../ui/toast.tsx";
-import { amountForInput, PURCHASE_BOUNDS, parseAmount } from "./amounts.ts";
+import { formatAmountForInput, PURCHASE_BOUNDS, parseAmount } from "./amounts.ts";
 
 export function CreditPacks() {
   const packs = useQuery(creditPacksQuery);
@@ -99,10 +99,10 @@ function CustomAmount({ busy, disabled, error, onBuy }: CustomAmountProps) {
           label="Other amount ($)"
           name="amount"
           required
-          placeholder={amountForInput("75000000")}
+          placeholder={formatAmountForInput("75000000")}
           className="min-w-0 flex-1"
           hint={`From ${formatExactDollars(PURCHASE_BOUNDS.least)} to ${formatExactDollars(PURCHASE_BOUNDS.most)}.`}
-          error={wrong ?? errorOfField(error, "amount_micro")}
+          error={wrong ?? findFieldError(error, "amount_micro")}
         />
         <Button type="submit" className="mt-6.5" busy={busy} disabled={disabled} aria-label="Buy this amount">
           Buy

@@ -5,7 +5,7 @@ import { creditsQuery } from "../../data/credits.ts";
 import { balanceQuery } from "../../data/money.ts";
 import { usePermissions } from "../../data/session.ts";
 import { RoleNote } from "../../team/role-note.tsx";
-import { PageHeader, Stat, Stats } from "../../ui/card.tsx";
+import { PageHeader, Stat, StatGrid } from "../../ui/card.tsx";
 import { LoadedQuery, LoadedStat, Skeleton } from "../../ui/loading-states.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Notice } from "../../ui/notice.tsx";
@@ -52,7 +52,7 @@ function Figures() {
     <LoadedQuery query={balance} loading={<Skeleton className="h-28 w-full" />}>
       {({ balance_micro, held_micro, available_micro }) => (
         <>
-          <Stats label="Credit">
+          <StatGrid label="Credit">
             <Stat
               label="Available"
               note={
@@ -84,7 +84,7 @@ function Figures() {
             >
               {({ spending }) => describeCreditTimeLeft(spending.lasts_s)}
             </LoadedStat>
-          </Stats>
+          </StatGrid>
           {available_micro.startsWith("-") && (
             <Notice tone="bad" title="Your balance is negative">
               A refund or dispute was larger than the balance. Add credits: requests are refused until the balance is

@@ -6,10 +6,10 @@ import { AmountField } from "../../ui/amount-field.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
-import { errorOfField } from "../../ui/field.tsx";
+import { findFieldError } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
 import { toast, toastError } from "../../ui/toast.tsx";
-import { amountForInput, parseAmount, THRESHOLD_BOUNDS } from "./amounts.ts";
+import { formatAmountForInput, parseAmount, THRESHOLD_BOUNDS } from "./amounts.ts";
 
 export function LowCreditAlertCard({ credits: { alert, can_mail } }: { credits: Credits }) {
   const set = useSetCreditAlert();
@@ -33,9 +33,9 @@ export function LowCreditAlertCard({ credits: { alert, can_mail } }: { credits: 
           label="Alert below ($)"
           name="mark"
           required
-          placeholder={amountForInput("5000000")}
-          defaultValue={mark === null ? "" : amountForInput(mark)}
-          error={wrong ?? errorOfField(set.error, "mark_micro")}
+          placeholder={formatAmountForInput("5000000")}
+          defaultValue={mark === null ? "" : formatAmountForInput(mark)}
+          error={wrong ?? findFieldError(set.error, "mark_micro")}
         />
         <div className="flex flex-wrap gap-2">
           <Button type="submit" busy={set.isPending}>

@@ -14,7 +14,7 @@ import { toast, toastError } from "../../ui/toast.tsx";
 type Method = NonNullable<Credits["method"]>;
 
 /** For example "Visa ending in 4242". */
-export function cardText({ brand, last4 }: Method): string {
+export function formatCard({ brand, last4 }: Method): string {
   const name = `${brand.charAt(0).toUpperCase()}${brand.slice(1)}`.replaceAll("_", " ");
   return last4 === null ? name : `${name} ending in ${last4}`;
 }
@@ -35,7 +35,7 @@ export function SavedCard({ method }: { method: Method | null }) {
   return (
     <div className="flex flex-wrap items-center gap-x-4 gap-y-2 rounded-md border border-line px-3 py-2.5">
       <CreditCard aria-hidden className="size-5 text-ink-soft" />
-      <span className="min-w-0 flex-1 basis-40">{method === null ? "No saved card" : cardText(method)}</span>
+      <span className="min-w-0 flex-1 basis-40">{method === null ? "No saved card" : formatCard(method)}</span>
       <span className="flex flex-wrap gap-2">
         <Button size="small" busy={save.isPending || save.isSuccess} onClick={open}>
           {method === null ? "Save a card" : "Replace"}

@@ -7,7 +7,7 @@ import { AmountField } from "../../ui/amount-field.tsx";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
-import { errorOfField } from "../../ui/field.tsx";
+import { findFieldError } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Notice } from "../../ui/notice.tsx";
@@ -15,7 +15,7 @@ import { Time } from "../../ui/time.tsx";
 import { toast } from "../../ui/toast.tsx";
 import {
   type AmountBounds,
-  amountForInput,
+  formatAmountForInput,
   MONTHLY_TOP_UP_BOUNDS,
   PURCHASE_BOUNDS,
   parseAmount,
@@ -81,8 +81,8 @@ export function TopUpCard({ credits: { top_up, method } }: { credits: Credits })
                 label={label}
                 name={name}
                 required
-                defaultValue={amountForInput(top_up === null ? start : top_up[name])}
-                error={wrong[name] ?? errorOfField(set.error, name)}
+                defaultValue={formatAmountForInput(top_up === null ? start : top_up[name])}
+                error={wrong[name] ?? findFieldError(set.error, name)}
               />
             ))}
           </div>

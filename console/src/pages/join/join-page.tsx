@@ -10,10 +10,10 @@ import { removeInvitationToken, takeInvitationToken } from "../../data/invitatio
 import { meQuery, refreshSession } from "../../data/session.ts";
 import { invitationQuery, useAcceptInvitation } from "../../data/team.ts";
 import { AuthCard } from "../../layout/auth-layout.tsx";
-import { homePathOf } from "../../layout/navigation.ts";
+import { chooseHomePath } from "../../layout/navigation.ts";
 import { describeRole } from "../../team/roles.ts";
 import { Button, buttonClasses } from "../../ui/button.tsx";
-import { Fact, Facts } from "../../ui/drawer.tsx";
+import { Fact, FactList } from "../../ui/drawer.tsx";
 import { FormProblem } from "../../ui/form.tsx";
 import { Loading } from "../../ui/loading-states.tsx";
 import { toast, toastError } from "../../ui/toast.tsx";
@@ -83,13 +83,13 @@ function Offer({ me, token, offer, accept }: OfferProps) {
   return (
     <AuthCard title={`Join ${account.name}`} about={`${invited_by} invited you to this ${account.kind} account.`}>
       <div className="flex flex-col gap-5">
-        <Facts>
+        <FactList>
           <Fact name="Your role">
             <span className="font-medium">{role}</span>
             <span className="block text-ink-soft">{describeRole(role, account.kind)}</span>
           </Fact>
           <Fact name="Signed in as">{me.identity.email}</Fact>
-        </Facts>
+        </FactList>
         <div role="alert" className="empty:hidden">
           {accept.error !== null && <FormProblem>{errorMessage(accept.error)}</FormProblem>}
         </div>
@@ -133,7 +133,7 @@ function Refusal({ me, token, error }: { me: Me; token: string; error: Error }) 
 const showsItself = (): void => {};
 
 const NotNow = ({ me, children }: { me: Me; children: string }) => (
-  <Link to={homePathOf(me)} onClick={removeInvitationToken} className={buttonClasses("plain")}>
+  <Link to={chooseHomePath(me)} onClick={removeInvitationToken} className={buttonClasses("plain")}>
     {children}
   </Link>
 );

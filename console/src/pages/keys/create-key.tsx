@@ -2,10 +2,10 @@
 
 import { useState } from "react";
 import { useCreateKey } from "../../data/keys.ts";
-import { API_KEYS } from "../../keys/api-keys.ts";
+import { API_KEY_KIND } from "../../keys/api-keys.ts";
 import { NewSecret, newSecretTitle } from "../../secrets/new-secret.tsx";
 import { Dialog, FormActions } from "../../ui/dialog.tsx";
-import { errorOfField, TextField } from "../../ui/field.tsx";
+import { findFieldError, TextField } from "../../ui/field.tsx";
 import { Form } from "../../ui/form.tsx";
 import { ChevronRight } from "../../ui/icons.tsx";
 import { findChangedSettings, NEW_KEY_FORM, readKeyForm } from "./key-form.ts";
@@ -17,7 +17,7 @@ export function CreateKeyDialog({ open, onClose }: { open: boolean; onClose: () 
     onClose();
     setSecret(undefined);
   };
-  const words = secret === undefined ? { title: "Create API key", about: API_KEYS.naming } : newSecretTitle("key");
+  const words = secret === undefined ? { title: "Create API key", about: API_KEY_KIND.naming } : newSecretTitle("key");
   return (
     <Dialog open={open} onClose={close} {...words}>
       {secret === undefined ? (
@@ -46,9 +46,9 @@ function CreateForm({ onCancel, onCreated }: { onCancel: () => void; onCreated: 
         name="name"
         required
         maxLength={200}
-        placeholder={API_KEYS.example}
+        placeholder={API_KEY_KIND.example}
         autoComplete="off"
-        error={errorOfField(create.error, "name")}
+        error={findFieldError(create.error, "name")}
       />
       <details className="group rounded-md border border-line">
         <summary className="flex cursor-pointer items-center gap-1.5 px-3 py-2 font-medium select-none">

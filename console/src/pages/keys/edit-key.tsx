@@ -3,16 +3,16 @@ import { useState } from "react";
 import type { ApiKey } from "../../api/types.ts";
 import { useChangeKey } from "../../data/keys.ts";
 import { Dialog, FormActions } from "../../ui/dialog.tsx";
-import { errorOfField, TextField } from "../../ui/field.tsx";
+import { findFieldError, TextField } from "../../ui/field.tsx";
 import { Form } from "../../ui/form.tsx";
 import { toast } from "../../ui/toast.tsx";
-import { findChangedSettings, keyFormOf, readKeyForm } from "./key-form.ts";
+import { fillKeyForm, findChangedSettings, readKeyForm } from "./key-form.ts";
 import { KeySettingsFields, listFieldsWithInlineErrors } from "./key-settings-fields.tsx";
 
 export function EditKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
   const change = useChangeKey(apiKey.id);
   // The settings when the dialog opened. A background refresh must not overwrite what the user types.
-  const [begin] = useState(() => keyFormOf(apiKey));
+  const [begin] = useState(() => fillKeyForm(apiKey));
   const [problem, setProblem] = useState<{ param: string; text: string }>();
   const submit = (fields: FormData): void => {
     const read = findChangedSettings(readKeyForm(fields), begin);
@@ -40,7 +40,7 @@ export function EditKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: ()
           autoComplete="off"
           defaultValue={begin.name}
           hint="Past requests keep the key's old name."
-          error={errorOfField(change.error, "name")}
+          error={findFieldError(change.error, "name")}
         />
         <KeySettingsFields begin={begin} problem={problem} error={change.error} ceiling={apiKey.limits_max} />
         <FormActions onCancel={onClose} busy={change.isPending}>

@@ -7,19 +7,19 @@ import { usageQuery } from "../../data/money.ts";
 import { performanceQuery } from "../../data/performance.ts";
 import { recentRequestsQuery } from "../../data/requests.ts";
 import { sumMicro } from "../../money.ts";
-import { formatErrorShare, millisecondsText } from "../../performance/performance-figures.tsx";
-import { termText } from "../../requests/filter-text.ts";
+import { formatErrorShare, formatMilliseconds } from "../../performance/performance-figures.tsx";
+import { formatCategoricalTerm } from "../../requests/filter-text.ts";
 import { Outcome } from "../../requests/outcome.tsx";
-import { outcomeMeaning } from "../../requests/outcome-names.ts";
+import { describeOutcome } from "../../requests/outcome-names.ts";
 import { CHARGE_COLUMN, MODEL_COLUMN, OUTCOME_COLUMN, timeColumn } from "../../requests/request-columns.tsx";
 import { stackSpend } from "../../requests/spend.ts";
-import { bucketedSpanOf, previousSpanOf, RANGE_TEXTS } from "../../time-range.ts";
+import { computeBucketedSpan, computePreviousSpan, RANGE_TEXTS } from "../../time-range.ts";
 import { Chart } from "../../ui/chart/chart.tsx";
 import { ChartPlaceholder } from "../../ui/chart/chart-placeholder.tsx";
-import { bucketTick, moneyTick } from "../../ui/chart/labels.ts";
+import { formatBucketTick, formatMoneyTick } from "../../ui/chart/labels.ts";
 import { RangeSum } from "../../ui/chart/range-sum.tsx";
 import { usePreviousPeriod } from "../../ui/chart/use-previous-period.ts";
-import { DrawerSection, Fact, Facts } from "../../ui/drawer.tsx";
+import { DrawerSection, Fact, FactList } from "../../ui/drawer.tsx";
 import { LoadedQuery, Skeleton } from "../../ui/loading-states.tsx";
 import { Money } from "../../ui/money.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
@@ -31,12 +31,12 @@ const HEIGHT = 180;
 
 export function KeySpend({ id }: { id: string }) {
   const hour = useHourStart();
-  const span = useMemo(() => bucketedSpanOf(RANGE, hour.getTime()), [hour]);
+  const span = useMemo(() => computeBucketedSpan(RANGE, hour.getTime()), [hour]);
   const from = span.from.toISOString();
   const spend = useQuery(usageQuery({ by: "day", split: "model", key: id, from }));
   const comparison = usePreviousPeriod(RANGE);
   const before = useQuery({
-    ...usageQuery({ by: "day", split: "model", key: id, from: previousSpanOf(span).from.toISOString(), to: from }),
+    ...usageQuery({ by: "day", split: "model", key: id, from: computePreviousSpan(span).from.toISOString(), to: from }),
     ...comparison.query,
   });
   const outcomes = useQuery(usageQuery({ by: "outcome", key: id, from }));
@@ -47,7 +47,7 @@ export function KeySpend({ id }: { id: string }) {
           {({ data }) => {
             const sum = sumMicro(data.map(({ charge_micro }) => charge_micro));
             if (sum === 0n) return <p className="text-ink-soft">No charges in {RANGE_TEXTS[RANGE]}.</p>;
-            const labelOf = (bucket: string): string => bucketTick("day", bucket);
+            const labelOf = (bucket: string): string => formatBucketTick("day", bucket);
             const nameOf = (model: string): string => model || "no model";
             const stack = { rows: data, span, split: "model", nameOf, labelOf, before: before.data?.data } as const;
             const { earlier, ...chart } = stackSpend(stack);
@@ -59,7 +59,7 @@ export function KeySpend({ id }: { id: string }) {
                 <Chart
                   kind="bars"
                   title={`Spend in ${RANGE_TEXTS[RANGE]} by model`}
-                  format={moneyTick}
+                  format={formatMoneyTick}
                   unit="USD"
                   height={HEIGHT}
                   {...chart}
@@ -91,11 +91,11 @@ function KeyPerformance({ id }: { id: string }) {
             <p className="text-ink-soft">No requests finished in {RANGE_TEXTS[RANGE]}.</p>
           ) : (
             <>
-              <Facts>
-                <Fact name="First token, p95">{millisecondsText(total.ttft_ms.p95)}</Fact>
-                <Fact name="Duration, p95">{millisecondsText(total.duration_ms.p95)}</Fact>
+              <FactList>
+                <Fact name="First token, p95">{formatMilliseconds(total.ttft_ms.p95)}</Fact>
+                <Fact name="Duration, p95">{formatMilliseconds(total.duration_ms.p95)}</Fact>
                 <Fact name="Error rate">{formatErrorShare(total)}</Fact>
-              </Facts>
+              </FactList>
               <Link
                 to="/performance"
                 search={{ key: id }}
@@ -127,8 +127,8 @@ function Endings({ id, rows }: { id: string; rows: UsageRow[] }) {
             <li key={outcome}>
               <Link
                 to="/requests"
-                search={{ q: `${termText("key", id)} ${termText("outcome", outcome)}` }}
-                title={outcomeMeaning(outcome).says}
+                search={{ q: `${formatCategoricalTerm("key", id)} ${formatCategoricalTerm("outcome", outcome)}` }}
+                title={describeOutcome(outcome).says}
                 className="inline-flex items-center gap-1.5 rounded-sm hover:underline"
               >
                 <Outcome of={outcome} />
@@ -162,13 +162,16 @@ export function KeyRequests({ id }: { id: string }) {
                   rows={data}
                   keyOf={(request) => request.id}
                   onOpen={(request) =>
-                    void navigate({ to: "/requests", search: { q: termText("key", id), request: request.id } })
+                    void navigate({
+                      to: "/requests",
+                      search: { q: formatCategoricalTerm("key", id), request: request.id },
+                    })
                   }
                 />
               </div>
               <Link
                 to="/requests"
-                search={{ q: termText("key", id) }}
+                search={{ q: formatCategoricalTerm("key", id) }}
                 className="mt-2.5 inline-block text-accent underline-offset-2 hover:underline"
               >
                 All requests with this key

@@ -3,13 +3,13 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { ApiKey } from "../../api/types.ts";
 import { keyQuery } from "../../data/keys.ts";
-import { API_KEYS } from "../../keys/api-keys.ts";
+import { API_KEY_KIND } from "../../keys/api-keys.ts";
 import { BudgetBars } from "../../keys/budget-bar.tsx";
 import type { KeyPermissions } from "../../keys/key-permissions.ts";
 import { KeyBadges, KeyExpiry } from "../../keys/key-state.tsx";
 import { RevokeSecretDialog } from "../../secrets/revoke-secret.tsx";
 import { Button } from "../../ui/button.tsx";
-import { Drawer, DrawerSection, Fact, Facts, IdLine } from "../../ui/drawer.tsx";
+import { Drawer, DrawerSection, Fact, FactList, IdLine } from "../../ui/drawer.tsx";
 import { Pencil, RefreshCw, Trash2 } from "../../ui/icons.tsx";
 import { LoadedQuery } from "../../ui/loading-states.tsx";
 import { CountText, Time } from "../../ui/time.tsx";
@@ -55,7 +55,7 @@ function Details({ apiKey, may }: { apiKey: ApiKey; may: KeyPermissions }) {
       </DrawerSection>
       <KeySpend id={id} />
       <DrawerSection title="Settings">
-        <Facts>
+        <FactList>
           <Fact name="Models">{apiKey.models === null ? "All" : apiKey.models.join(", ")}</Fact>
           <Fact name="Expires">
             {apiKey.expires_at === null ? <KeyExpiry at={null} /> : <Time at={apiKey.expires_at} as="full" />}
@@ -84,7 +84,7 @@ function Details({ apiKey, may }: { apiKey: ApiKey; may: KeyPermissions }) {
               <Time at={revoked_at} as="full" />
             </Fact>
           )}
-        </Facts>
+        </FactList>
       </DrawerSection>
       <KeyRequests id={id} />
     </div>
@@ -138,7 +138,7 @@ function Actions({ apiKey, mayEdit }: { apiKey: ApiKey; mayEdit: boolean }) {
       {task === "edit" && <EditKeyDialog apiKey={apiKey} onClose={done} />}
       {task === "rotate" && <RotateKeyDialog apiKey={apiKey} onClose={done} />}
       {task === "revoke" && (
-        <RevokeSecretDialog kind={API_KEYS} secret={apiKey} onClose={done}>
+        <RevokeSecretDialog kind={API_KEY_KIND} secret={apiKey} onClose={done}>
           Requests with this key stop working immediately.{" "}
           {apiKey.last_used_at === null ? (
             "The key was never used."

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { ApiKey } from "../../api/types.ts";
 import { computeBudgetUsedPercent } from "../../keys/budget-used-percent.ts";
-import { findChangedSettings, keyFormOf, NEW_KEY_FORM } from "./key-form.ts";
+import { fillKeyForm, findChangedSettings, NEW_KEY_FORM } from "./key-form.ts";
 
 const KEY = {
   name: "production",
@@ -18,7 +18,7 @@ const KEY = {
 
 describe("the form of a key", () => {
   test("starts with the key's settings, and sends nothing if no field changes", () => {
-    const form = keyFormOf(KEY);
+    const form = fillKeyForm(KEY);
     assert.deepEqual(form, {
       name: "production",
       budget_day_micro: "1.5000005",
@@ -36,7 +36,7 @@ describe("the form of a key", () => {
   });
 
   test("sends only changed fields, and removes the settings of emptied fields", () => {
-    const before = keyFormOf(KEY);
+    const before = fillKeyForm(KEY);
     const form = { ...before, budget_month_micro: "$1,200.25", models: null, requests_per_minute: "", in_flight: "4" };
     assert.deepEqual(findChangedSettings(form, before), {
       change: { budget_month_micro: "1200250000", models: null, limits: { requests_per_minute: null, in_flight: 4 } },

@@ -3,7 +3,7 @@
  * field removes its setting. Pure.
  */
 import type { ApiKey, KeyChange } from "../../api/types.ts";
-import { momentOfLocalTime, zoneOffsetMs } from "../../locale.ts";
+import { convertLocalTime, zoneOffsetMs } from "../../locale.ts";
 import { formatDollarsForInput, parseMicro, toWholeMicro } from "../../money.ts";
 import { parseDollars } from "../../parse-dollars.ts";
 import { parseWholeNumber } from "../../whole-number.ts";
@@ -43,7 +43,7 @@ export const NEW_KEY_FORM: KeyForm = {
 };
 
 /** The initial values of an existing key's form. */
-export function keyFormOf(key: ApiKey): KeyForm {
+export function fillKeyForm(key: ApiKey): KeyForm {
   return {
     name: key.name,
     budget_day_micro: dollarsOf(key.budget_day_micro),
@@ -94,7 +94,7 @@ export function findChangedSettings(form: KeyForm, before: KeyForm): { change: K
   }
   if (form.expires_at !== before.expires_at) {
     change.expires_at =
-      form.expires_at === "" ? null : Math.floor(momentOfLocalTime(Date.parse(`${form.expires_at}Z`)) / 1000);
+      form.expires_at === "" ? null : Math.floor(convertLocalTime(Date.parse(`${form.expires_at}Z`)) / 1000);
   }
   if (String(form.models) !== String(before.models)) {
     if (form.models?.length === 0) return { problem: { param: "models", text: "Choose at least one model." } };

@@ -5,7 +5,7 @@ import { ApiFault } from "../../api/fault.ts";
 import type { ApiKey } from "../../api/types.ts";
 import { priceListQuery } from "../../data/price-list.ts";
 import { AmountField } from "../../ui/amount-field.tsx";
-import { CheckField, errorOfField, TextField } from "../../ui/field.tsx";
+import { CheckField, findFieldError, TextField } from "../../ui/field.tsx";
 import { formatCount } from "../../ui/time.tsx";
 import { type KeyForm, LIMIT_FIELDS } from "./key-form.ts";
 
@@ -39,7 +39,7 @@ interface Props {
 
 export function KeySettingsFields({ begin, problem, error, ceiling }: Props) {
   const wrongWith = (param: string): string | undefined =>
-    problem?.param === param ? problem.text : errorOfField(error, param);
+    problem?.param === param ? problem.text : findFieldError(error, param);
   return (
     <>
       <div className="grid gap-4 sm:grid-cols-2">

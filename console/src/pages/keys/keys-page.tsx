@@ -4,9 +4,9 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import type { ApiKey } from "../../api/types.ts";
 import { keysQuery } from "../../data/keys.ts";
 import { useChosenAccount, useMe } from "../../data/session.ts";
-import { API_KEYS } from "../../keys/api-keys.ts";
+import { API_KEY_KIND } from "../../keys/api-keys.ts";
 import { BudgetBars } from "../../keys/budget-bar.tsx";
-import { keyPermissionsOf } from "../../keys/key-permissions.ts";
+import { computeKeyPermissions } from "../../keys/key-permissions.ts";
 import { AllowedModels, KeyBadges, KeyExpiry } from "../../keys/key-state.tsx";
 import { SecretsPage } from "../../secrets/secrets-page.tsx";
 import { KeyRound } from "../../ui/icons.tsx";
@@ -25,7 +25,7 @@ export function KeysPage() {
   return (
     <>
       <SecretsPage
-        kind={API_KEYS}
+        kind={API_KEY_KIND}
         query={useQuery(keysQuery)}
         title="API keys"
         about="Use one key per app or environment. Each key reports its own spend and can have a budget."
@@ -35,7 +35,11 @@ export function KeysPage() {
         opening={{ open: key, onOpen: ({ id }) => open(id), below: Below }}
         creating={(dialog) => <CreateKeyDialog {...dialog} />}
       />
-      <KeyDrawer id={key} onClose={() => open(undefined)} may={keyPermissionsOf(account?.may ?? [], identity.email)} />
+      <KeyDrawer
+        id={key}
+        onClose={() => open(undefined)}
+        may={computeKeyPermissions(account?.may ?? [], identity.email)}
+      />
     </>
   );
 }

@@ -4,7 +4,7 @@ import type { ApiKey } from "../../api/types.ts";
 import { useRotateKey } from "../../data/keys.ts";
 import { NewSecret, newSecretTitle } from "../../secrets/new-secret.tsx";
 import { Dialog, FormActions } from "../../ui/dialog.tsx";
-import { errorOfField, SelectField, TextField } from "../../ui/field.tsx";
+import { findFieldError, SelectField, TextField } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
 import { Time } from "../../ui/time.tsx";
 import { parseWholeNumber } from "../../whole-number.ts";
@@ -54,7 +54,7 @@ interface FormProps {
 function RotateForm({ apiKey, rotate, onCancel }: FormProps) {
   const [keep, setKeep] = useState(String(24 * HOUR_S));
   const [problem, setProblem] = useState<string>();
-  const refusal = errorOfField(rotate.error, "keep_old_s");
+  const refusal = findFieldError(rotate.error, "keep_old_s");
   const submit = (fields: FormData): void => {
     const hours = parseWholeNumber(readTextField(fields, "hours"));
     const seconds = keep === OWN ? hours && hours * HOUR_S : Number(keep);

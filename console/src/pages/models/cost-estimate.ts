@@ -1,5 +1,5 @@
 /** Computes the exact cost of a workload on a model: tokens times prices. */
-import { costOfTokens } from "../../money.ts";
+import { computeTokenCost } from "../../money.ts";
 
 export const DAYS_A_MONTH = 30;
 
@@ -28,7 +28,8 @@ export function estimateCost(
 ): CostEstimate | undefined {
   if (price_in_micro_1m === null) return undefined;
   const request =
-    costOfTokens(work.promptTokens, price_in_micro_1m) + costOfTokens(work.outputTokens, price_out_micro_1m ?? 0);
+    computeTokenCost(work.promptTokens, price_in_micro_1m) +
+    computeTokenCost(work.outputTokens, price_out_micro_1m ?? 0);
   const day = request * BigInt(work.requestsPerDay);
   return { request, day, month: day * BigInt(DAYS_A_MONTH) };
 }

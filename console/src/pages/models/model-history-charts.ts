@@ -1,6 +1,6 @@
 /** Converts a model's past performance to chart data and text. Pure. */
 import type { ModelPerformance } from "../../api/types.ts";
-import { decimalText, formatPercent, minuteText, monthDayText, utcMonthDayText } from "../../locale.ts";
+import { decimalText, formatMonthDay, formatPercent, formatUtcMonthDay, minuteText } from "../../locale.ts";
 import type { ChartProps } from "../../ui/chart/chart-data.ts";
 import { formatDurationTick } from "../../ui/chart/labels.ts";
 
@@ -18,7 +18,7 @@ export function percentText(share: number | null, places = 2): string {
 /** The label of a time slot. Hours are in the reader's time zone, days are in UTC. */
 function slotText({ at }: Pick<Point, "at">, slotSeconds: number): string {
   const ms = at * 1000;
-  return slotSeconds < 86_400 ? `${monthDayText(ms)}, ${minuteText(ms)}` : utcMonthDayText(ms);
+  return slotSeconds < 86_400 ? `${formatMonthDay(ms)}, ${minuteText(ms)}` : formatUtcMonthDay(ms);
 }
 
 export const firstTokenLines = (performance: ModelPerformance): Lines =>

@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import type { ModelPerformance } from "../../api/types.ts";
 import { modelPerformanceQuery } from "../../data/live-models.ts";
 import { BUCKETED_RANGES, RANGE_TEXTS } from "../../time-range.ts";
-import { Card, Stat, Stats } from "../../ui/card.tsx";
+import { Card, Stat, StatGrid } from "../../ui/card.tsx";
 import { Chart } from "../../ui/chart/chart.tsx";
 import type { ChartRow, PreviousPeriod } from "../../ui/chart/chart-data.ts";
 import { usePreviousPeriod } from "../../ui/chart/use-previous-period.ts";
@@ -75,7 +75,7 @@ const Course = ({ title, children }: { title: string; children: ReactNode }) => 
 
 function Totals({ total, isEmbedding }: ModelPerformance & { isEmbedding: boolean }) {
   return (
-    <Stats label="Whole period">
+    <StatGrid label="Whole period">
       <Stat label="Available">{percentText(total.availability)}</Stat>
       {!isEmbedding && (
         <Stat
@@ -97,6 +97,6 @@ function Totals({ total, isEmbedding }: ModelPerformance & { isEmbedding: boolea
       <Stat label="Failed requests" note={total.failed_share === null ? "Shown from 20 requests" : undefined}>
         {percentText(total.failed_share, 1)}
       </Stat>
-    </Stats>
+    </StatGrid>
   );
 }

@@ -1,16 +1,16 @@
 /** The page of one model: properties, prices, current and past performance, and sample code. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { chosenAccount } from "../../api/chosen-account.ts";
+import { findChosenAccount } from "../../api/chosen-account.ts";
 import type { Model } from "../../api/types.ts";
 import { modelQuery } from "../../data/live-models.ts";
 import { useMe } from "../../data/session.ts";
-import { embeddingSnippetsOf, snippetsOf } from "../../snippets.ts";
+import { makeEmbeddingSnippets, makeSnippets } from "../../snippets.ts";
 import { formatUtcDay } from "../../time.ts";
 import { buttonClasses } from "../../ui/button.tsx";
-import { Card, PageHeader, Stat, Stats } from "../../ui/card.tsx";
+import { Card, PageHeader, Stat, StatGrid } from "../../ui/card.tsx";
 import { CodeTabs } from "../../ui/code.tsx";
-import { Fact, Facts } from "../../ui/drawer.tsx";
+import { Fact, FactList } from "../../ui/drawer.tsx";
 import { ArrowLeft } from "../../ui/icons.tsx";
 import { LoadedQuery } from "../../ui/loading-states.tsx";
 import { Money } from "../../ui/money.tsx";
@@ -65,7 +65,7 @@ function Details({ model }: { model: Model }) {
 
 function Actions({ model: { id, nodes, kind, status } }: { model: Model }) {
   const { accounts } = useMe();
-  const builds = chosenAccount("builder", accounts) !== undefined;
+  const builds = findChosenAccount("builder", accounts) !== undefined;
   return (
     <>
       {status === "active" && (
@@ -84,7 +84,7 @@ function Actions({ model: { id, nodes, kind, status } }: { model: Model }) {
 
 function Now({ model: { kind, nodes, slots, busy, waiting, ttft_p50_ms, tps_p50 } }: { model: Model }) {
   return (
-    <Stats label="Now">
+    <StatGrid label="Now">
       <Stat label="Nodes">
         <CountText of={nodes} />
       </Stat>
@@ -105,7 +105,7 @@ function Now({ model: { kind, nodes, slots, busy, waiting, ttft_p50_ms, tps_p50 
       <Stat label="Speed now" note="Tokens per second, median across nodes">
         {tps_p50 === null ? "–" : <CountText of={Math.round(tps_p50)} />}
       </Stat>
-    </Stats>
+    </StatGrid>
   );
 }
 
@@ -120,7 +120,7 @@ function AboutIt({ model }: { model: Model }) {
       </>
     );
   return (
-    <Facts>
+    <FactList>
       <Fact name="Type">{kind === "embedding" ? "Embeddings" : "Text generation"}</Fact>
       <Fact name="Class">{model.class}</Fact>
       <Fact name="Input price">{price(model.price_in_micro_1m)}</Fact>
@@ -142,15 +142,15 @@ function AboutIt({ model }: { model: Model }) {
         </>
       )}
       <Fact name="Added">{formatUtcDay(model.listed)}</Fact>
-    </Facts>
+    </FactList>
   );
 }
 
 function codeOf({ id, kind }: Model) {
   const address = { baseUrl: `${location.origin}/v1`, apiKey: PLACEHOLDER };
   if (kind === "embedding") {
-    return embeddingSnippetsOf({ ...address, body: { model: id, input: ["A cat naps on the sofa."] } });
+    return makeEmbeddingSnippets({ ...address, body: { model: id, input: ["A cat naps on the sofa."] } });
   }
   const messages = [{ role: "user", content: "Tell me a story about a fox" }];
-  return snippetsOf({ ...address, body: { model: id, messages, max_tokens: 200 } });
+  return makeSnippets({ ...address, body: { model: id, messages, max_tokens: 200 } });
 }

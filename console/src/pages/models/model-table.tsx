@@ -1,6 +1,6 @@
 /** The table on the Models page: each model with its context, prices, speed and online nodes. */
 import { Link } from "@tanstack/react-router";
-import { chosenAccount } from "../../api/chosen-account.ts";
+import { findChosenAccount } from "../../api/chosen-account.ts";
 import type { LiveModel } from "../../api/types.ts";
 import { useMe } from "../../data/session.ts";
 import { Badge } from "../../ui/badge.tsx";
@@ -13,7 +13,7 @@ import { CountText, DurationText } from "../../ui/time.tsx";
 
 export function ModelTable({ models }: { models: LiveModel[] }) {
   const { accounts } = useMe();
-  const builds = chosenAccount("builder", accounts) !== undefined;
+  const builds = findChosenAccount("builder", accounts) !== undefined;
   return (
     <Table
       label="Models"

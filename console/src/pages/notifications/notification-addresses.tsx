@@ -6,7 +6,7 @@ import { NewSecret, newSecretTitle } from "../../secrets/new-secret.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { ConfirmDialog, Dialog } from "../../ui/dialog.tsx";
-import { errorOfField, TextField } from "../../ui/field.tsx";
+import { findFieldError, TextField } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
 import { toast, toastError } from "../../ui/toast.tsx";
 
@@ -142,7 +142,7 @@ function Address({ account, mayChange, field, label, url, hidden = false, onSecr
         placeholder={hidden && url !== null ? url : "https://"}
         defaultValue={hidden ? "" : (url ?? "")}
         disabled={!mayChange}
-        error={errorOfField(set.error, field)}
+        error={findFieldError(set.error, field)}
       />
       <div className="flex flex-wrap gap-2">
         {mayChange && (

@@ -1,6 +1,6 @@
 /** A dialog that asks an operator for a reason before an action that affects others. */
 import { Dialog, FormActions } from "../../ui/dialog.tsx";
-import { errorOfField, TextField } from "../../ui/field.tsx";
+import { findFieldError, TextField } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
 
 interface Props {
@@ -27,7 +27,7 @@ export function ReasonDialog({ title, about, action, danger, hint, onClose, onSu
           maxLength={200}
           autoComplete="off"
           hint={hint ?? "Recorded in the audit log."}
-          error={errorOfField(error, "reason")}
+          error={findFieldError(error, "reason")}
         />
         <FormActions onCancel={onClose} busy={busy} danger={danger}>
           {action}

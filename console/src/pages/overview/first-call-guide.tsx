@@ -10,11 +10,11 @@ import { keysQuery } from "../../data/keys.ts";
 import { liveModelsQuery } from "../../data/live-models.ts";
 import { balanceQuery } from "../../data/money.ts";
 import { useChosenAccount, usePermissions } from "../../data/session.ts";
-import { API_KEYS } from "../../keys/api-keys.ts";
+import { API_KEY_KIND } from "../../keys/api-keys.ts";
 import { formatExactDollars, parseMicro } from "../../money.ts";
 import { CreateSecretDialog } from "../../secrets/create-secret.tsx";
 import { clearStashedSecret, stashSecret, useStashedSecret } from "../../secrets/stashed-secret.ts";
-import { snippetsOf } from "../../snippets.ts";
+import { makeSnippets } from "../../snippets.ts";
 import { RoleNote } from "../../team/role-note.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
@@ -47,7 +47,7 @@ function HowTo() {
   const callable = models?.data.filter(({ status, kind }) => status === "active" && kind === "generation") ?? [];
   // Prefers a model with a connected node, so that the pasted sample works.
   const model = callable.find(({ nodes }) => nodes > 0) ?? callable[0];
-  const snippets = snippetsOf({
+  const snippets = makeSnippets({
     baseUrl: `${location.origin}/v1`,
     apiKey: secret ?? PLACEHOLDER,
     body: {
@@ -99,7 +99,7 @@ function HowTo() {
         </li>
       </ol>
       <CreateSecretDialog
-        kind={API_KEYS}
+        kind={API_KEY_KIND}
         open={creating}
         onClose={() => setCreating(false)}
         onCreated={(text) => stashSecret(of, text)}

@@ -4,8 +4,8 @@ import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { usageQuery } from "../../data/money.ts";
 import { parseMicro, toChartDollars } from "../../money.ts";
-import { termText } from "../../requests/filter-text.ts";
-import { type BucketedRange, bucketedSpanOf, RANGE_TEXTS } from "../../time-range.ts";
+import { formatCategoricalTerm } from "../../requests/filter-text.ts";
+import { type BucketedRange, computeBucketedSpan, RANGE_TEXTS } from "../../time-range.ts";
 import { Card } from "../../ui/card.tsx";
 import { type BarItem, BarList } from "../../ui/chart/bar-list.tsx";
 import { Money } from "../../ui/money.tsx";
@@ -16,7 +16,7 @@ const SHOWN = 8;
 
 export function LabelSpend({ range }: { range: BucketedRange }) {
   const hour = useHourStart();
-  const from = useMemo(() => bucketedSpanOf(range, hour.getTime()).from.toISOString(), [range, hour]);
+  const from = useMemo(() => computeBucketedSpan(range, hour.getTime()).from.toISOString(), [range, hour]);
   const usage = useQuery(usageQuery({ by: "label", from }));
   const rows = (usage.data?.data ?? []).map(({ label = null, charge_micro }) => ({
     label,
@@ -45,7 +45,7 @@ export function LabelSpend({ range }: { range: BucketedRange }) {
               pico,
               <Link
                 to="/requests"
-                search={{ q: termText("label", label) }}
+                search={{ q: formatCategoricalTerm("label", label) }}
                 className="underline-offset-2 hover:underline"
               >
                 {label}

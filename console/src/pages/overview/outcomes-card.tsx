@@ -5,11 +5,11 @@ import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { UsageRow } from "../../api/types.ts";
 import { usageQuery } from "../../data/money.ts";
-import { fixedDecimalsText } from "../../locale.ts";
-import { termText } from "../../requests/filter-text.ts";
+import { formatWithDecimals } from "../../locale.ts";
+import { formatCategoricalTerm } from "../../requests/filter-text.ts";
 import { Outcome } from "../../requests/outcome.tsx";
-import { outcomeMeaning } from "../../requests/outcome-names.ts";
-import { type BucketedRange, bucketedSpanOf, RANGE_TEXTS } from "../../time-range.ts";
+import { describeOutcome } from "../../requests/outcome-names.ts";
+import { type BucketedRange, computeBucketedSpan, RANGE_TEXTS } from "../../time-range.ts";
 import { Card } from "../../ui/card.tsx";
 import { CircleCheck } from "../../ui/icons.tsx";
 import { EmptyState, LoadedQuery } from "../../ui/loading-states.tsx";
@@ -18,7 +18,7 @@ import { isRequestRange } from "../requests/requests-search.ts";
 
 export function OutcomesCard({ range }: { range: BucketedRange }) {
   const hour = useHourStart();
-  const from = useMemo(() => bucketedSpanOf(range, hour.getTime()).from.toISOString(), [range, hour]);
+  const from = useMemo(() => computeBucketedSpan(range, hour.getTime()).from.toISOString(), [range, hour]);
   const usage = useQuery(usageQuery({ by: "outcome", from }));
   return (
     <Card title="Errors by code" flush>
@@ -62,14 +62,14 @@ function Endings({ rows, range }: { rows: UsageRow[]; range: BucketedRange }) {
           <li key={outcome} className="border-b border-line last:border-b-0">
             <Link
               to="/requests"
-              search={{ q: termText("outcome", outcome), ...(isRequestRange(range) && { range }) }}
-              title={outcomeMeaning(outcome).says}
+              search={{ q: formatCategoricalTerm("outcome", outcome), ...(isRequestRange(range) && { range }) }}
+              title={describeOutcome(outcome).says}
               className="flex flex-wrap items-center justify-between gap-x-3 gap-y-1 px-4 py-2.5 hover:bg-sunken/60 sm:px-5"
             >
               <Outcome of={outcome} />
               <span className="ml-auto whitespace-nowrap">
                 <CountText of={requests} />{" "}
-                <span className="text-ink-soft">({fixedDecimalsText((requests / ended) * 100, 1)} %)</span>
+                <span className="text-ink-soft">({formatWithDecimals((requests / ended) * 100, 1)} %)</span>
               </span>
             </Link>
           </li>
@@ -85,7 +85,7 @@ const Closed = ({ count }: { count: number }) => (
     {" "}
     <Link
       to="/requests"
-      search={{ q: termText("outcome", "client_closed") }}
+      search={{ q: formatCategoricalTerm("outcome", "client_closed") }}
       className="text-accent underline underline-offset-2"
     >
       <CountText of={count} />

@@ -11,9 +11,9 @@ import { parseMicro, sumMicro, toChartDollars } from "../../money.ts";
 import { PerformanceFigures } from "../../performance/performance-figures.tsx";
 import { RefusedCalls } from "../../requests/refused-calls.tsx";
 import { UnfundedNotice } from "../../requests/unfunded-notice.tsx";
-import { BUCKETED_RANGES, type BucketedRange, bucketedSpanOf, RANGE_TEXTS } from "../../time-range.ts";
+import { BUCKETED_RANGES, type BucketedRange, computeBucketedSpan, RANGE_TEXTS } from "../../time-range.ts";
 import { buttonClasses } from "../../ui/button.tsx";
-import { PageHeader, Stat, Stats } from "../../ui/card.tsx";
+import { PageHeader, Stat, StatGrid } from "../../ui/card.tsx";
 import { Sparkline } from "../../ui/chart/sparkline.tsx";
 import { LoadedStat } from "../../ui/loading-states.tsx";
 import { Money } from "../../ui/money.tsx";
@@ -61,8 +61,8 @@ export function OverviewPage() {
 
 function Lost({ range }: { range: BucketedRange }) {
   const hour = useHourStart();
-  const from = useMemo(() => bucketedSpanOf(range, hour.getTime()).from.toISOString(), [range, hour]);
-  const day = useMemo(() => bucketedSpanOf("24h", hour.getTime()).from.toISOString(), [hour]);
+  const from = useMemo(() => computeBucketedSpan(range, hour.getTime()).from.toISOString(), [range, hour]);
+  const day = useMemo(() => computeBucketedSpan("24h", hour.getTime()).from.toISOString(), [hour]);
   return (
     <>
       <UnfundedNotice from={from} words={RANGE_TEXTS[range]} refusedFrom={day} />
@@ -86,7 +86,7 @@ function Figures() {
   const open = useIsStreamOpen();
   const day = today.toISOString().slice(0, 10);
   return (
-    <Stats label="At a glance">
+    <StatGrid label="At a glance">
       <LoadedStat query={balance} label="Available credit" note={({ held_micro }) => <Held micro={held_micro} />}>
         {({ available_micro }) => <Money of={available_micro} as="balance" />}
       </LoadedStat>
@@ -112,7 +112,7 @@ function Figures() {
       <Stat label="Requests in flight" note={open ? <LiveNow /> : "Connecting…"}>
         <span role="status">{live === undefined || !open ? "–" : <CountText of={live.in_flight} />}</span>
       </Stat>
-    </Stats>
+    </StatGrid>
   );
 }
 

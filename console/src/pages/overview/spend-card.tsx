@@ -4,15 +4,15 @@ import { type ReactNode, useMemo, useState } from "react";
 import type { UsageRow } from "../../api/types.ts";
 import { keysQuery } from "../../data/keys.ts";
 import { usageQuery } from "../../data/money.ts";
-import { keyName } from "../../keys/key-names.ts";
+import { findKeyName } from "../../keys/key-names.ts";
 import { sumMicro } from "../../money.ts";
 import { listSpendParts, type SpendSplit, stackSpend } from "../../requests/spend.ts";
-import { type BucketedRange, bucketedSpanOf, previousSpanOf, RANGE_TEXTS } from "../../time-range.ts";
+import { type BucketedRange, computeBucketedSpan, computePreviousSpan, RANGE_TEXTS } from "../../time-range.ts";
 import { Card } from "../../ui/card.tsx";
 import { BarList } from "../../ui/chart/bar-list.tsx";
 import { Chart } from "../../ui/chart/chart.tsx";
 import { ChartPlaceholder } from "../../ui/chart/chart-placeholder.tsx";
-import { bucketTick, moneyTick } from "../../ui/chart/labels.ts";
+import { formatBucketTick, formatMoneyTick } from "../../ui/chart/labels.ts";
 import { RangeSum } from "../../ui/chart/range-sum.tsx";
 import { usePreviousPeriod } from "../../ui/chart/use-previous-period.ts";
 import { ChartColumn } from "../../ui/icons.tsx";
@@ -29,17 +29,22 @@ const SPLITS: { value: SpendSplit; label: string }[] = [
 export function SpendCard({ range, choice }: { range: BucketedRange; choice: ReactNode }) {
   const [split, setSplit] = useState<SpendSplit>("model");
   const hour = useHourStart();
-  const span = useMemo(() => bucketedSpanOf(range, hour.getTime()), [range, hour]);
+  const span = useMemo(() => computeBucketedSpan(range, hour.getTime()), [range, hour]);
   const usage = useQuery(usageQuery({ by: span.by, split, from: span.from.toISOString() }));
   const comparison = usePreviousPeriod(range);
   const before = useQuery({
-    ...usageQuery({ by: span.by, split, from: previousSpanOf(span).from.toISOString(), to: span.from.toISOString() }),
+    ...usageQuery({
+      by: span.by,
+      split,
+      from: computePreviousSpan(span).from.toISOString(),
+      to: span.from.toISOString(),
+    }),
     ...comparison.query,
   });
   const { data: keys } = useQuery({ ...keysQuery, enabled: split === "key" });
-  const nameOf = (part: string): string => (split === "model" ? part || "no model" : keyName(keys?.data, part));
+  const nameOf = (part: string): string => (split === "model" ? part || "no model" : findKeyName(keys?.data, part));
   const chartOf = (rows: UsageRow[]) => {
-    const labelOf = (bucket: string): string => bucketTick(span.by, bucket);
+    const labelOf = (bucket: string): string => formatBucketTick(span.by, bucket);
     const { earlier, ...chart } = stackSpend({ rows, span, split, nameOf, labelOf, before: before.data?.data });
     return { ...chart, before: comparison.of(earlier, before.error) };
   };
@@ -66,7 +71,7 @@ export function SpendCard({ range, choice }: { range: BucketedRange; choice: Rea
               </RangeSum>
               <Chart
                 title={`Spend in ${RANGE_TEXTS[range]} by ${split}`}
-                format={moneyTick}
+                format={formatMoneyTick}
                 unit="USD"
                 {...chartOf(data)}
               />

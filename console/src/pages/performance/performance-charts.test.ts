@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { lineRows, percentilePoints } from "./performance-charts.ts";
+import { lineRows, listPercentilePoints } from "./performance-charts.ts";
 
 const figures = {
   requests: 2,
@@ -24,7 +24,7 @@ const answer = {
 
 test("has a row for every time bucket, and gaps for buckets without requests", () => {
   assert.deepEqual(
-    percentilePoints(answer, ({ ttft_ms }) => ttft_ms).map(({ at, p95 }) => [at, p95]),
+    listPercentilePoints(answer, ({ ttft_ms }) => ttft_ms).map(({ at, p95 }) => [at, p95]),
     [
       [FROM * 1000, 20],
       [(FROM + 300) * 1000, null],

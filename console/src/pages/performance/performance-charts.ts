@@ -1,7 +1,7 @@
 /** Converts time slots of a performance response to chart rows: one per slot of the range, with gaps. Pure. */
 import type { Performance } from "../../api/types.ts";
 import type { ChartRow } from "../../ui/chart/chart-data.ts";
-import { bucketTick } from "../../ui/chart/labels.ts";
+import { formatBucketTick } from "../../ui/chart/labels.ts";
 import type { Percentiles } from "../../ui/chart/percentiles.ts";
 
 type Point = Performance["series"][number];
@@ -19,7 +19,10 @@ function slotsOf({ from, to, slot_s, series }: Answer): { at: number; point: Poi
   });
 }
 
-export const percentilePoints = (answer: Answer, of: (point: Point) => Percentiles): (Percentiles & { at: number })[] =>
+export const listPercentilePoints = (
+  answer: Answer,
+  of: (point: Point) => Percentiles,
+): (Percentiles & { at: number })[] =>
   slotsOf(answer).map(({ at, point }) => ({ at: at * 1000, ...(point === undefined ? NONE : of(point)) }));
 
 /** The chart rows of a single line; null becomes a gap. */
@@ -30,4 +33,5 @@ export function lineRows(answer: Answer, name: string, of: (point: Point) => num
   });
 }
 
-const slotText = ({ slot_s }: Answer, at: number): string => bucketTick(slot_s >= DAY_S ? "day" : "hour", at * 1000);
+const slotText = ({ slot_s }: Answer, at: number): string =>
+  formatBucketTick(slot_s >= DAY_S ? "day" : "hour", at * 1000);

@@ -20,7 +20,7 @@ import { Activity, X } from "../../ui/icons.tsx";
 import { EmptyState, LoadedQuery, Skeleton } from "../../ui/loading-states.tsx";
 import { PageSections } from "../../ui/page-sections.tsx";
 import { RangeChoice, useRange } from "../../ui/range-choice.tsx";
-import { lineRows, percentilePoints } from "./performance-charts.ts";
+import { lineRows, listPercentilePoints } from "./performance-charts.ts";
 import type { PerformanceSearch } from "./performance-search.ts";
 import { PerformanceTable } from "./performance-table.tsx";
 
@@ -149,8 +149,8 @@ interface CourseProps {
 
 function Course({ answer, words, beforeOf }: CourseProps) {
   const percentiles = (of: (point: Performance["series"][number]) => Percentiles) => ({
-    ...percentileLines(percentilePoints(answer, of)),
-    before: beforeOf((past) => percentileLines(percentilePoints(past, of)).rows),
+    ...percentileLines(listPercentilePoints(answer, of)),
+    before: beforeOf((past) => percentileLines(listPercentilePoints(past, of)).rows),
   });
   const line = (name: string, colour: number, of: (point: Performance["series"][number]) => number | null) => ({
     series: [{ name, colour }],

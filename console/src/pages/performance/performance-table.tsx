@@ -2,9 +2,9 @@
 import { useQuery } from "@tanstack/react-query";
 import type { Performance, PerformanceRow } from "../../api/types.ts";
 import { keysQuery } from "../../data/keys.ts";
-import { keyName } from "../../keys/key-names.ts";
+import { findKeyName } from "../../keys/key-names.ts";
 import { formatAlignedPercent } from "../../locale.ts";
-import { millisecondsText, speedText } from "../../performance/performance-figures.tsx";
+import { formatMilliseconds, formatSpeed } from "../../performance/performance-figures.tsx";
 import { Card } from "../../ui/card.tsx";
 import { SegmentedChoice } from "../../ui/segmented-choice.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
@@ -23,7 +23,7 @@ interface Props {
 
 export function PerformanceTable({ answer: { by, data }, onBy, onOpen }: Props) {
   const { data: keys } = useQuery(keysQuery);
-  const nameOf = ({ model, key = "" }: PerformanceRow): string => model ?? keyName(keys?.data, key);
+  const nameOf = ({ model, key = "" }: PerformanceRow): string => model ?? findKeyName(keys?.data, key);
   return (
     <Card
       title={by === "model" ? "Models" : "Keys"}
@@ -40,7 +40,8 @@ export function PerformanceTable({ answer: { by, data }, onBy, onOpen }: Props) 
               <>
                 <span className="font-medium">{nameOf(row)}</span>
                 <span className="mt-0.5 block text-xs text-ink-soft @2xl:hidden">
-                  p95: first token {millisecondsText(row.ttft_ms.p95)}, total {millisecondsText(row.duration_ms.p95)}
+                  p95: first token {formatMilliseconds(row.ttft_ms.p95)}, total{" "}
+                  {formatMilliseconds(row.duration_ms.p95)}
                 </span>
               </>
             ),
@@ -71,11 +72,11 @@ const figure = (
 const FIGURES: Column<PerformanceRow>[] = [
   { title: "Requests", align: "right", cell: ({ requests }) => <CountText of={requests} /> },
   figure("Errors", ({ error_share: share }) => (share === null ? "–" : formatAlignedPercent(share))),
-  figure("TTFT p50", ({ ttft_ms }) => millisecondsText(ttft_ms.p50), "lg"),
-  figure("TTFT p95", ({ ttft_ms }) => millisecondsText(ttft_ms.p95), "md"),
-  figure("TTFT p99", ({ ttft_ms }) => millisecondsText(ttft_ms.p99), "xl"),
-  figure("Duration p50", ({ duration_ms }) => millisecondsText(duration_ms.p50), "lg"),
-  figure("Duration p95", ({ duration_ms }) => millisecondsText(duration_ms.p95), "md"),
-  figure("Duration p99", ({ duration_ms }) => millisecondsText(duration_ms.p99), "xl"),
-  figure("Tokens/s", speedText, "sm"),
+  figure("TTFT p50", ({ ttft_ms }) => formatMilliseconds(ttft_ms.p50), "lg"),
+  figure("TTFT p95", ({ ttft_ms }) => formatMilliseconds(ttft_ms.p95), "md"),
+  figure("TTFT p99", ({ ttft_ms }) => formatMilliseconds(ttft_ms.p99), "xl"),
+  figure("Duration p50", ({ duration_ms }) => formatMilliseconds(duration_ms.p50), "lg"),
+  figure("Duration p95", ({ duration_ms }) => formatMilliseconds(duration_ms.p95), "md"),
+  figure("Duration p99", ({ duration_ms }) => formatMilliseconds(duration_ms.p99), "xl"),
+  figure("Tokens/s", formatSpeed, "sm"),
 ];

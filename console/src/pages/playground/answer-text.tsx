@@ -1,13 +1,13 @@
 /** The text of a model's answer, rendered as Markdown, formatted JSON or plain text. */
 import { useMemo } from "react";
 import { Code, MARKDOWN_CHARS_MAX, Markdown } from "../../ui/markdown/markdown.tsx";
-import { type Answer, isOver } from "./answer.ts";
+import { type Answer, isAnswerOver } from "./answer.ts";
 import { prettyJson } from "./pretty-json.ts";
 import type { ChatState } from "./stored-chat.ts";
 
 export function AnswerText({ answer, view }: { answer: Answer; view: ChatState["view"] }) {
   const { text } = answer;
-  const over = isOver(answer);
+  const over = isAnswerOver(answer);
   // Incomplete JSON cannot be parsed, so formatting waits for the end.
   const json = useMemo(() => (over ? prettyJson(text) : undefined), [over, text]);
   const isDrawn = view === "markdown" && text.length <= MARKDOWN_CHARS_MAX;

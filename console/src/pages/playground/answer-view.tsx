@@ -4,7 +4,7 @@ import type { PriceSheetEntry } from "../../api/types.ts";
 import { IconButton } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { Brain, RotateCcw } from "../../ui/icons.tsx";
-import { type Answer, isOver, isThinking } from "./answer.ts";
+import { type Answer, isAnswerOver, isThinking } from "./answer.ts";
 import { AnswerCost } from "./answer-cost.tsx";
 import { AnswerFault } from "./answer-fault.tsx";
 import { AnswerText, TypingCursor } from "./answer-text.tsx";
@@ -22,7 +22,7 @@ interface Props {
 
 export function AnswerView({ answer, model, view, compared, onRegenerate }: Props) {
   const { text, reasoning, state, fault, finish } = answer;
-  const over = isOver(answer);
+  const over = isAnswerOver(answer);
   return (
     <div aria-busy={!over} className="flex max-w-full min-w-0 flex-col gap-3">
       <h2 className={compared ? "border-b border-line pb-1.5 font-mono text-xs font-medium text-ink-soft" : "sr-only"}>

@@ -6,9 +6,9 @@ import {
   applyChunk,
   computeAnswerCost,
   endAnswer,
-  isOver,
+  isAnswerOver,
   isThinking,
-  messagesForModel,
+  makeModelMessages,
   newAnswer,
   type StreamChunk,
   stopAnswer,
@@ -70,7 +70,7 @@ test("ends the answer at an error event and keeps its text", () => {
 test("fails an answer whose stream ends without a finish reason, unless the user stopped it", () => {
   assert.equal(endAnswer(play([delta("so")]), 9).state, "failed");
   assert.equal(endAnswer(stopAnswer(play([delta("so")]), 8), 9).state, "stopped");
-  assert.equal(isOver(play([delta("so")])), false);
+  assert.equal(isAnswerOver(play([delta("so")])), false);
 });
 
 test("sends each compared model its own earlier answers, and the answers from before the comparison", () => {
@@ -81,7 +81,7 @@ test("sends each compared model its own earlier answers, and the answers from be
     { id: 3, question: "three", answers: [said("c"), said("")] },
   ];
   const words = (side: number): string =>
-    messagesForModel(exchanges, side)
+    makeModelMessages(exchanges, side)
       .map(({ content }) => content)
       .join(" ");
   assert.equal(words(0), "one a two b three c");

@@ -1,5 +1,5 @@
 /** The state of an answer, updated as chunks of the stream arrive. Pure. */
-import { costOfTokens } from "../../money.ts";
+import { computeTokenCost } from "../../money.ts";
 import type { Message } from "./settings.ts";
 
 export interface Usage {
@@ -98,10 +98,11 @@ export const failAnswer = (answer: Answer, fault: Fault, nowMs: number): Answer 
   endedAtMs: nowMs,
 });
 
-export const isOver = ({ state }: Answer): boolean => state !== "waiting" && state !== "streaming";
+export const isAnswerOver = ({ state }: Answer): boolean => state !== "waiting" && state !== "streaming";
 
 /** Whether the answer has reasoning but no text yet. */
-export const isThinking = (answer: Answer): boolean => !isOver(answer) && answer.reasoning !== "" && answer.text === "";
+export const isThinking = (answer: Answer): boolean =>
+  !isAnswerOver(answer) && answer.reasoning !== "" && answer.text === "";
 
 export interface Prices {
   price_in_micro_1m: number | null;
@@ -116,7 +117,7 @@ export interface Exchange {
 }
 
 /** The conversation to send to the model of one side. Exchanges without any answer are omitted. */
-export const messagesForModel = (exchanges: Exchange[], side = 0): Message[] =>
+export const makeModelMessages = (exchanges: Exchange[], side = 0): Message[] =>
   exchanges.flatMap(({ question, answers }) => {
     // If only one model was asked, both sides continue from its answer.
     const text = (answers[side] ?? answers[0])?.text ?? "";
@@ -129,5 +130,5 @@ export const messagesForModel = (exchanges: Exchange[], side = 0): Message[] =>
 
 /** The exact cost of an answer with these token counts. */
 export const computeAnswerCost = (usage: Usage, { price_in_micro_1m, price_out_micro_1m }: Prices): bigint =>
-  costOfTokens(usage.prompt_tokens, price_in_micro_1m ?? 0) +
-  costOfTokens(usage.completion_tokens, price_out_micro_1m ?? 0);
+  computeTokenCost(usage.prompt_tokens, price_in_micro_1m ?? 0) +
+  computeTokenCost(usage.completion_tokens, price_out_micro_1m ?? 0);

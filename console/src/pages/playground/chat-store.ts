@@ -10,13 +10,13 @@ import {
   type Exchange,
   endAnswer,
   failAnswer,
-  isOver,
-  messagesForModel,
+  isAnswerOver,
+  makeModelMessages,
   newAnswer,
   stopAnswer,
 } from "./answer.ts";
 import { withPlaygroundApiKey } from "./playground-api-key.ts";
-import { chosenModelsOf, DEFAULT_SETTINGS, type PlaygroundSettings, requestBody } from "./settings.ts";
+import { DEFAULT_SETTINGS, listChosenModels, makeRequestBody, type PlaygroundSettings } from "./settings.ts";
 import { type ChatOwner, type ChatState, restoreChat, serializeChat } from "./stored-chat.ts";
 import { ChatRefused, streamChat } from "./stream-chat.ts";
 
@@ -105,11 +105,11 @@ class ChatStore {
     const over = new AbortController();
     this.#over = over;
     const id = Math.max(0, ...this.#shown.exchanges.map((exchange) => exchange.id)) + 1;
-    const models = chosenModelsOf(settings);
+    const models = listChosenModels(settings);
     const answers = models.map((model) => newAnswer(model, performance.now()));
     this.#change({ exchanges: [...before, { id, question, answers }] });
     for (const [side, first] of answers.entries()) {
-      const body = requestBody({ ...settings, model: first.model }, messagesForModel(before, side), question);
+      const body = makeRequestBody({ ...settings, model: first.model }, makeModelMessages(before, side), question);
       const show = (answer: Answer): void => this.#show(id, side, answer);
       void follow({ answer: first, body, account: this.whose.account, over, isLeaving: () => this.#leaving, show });
     }
@@ -125,7 +125,7 @@ class ChatStore {
 
   #change(change: Partial<Shown>): void {
     const next = { ...this.#shown, ...change };
-    this.#shown = { ...next, running: next.exchanges.at(-1)?.answers.some((answer) => !isOver(answer)) ?? false };
+    this.#shown = { ...next, running: next.exchanges.at(-1)?.answers.some((answer) => !isAnswerOver(answer)) ?? false };
     for (const listener of this.#listeners) listener();
     clearTimeout(this.#keepSoon);
     this.#keepSoon = setTimeout(this.#keep, KEEP_AFTER_MS);

@@ -10,9 +10,9 @@ import { useDebounced } from "../../ui/debounce.ts";
 import { ArrowUp, Square } from "../../ui/icons.tsx";
 import { Money } from "../../ui/money.tsx";
 import { CountText } from "../../ui/time.tsx";
-import { type Exchange, messagesForModel } from "./answer.ts";
+import { type Exchange, makeModelMessages } from "./answer.ts";
 import { estimateHold } from "./estimate-hold.ts";
-import { chosenModelsOf, type PlaygroundSettings, requestBody } from "./settings.ts";
+import { listChosenModels, makeRequestBody, type PlaygroundSettings } from "./settings.ts";
 
 interface Props {
   draft: string;
@@ -122,8 +122,8 @@ function Reserved(props: Pick<Props, "draft" | "exchanges" | "settings" | "model
  */
 function useSide(props: Pick<Props, "draft" | "exchanges" | "settings" | "models">, at: number): Side | undefined {
   const { draft, exchanges, settings, models } = props;
-  const model = models.find(({ sku_id }) => sku_id === chosenModelsOf(settings)[at]);
-  const body = requestBody({ ...settings, model: model?.sku_id ?? "" }, messagesForModel(exchanges, at), draft);
+  const model = models.find(({ sku_id }) => sku_id === listChosenModels(settings)[at]);
+  const body = makeRequestBody({ ...settings, model: model?.sku_id ?? "" }, makeModelMessages(exchanges, at), draft);
   const exact = useQuote(body, model !== undefined);
   if (model === undefined) return undefined;
   const guess = estimateHold(body, model);

@@ -2,7 +2,7 @@
  * Estimates a request's hold (reserved credit) from its prompt and its longest possible answer. The prompt's tokens are
  * estimated ("about") until the gateway has counted them. Pure.
  */
-import { costOfTokens } from "../../money.ts";
+import { computeTokenCost } from "../../money.ts";
 import type { Prices } from "./answer.ts";
 
 /** English text has about four bytes per token. */
@@ -32,7 +32,7 @@ export function estimateHold(asked: Asked, model: Prices & { context_limit: numb
     promptTokens,
     outputTokens,
     pico:
-      costOfTokens(promptTokens, model.price_in_micro_1m ?? 0) +
-      costOfTokens(outputTokens, model.price_out_micro_1m ?? 0),
+      computeTokenCost(promptTokens, model.price_in_micro_1m ?? 0) +
+      computeTokenCost(outputTokens, model.price_out_micro_1m ?? 0),
   };
 }

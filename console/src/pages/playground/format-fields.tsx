@@ -34,7 +34,7 @@ export function FormatFields({ settings, problems, unable, onChange }: Props) {
         label="Output format"
         value={format}
         options={FORMS.filter(({ value }) => offered || value === "text" || value === format)}
-        hint={unable === undefined || offered ? undefined : `Text only: ${unsupportedFormatText(unable)}`}
+        hint={unable === undefined || offered ? undefined : `Text only: ${describeUnsupportedFormat(unable)}`}
         error={problems.format}
         onChange={({ target }) => onChange({ format: target.value as PlaygroundSettings["format"] })}
       />
@@ -64,5 +64,5 @@ export function FormatFields({ settings, problems, unable, onChange }: Props) {
   );
 }
 
-export const unsupportedFormatText = (unable: string[]): string =>
+export const describeUnsupportedFormat = (unable: string[]): string =>
   `no online node that serves ${unable.join(" or ")} supports JSON output.`;

@@ -19,9 +19,9 @@ import { openChatStore } from "./chat-store.ts";
 import { Composer } from "./composer.tsx";
 import { Conversation } from "./conversation.tsx";
 import { CreditNotice } from "./credit-notice.tsx";
-import { unsupportedFormatText } from "./format-fields.tsx";
+import { describeUnsupportedFormat } from "./format-fields.tsx";
 import { SampleCodeDialog } from "./sample-code-dialog.tsx";
-import { chosenModelsOf, type PlaygroundSettings, parseRequestParameters } from "./settings.ts";
+import { listChosenModels, type PlaygroundSettings, parseRequestParameters } from "./settings.ts";
 import { SettingsPanel } from "./settings-panel.tsx";
 
 export function PlaygroundPage() {
@@ -60,7 +60,7 @@ function Playground({ models, account }: { models: PriceSheetEntry[]; account: A
   const settings: PlaygroundSettings = { ...chat.settings, model, other: offered(chat.settings.other) ?? "" };
   const { problems } = parseRequestParameters(settings);
   if (settings.format !== "text" && unable !== undefined && unable.length > 0) {
-    problems.format = `Set the output format to Text: ${unsupportedFormatText(unable)}`;
+    problems.format = `Set the output format to Text: ${describeUnsupportedFormat(unable)}`;
   }
   // Without this permission, sending is blocked and a note says why, because the API would refuse the requests.
   const mayWork = account.may.includes("work");
@@ -92,7 +92,7 @@ function Playground({ models, account }: { models: PriceSheetEntry[]; account: A
         <section aria-label="Conversation" className="flex min-w-0 flex-col rounded-lg border border-line bg-surface">
           <div className="flex flex-wrap items-center justify-between gap-3 border-b border-line py-1.5 pr-2 pl-4 text-xs text-ink-soft sm:pl-5">
             <span role="status" className="min-w-0">
-              {chat.trouble ?? chosenModelsOf(settings).join(" and ")}
+              {chat.trouble ?? listChosenModels(settings).join(" and ")}
             </span>
             <SegmentedChoice
               label="Answer display"

@@ -1,9 +1,9 @@
 /** A dialog that shows the conversation as sample code for a program. */
-import { snippetsOf } from "../../snippets.ts";
+import { makeSnippets } from "../../snippets.ts";
 import { CodeTabs } from "../../ui/code.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { type Exchange, messagesForModel } from "./answer.ts";
-import { type PlaygroundSettings, requestBody } from "./settings.ts";
+import { type Exchange, makeModelMessages } from "./answer.ts";
+import { makeRequestBody, type PlaygroundSettings } from "./settings.ts";
 
 const PLACEHOLDER = "tsk_live_YOUR_KEY";
 const EXAMPLE = "Tell me a story about a fox";
@@ -20,7 +20,7 @@ export function SampleCodeDialog({ open, onClose, settings, draft, exchanges }: 
   // Uses the draft if there is one, otherwise repeats the last question.
   const last = exchanges.at(-1);
   const [said, next] = draft.trim() !== "" ? [exchanges, draft] : [exchanges.slice(0, -1), last?.question ?? EXAMPLE];
-  const body = { ...requestBody(settings, messagesForModel(said), next), stream: true };
+  const body = { ...makeRequestBody(settings, makeModelMessages(said), next), stream: true };
   return (
     <Dialog
       open={open}
@@ -31,7 +31,7 @@ export function SampleCodeDialog({ open, onClose, settings, draft, exchanges }: 
     >
       <CodeTabs
         label="Language"
-        snippets={snippetsOf({ baseUrl: `${location.origin}/v1`, apiKey: PLACEHOLDER, body })}
+        snippets={makeSnippets({ baseUrl: `${location.origin}/v1`, apiKey: PLACEHOLDER, body })}
       />
     </Dialog>
   );

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  chosenModelsOf,
   DEFAULT_SETTINGS,
+  listChosenModels,
+  makeRequestBody,
   type PlaygroundSettings,
   parseRequestParameters,
   readSettings,
-  requestBody,
 } from "./settings.ts";
 
 const settings = (more: Partial<PlaygroundSettings>): PlaygroundSettings => ({
@@ -37,7 +37,7 @@ test("the playground sends the system message first and the draft last", () => {
     { role: "user" as const, content: "one" },
     { role: "assistant" as const, content: "two" },
   ];
-  const { messages } = requestBody(settings({ system: "Be brief." }), said, "three");
+  const { messages } = makeRequestBody(settings({ system: "Be brief." }), said, "three");
   assert.deepEqual(
     messages.map(({ role, content }) => `${role}: ${content}`),
     ["system: Be brief.", "user: one", "assistant: two", "user: three"],
@@ -53,9 +53,9 @@ test("the playground sends the response format, and sends nothing if the schema 
 });
 
 test("the playground does not compare a model with itself", () => {
-  assert.deepEqual(chosenModelsOf(settings({})), ["tiny-3b"]);
-  assert.deepEqual(chosenModelsOf(settings({ other: "tiny-3b" })), ["tiny-3b"]);
-  assert.deepEqual(chosenModelsOf(settings({ other: "reason-32b" })), ["tiny-3b", "reason-32b"]);
+  assert.deepEqual(listChosenModels(settings({})), ["tiny-3b"]);
+  assert.deepEqual(listChosenModels(settings({ other: "tiny-3b" })), ["tiny-3b"]);
+  assert.deepEqual(listChosenModels(settings({ other: "reason-32b" })), ["tiny-3b", "reason-32b"]);
 });
 
 test("the playground restores only valid settings", () => {

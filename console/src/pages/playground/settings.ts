@@ -1,5 +1,5 @@
 /** The playground's settings: as the user typed them, and as the fields of a request. Pure. */
-import { countText } from "../../locale.ts";
+import { formatWholeNumber } from "../../locale.ts";
 import { type OutputFormatInput, PLAIN_TEXT_FORMAT, parseOutputFormat } from "./output-format.ts";
 
 export interface PlaygroundSettings extends OutputFormatInput {
@@ -78,11 +78,11 @@ export function parseRequestParameters(settings: PlaygroundSettings): RequestPar
 
 function problemOf({ min, max, whole = false }: Rule): string {
   if (max === Number.MAX_SAFE_INTEGER) return "Enter a whole number.";
-  return `${whole ? "Enter a whole number" : "Enter a number"} from ${min} to ${countText(max)}.`;
+  return `${whole ? "Enter a whole number" : "Enter a number"} from ${min} to ${formatWholeNumber(max)}.`;
 }
 
 /** The chosen models: one, or two to compare. */
-export const chosenModelsOf = ({ model, other }: PlaygroundSettings): string[] =>
+export const listChosenModels = ({ model, other }: PlaygroundSettings): string[] =>
   other === "" || other === model ? [model] : [model, other];
 
 /** Reads stored settings, perhaps of an older version. Missing or invalid settings get their defaults. */
@@ -102,7 +102,7 @@ export interface Message {
 }
 
 /** The request's body except `stream`: settings, the conversation so far, and the new message. */
-export function requestBody(settings: PlaygroundSettings, said: Message[], draft: string) {
+export function makeRequestBody(settings: PlaygroundSettings, said: Message[], draft: string) {
   const messages: Message[] = [
     ...(settings.system.trim() === "" ? [] : [{ role: "system" as const, content: settings.system }]),
     ...said,

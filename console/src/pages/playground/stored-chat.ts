@@ -3,7 +3,7 @@
  * belongs to one person and one account, has a size limit and is never sent anywhere. Pure: the caller reads and writes
  * the storage.
  */
-import { type Answer, type Exchange, isOver, stopAnswer } from "./answer.ts";
+import { type Answer, type Exchange, isAnswerOver, stopAnswer } from "./answer.ts";
 import { type PlaygroundSettings, readSettings } from "./settings.ts";
 
 export interface ChatState {
@@ -35,7 +35,7 @@ export function serializeChat(state: ChatState, whose: ChatOwner): string {
 
 /** Marks an unfinished answer as interrupted, because it cannot continue after a reload. */
 const interrupt = (answer: Answer): Answer =>
-  isOver(answer) ? answer : { ...stopAnswer(answer, answer.firstAtMs ?? answer.sentAtMs), interrupted: true };
+  isAnswerOver(answer) ? answer : { ...stopAnswer(answer, answer.firstAtMs ?? answer.sentAtMs), interrupted: true };
 
 function newestWithin(exchanges: Exchange[], chars: number): Exchange[] {
   let left = chars;

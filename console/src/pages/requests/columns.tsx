@@ -71,7 +71,7 @@ const BY_DEFAULT = ["Model", "Key", "Outcome", "Tokens", "First token", "Duratio
 
 export const defaultColumns = (hasLabels: boolean): string[] => (hasLabels ? [...BY_DEFAULT, "Label"] : BY_DEFAULT);
 
-export const chosenColumnsOf = (titles: readonly string[]): RequestColumn[] => [
+export const listChosenColumns = (titles: readonly string[]): RequestColumn[] => [
   timeColumn("short"),
   ...COLUMNS.filter(({ title }) => titles.includes(title)),
 ];

@@ -1,5 +1,10 @@
 /** Suggests completions while the user types a filter. Pure. */
-import { FILTER_FIELDS, type FilterField, splitFilterWords, termText } from "../../requests/filter-text.ts";
+import {
+  FILTER_FIELDS,
+  type FilterField,
+  formatCategoricalTerm,
+  splitFilterWords,
+} from "../../requests/filter-text.ts";
 import { OUTCOME_NAMES } from "../../requests/outcome-names.ts";
 
 export interface KnownFilterValues {
@@ -43,7 +48,7 @@ export function suggestCompletions(text: string, known: KnownFilterValues): Filt
   return VALUES[name](known)
     .filter((value) => value.toLowerCase().includes(wanted))
     .slice(0, SHOWN_MAX)
-    .map((value) => ({ word: minus + termText(name, value), isWhole: true }));
+    .map((value) => ({ word: minus + formatCategoricalTerm(name, value), isWhole: true }));
 }
 
 const VALUES = {

@@ -11,7 +11,7 @@ import {
   type ParsedFilter,
   parseFilter,
 } from "../../requests/filter-text.ts";
-import { requestIdOf } from "../../requests/request-id.ts";
+import { findRequestId } from "../../requests/request-id.ts";
 import { classes } from "../../ui/classes.ts";
 import { Search, X } from "../../ui/icons.tsx";
 import {
@@ -127,7 +127,7 @@ export function FilterField({ read: { terms, wrong: unread }, wrong, known, name
           onBlur={() => setOpen(false)}
           onKeyDown={press}
           onChange={({ target }) => {
-            const found = requestIdOf(target.value);
+            const found = findRequestId(target.value);
             if (found === undefined) return write(target.value);
             setDraft("");
             onFound(found);

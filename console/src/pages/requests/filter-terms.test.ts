@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseFilter } from "../../requests/filter-text.ts";
-import { needsKeyNames, queryParametersOf } from "./filter-terms.ts";
+import { makeQueryParameters, needsKeyNames } from "./filter-terms.ts";
 
 const [WEB, WEB_TOO, JOBS] = ["a", "b", "c"].map((one) => `key_${one.repeat(26)}`);
 const KEYS = [
@@ -9,7 +9,7 @@ const KEYS = [
   { id: WEB_TOO as string, name: "web" },
   { id: JOBS as string, name: "nightly jobs" },
 ];
-const ask = (text: string, keys: typeof KEYS | undefined = KEYS) => queryParametersOf(parseFilter(text).terms, keys);
+const ask = (text: string, keys: typeof KEYS | undefined = KEYS) => makeQueryParameters(parseFilter(text).terms, keys);
 
 test("combines values of the same field with OR, and exclusions with AND", () => {
   assert.deepEqual(ask("model:a model:b -outcome:ok -outcome:client_closed label:x -label:y").filter, {
@@ -25,7 +25,7 @@ test("finds keys by name or ID, and playground keys by the name Playground", () 
   assert.deepEqual(ask(`key:${JOBS} key:playground`).filter, { key: `${JOBS},playground` });
   assert.deepEqual(ask("key:none").wrong, [{ word: "key:none", rule: "no key of this account has this name" }]);
   const { terms } = parseFilter("key:web outcome:ok");
-  assert.deepEqual(queryParametersOf(terms, undefined), { filter: { outcome: "ok" }, wrong: [] });
+  assert.deepEqual(makeQueryParameters(terms, undefined), { filter: { outcome: "ok" }, wrong: [] });
   assert.deepEqual([needsKeyNames(terms), needsKeyNames(parseFilter("key:playground model:a").terms)], [true, false]);
 });
 

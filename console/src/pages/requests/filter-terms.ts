@@ -13,14 +13,14 @@ import {
 import { OUTCOME_NAMES } from "../../requests/outcome-names.ts";
 
 type Key = Pick<ApiKey, "id" | "name">;
-type Asked = { filter: RequestFilter; wrong: InvalidWord[] };
+type FilterParameters = { filter: RequestFilter; wrong: InvalidWord[] };
 
 const NAMES_MAX = 20;
 const PICO_PER_MICRO = 1_000_000n;
 const MS_PER_S = 1000;
 
 /** `keys`: undefined until loaded. Until then key names are omitted, and the request must wait (`needsKeyNames`). */
-export function queryParametersOf(terms: readonly FilterTerm[], keys: readonly Key[] | undefined): Asked {
+export function makeQueryParameters(terms: readonly FilterTerm[], keys: readonly Key[] | undefined): FilterParameters {
   const wrong: InvalidWord[] = [];
   const filter: Record<string, string> = {};
   for (const field of ["model", "key", "outcome", "label"] as const) {

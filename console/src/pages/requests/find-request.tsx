@@ -1,7 +1,7 @@
 /** An input that opens a request by its request ID or by the ID in its response. */
 
 import { useId, useState } from "react";
-import { requestIdOf } from "../../requests/request-id.ts";
+import { findRequestId } from "../../requests/request-id.ts";
 import { classes } from "../../ui/classes.ts";
 import { INPUT_CLASSES } from "../../ui/field.tsx";
 import { Search } from "../../ui/icons.tsx";
@@ -11,7 +11,7 @@ export function FindRequest({ onFound }: { onFound: (request: string) => void })
   const [wrong, setWrong] = useState(false);
   const note = useId();
   const open = (typed: string): boolean => {
-    const id = requestIdOf(typed);
+    const id = findRequestId(typed);
     if (id === undefined) return false;
     setText("");
     onFound(id);

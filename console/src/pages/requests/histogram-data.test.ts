@@ -5,10 +5,10 @@ import {
   bucketLengthText,
   buildBars,
   buildStackPaths,
+  computeSelectedSpan,
+  countRequestsByOutcome,
   findBarIndex,
-  outcomeCounts,
-  selectionEdgesOf,
-  spanOfSelection,
+  findSelectionEdges,
 } from "./histogram-data.ts";
 
 const HISTOGRAM: RequestHistogram = {
@@ -51,15 +51,15 @@ test("stacks bars and scales them to the highest one", () => {
 
 test("converts selected bars to a time span within the chart's range, whichever end was selected first", () => {
   const bars = buildBars({ ...HISTOGRAM, from: 1_000_050 });
-  const span = spanOfSelection({ ...HISTOGRAM, from: 1_000_050 }, bars, { anchor: 2, focus: 0 });
+  const span = computeSelectedSpan({ ...HISTOGRAM, from: 1_000_050 }, bars, { anchor: 2, focus: 0 });
   assert.deepEqual(span, { from: new Date(1_000_050_000).toISOString(), to: new Date(1_000_200_000).toISOString() });
-  assert.deepEqual(selectionEdgesOf({ anchor: 4, focus: 1 }), [1, 4]);
+  assert.deepEqual(findSelectionEdges({ anchor: 4, focus: 1 }), [1, 4]);
   assert.deepEqual([findBarIndex(-1, 5), findBarIndex(0.5, 5), findBarIndex(1, 5)], [0, 2, 4]);
 });
 
 test("counts requests by outcome, most frequent first, and names the bucket's length", () => {
   assert.deepEqual(
-    outcomeCounts(HISTOGRAM).map(({ outcome }) => outcome),
+    countRequestsByOutcome(HISTOGRAM).map(({ outcome }) => outcome),
     ["ok", "no_capacity", "upstream_failed"],
   );
   assert.deepEqual([60, 900, 3600, 86_400, 604_800 * 4].map(bucketLengthText), [

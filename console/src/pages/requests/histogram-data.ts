@@ -1,7 +1,7 @@
 /** The bars of the request histogram, and the time span that a user selects in it. Pure. */
 import type { RequestHistogram } from "../../api/types.ts";
-import { minuteText, monthDayText, utcMonthDayText } from "../../locale.ts";
-import { outcomeMeaning } from "../../requests/outcome-names.ts";
+import { formatMonthDay, formatUtcMonthDay, minuteText } from "../../locale.ts";
+import { describeOutcome } from "../../requests/outcome-names.ts";
 import type { Tone } from "../../ui/badge.tsx";
 
 /** The order of the stacked tones, from the bottom. */
@@ -39,7 +39,7 @@ export function buildBars({ from, to, bucket_s: length, data }: RequestHistogram
 }
 
 const toneOf = (outcome: string): Stacked => {
-  const { tone } = outcomeMeaning(outcome);
+  const { tone } = describeOutcome(outcome);
   return STACK_ORDER.find((one) => one === tone) ?? "neutral";
 };
 
@@ -62,7 +62,7 @@ export function buildStackPaths(bars: readonly HistogramBar[]): Record<Stacked, 
 const tidy = (value: number): number => Math.round(value * 10_000) / 10_000;
 
 /** The number of requests by outcome, most frequent first. */
-export function outcomeCounts({ data }: RequestHistogram): { outcome: string; requests: number }[] {
+export function countRequestsByOutcome({ data }: RequestHistogram): { outcome: string; requests: number }[] {
   const sums = new Map<string, number>();
   for (const { outcome, requests } of data) sums.set(outcome, (sums.get(outcome) ?? 0) + requests);
   return [...sums].map(([outcome, requests]) => ({ outcome, requests })).sort((a, b) => b.requests - a.requests);
@@ -72,18 +72,18 @@ export function outcomeCounts({ data }: RequestHistogram): { outcome: string; re
 export const findBarIndex = (share: number, count: number): number =>
   Math.min(count - 1, Math.max(0, Math.floor(share * count)));
 
-export const selectionEdgesOf = ({ anchor, focus }: BarSelection): [number, number] => [
+export const findSelectionEdges = ({ anchor, focus }: BarSelection): [number, number] => [
   Math.min(anchor, focus),
   Math.max(anchor, focus),
 ];
 
 /** The time span of the selected bars, for the URL. */
-export function spanOfSelection(
+export function computeSelectedSpan(
   histogram: RequestHistogram,
   bars: readonly HistogramBar[],
   choice: BarSelection,
 ): { from: string; to: string } {
-  const [first, last] = selectionEdgesOf(choice);
+  const [first, last] = findSelectionEdges(choice);
   const start = Math.max(histogram.from, bars[first]?.at ?? histogram.from);
   const end = (bars[last]?.at ?? histogram.to) + histogram.bucket_s;
   return { from: new Date(start * 1000).toISOString(), to: new Date(end * 1000).toISOString() };
@@ -92,9 +92,9 @@ export function spanOfSelection(
 const DAY_S = 86_400;
 
 /** The label of a moment: "Nov 15, 06:00", or "Nov 15" in UTC if buckets are days. */
-export function bucketMomentText(unixSeconds: number, bucketS: number): string {
+export function formatBucketStart(unixSeconds: number, bucketS: number): string {
   const at = unixSeconds * 1000;
-  return bucketS >= DAY_S ? utcMonthDayText(at) : `${monthDayText(at)}, ${minuteText(at)}`;
+  return bucketS >= DAY_S ? formatUtcMonthDay(at) : `${formatMonthDay(at)}, ${minuteText(at)}`;
 }
 
 const UNITS = [

@@ -7,23 +7,23 @@ import { type PointerEvent, useState } from "react";
 import { errorMessage } from "../../api/fault.ts";
 import type { RequestFilter, RequestHistogram } from "../../api/types.ts";
 import { requestHistogramQuery } from "../../data/requests.ts";
-import { countText, ownTimeZone } from "../../locale.ts";
-import { outcomeMeaning } from "../../requests/outcome-names.ts";
+import { formatWholeNumber, readOwnTimeZone } from "../../locale.ts";
+import { describeOutcome } from "../../requests/outcome-names.ts";
 import { Button } from "../../ui/button.tsx";
 import { classes } from "../../ui/classes.ts";
 import { Skeleton } from "../../ui/loading-states.tsx";
 import {
   type BarSelection,
   bucketLengthText,
-  bucketMomentText,
   buildBars,
   buildStackPaths,
+  computeSelectedSpan,
+  countRequestsByOutcome,
   findBarIndex,
+  findSelectionEdges,
+  formatBucketStart,
   type HistogramBar,
-  outcomeCounts,
   STACK_ORDER,
-  selectionEdgesOf,
-  spanOfSelection,
 } from "./histogram-data.ts";
 
 const FILLS = { good: "fill-chart-1", neutral: "fill-chart-7", warn: "fill-chart-3", bad: "fill-chart-6" };
@@ -61,7 +61,7 @@ function Drawn({ histogram, onNarrow, onOutcome }: DrawnProps) {
   const [pointed, setPointed] = useState<number>();
   const narrow = (chosen: BarSelection): void => {
     setChoice(undefined);
-    onNarrow(spanOfSelection(histogram, bars, chosen));
+    onNarrow(computeSelectedSpan(histogram, bars, chosen));
   };
   const { bucket_s: bucketS } = histogram;
   const total = bars.reduce((sum, one) => sum + one.total, 0);
@@ -72,13 +72,13 @@ function Drawn({ histogram, onNarrow, onOutcome }: DrawnProps) {
       <div className="mt-1 flex h-6 items-center justify-between gap-3 text-xs text-ink-soft">
         {choice === undefined ? (
           <>
-            <span>{bucketMomentText(bars[0]?.at ?? histogram.from, bucketS)}</span>
+            <span>{formatBucketStart(bars[0]?.at ?? histogram.from, bucketS)}</span>
             <span className="truncate text-center" role="presentation">
               {pointed === undefined || bars[pointed] === undefined
-                ? `${bucketLengthText(bucketS)} a bar, ${bucketS >= 86_400 ? "UTC" : ownTimeZone()}`
-                : `${bucketMomentText(bars[pointed].at, bucketS)}: ${countText(bars[pointed].total)}`}
+                ? `${bucketLengthText(bucketS)} a bar, ${bucketS >= 86_400 ? "UTC" : readOwnTimeZone()}`
+                : `${formatBucketStart(bars[pointed].at, bucketS)}: ${formatWholeNumber(bars[pointed].total)}`}
             </span>
-            <span>{histogram.to > Date.now() / 1000 - bucketS ? "now" : bucketMomentText(histogram.to, bucketS)}</span>
+            <span>{histogram.to > Date.now() / 1000 - bucketS ? "now" : formatBucketStart(histogram.to, bucketS)}</span>
           </>
         ) : (
           <Chosen {...{ bars, choice, bucketS }} onDone={narrow} onCancel={() => setChoice(undefined)} />
@@ -105,11 +105,11 @@ function Plot({ bars, choice, total, onChoose, onDone, onPoint }: PlotProps) {
     const { left, width } = currentTarget.getBoundingClientRect();
     return findBarIndex((clientX - left) / width, bars.length);
   };
-  const [first, last] = choice === undefined ? [0, -1] : selectionEdgesOf(choice);
+  const [first, last] = choice === undefined ? [0, -1] : findSelectionEdges(choice);
   return (
     <svg
       role="img"
-      aria-label={`${countText(total)} requests in ${bars.length} bars`}
+      aria-label={`${formatWholeNumber(total)} requests in ${bars.length} bars`}
       viewBox={`0 0 ${Math.max(1, bars.length)} 1`}
       preserveAspectRatio="none"
       className="h-20 w-full cursor-crosshair touch-pan-y select-none"
@@ -150,12 +150,12 @@ const SLIDER =
 /** Two sliders for the ends of the selection. Arrow keys move an end by one bar, Enter applies the selection. */
 function Ends({ bars, choice, bucketS, onChoose, onDone }: EndsProps) {
   if (bars.length < 2) return <div className="h-4" />;
-  const [first, last] = choice === undefined ? [0, bars.length - 1] : selectionEdgesOf(choice);
+  const [first, last] = choice === undefined ? [0, bars.length - 1] : findSelectionEdges(choice);
   const slider = (label: string, value: number, move: (to: number) => BarSelection) => (
     <input
       type="range"
       aria-label={label}
-      aria-valuetext={bucketMomentText((bars[value]?.at ?? 0) + (label === "End" ? bucketS : 0), bucketS)}
+      aria-valuetext={formatBucketStart((bars[value]?.at ?? 0) + (label === "End" ? bucketS : 0), bucketS)}
       min={0}
       max={bars.length - 1}
       value={value}
@@ -183,13 +183,13 @@ interface ChosenProps extends Pick<PlotProps, "bars" | "onDone"> {
 }
 
 function Chosen({ bars, choice, bucketS, onDone, onCancel }: ChosenProps) {
-  const [first, last] = selectionEdgesOf(choice);
+  const [first, last] = findSelectionEdges(choice);
   const total = bars.slice(first, last + 1).reduce((sum, one) => sum + one.total, 0);
   return (
     <>
       <span className="min-w-0 truncate" role="status">
-        {bucketMomentText(bars[first]?.at ?? 0, bucketS)} – {bucketMomentText((bars[last]?.at ?? 0) + bucketS, bucketS)}
-        : {countText(total)}
+        {formatBucketStart(bars[first]?.at ?? 0, bucketS)} –{" "}
+        {formatBucketStart((bars[last]?.at ?? 0) + bucketS, bucketS)}: {formatWholeNumber(total)}
       </span>
       <span className="flex shrink-0 gap-1">
         <Button size="small" className="h-6" onClick={() => onDone(choice)}>
@@ -205,19 +205,19 @@ function Chosen({ bars, choice, bucketS, onDone, onCancel }: ChosenProps) {
 
 /** The legend: each color's outcome with its count. A click filters the list by that outcome. */
 function Legend({ histogram, onOutcome }: Pick<DrawnProps, "histogram" | "onOutcome">) {
-  const counts = outcomeCounts(histogram);
+  const counts = countRequestsByOutcome(histogram);
   return (
     <ul aria-label="Requests by outcome" className="mt-0.5 flex h-6 gap-1 overflow-x-auto text-xs whitespace-nowrap">
       {counts.slice(0, SHOWN_OUTCOMES).map(({ outcome, requests }) => (
         <li key={outcome}>
           <button
             type="button"
-            title={`Only ${outcome}: ${outcomeMeaning(outcome).says}`}
+            title={`Only ${outcome}: ${describeOutcome(outcome).says}`}
             className="flex items-center gap-1.5 rounded-sm px-1.5 py-0.5 hover:bg-sunken"
             onClick={() => onOutcome(outcome)}
           >
-            <span aria-hidden className={classes("size-2 rounded-full", DOTS[outcomeMeaning(outcome).tone])} />
-            {outcome} <span className="text-ink-soft">{countText(requests)}</span>
+            <span aria-hidden className={classes("size-2 rounded-full", DOTS[describeOutcome(outcome).tone])} />
+            {outcome} <span className="text-ink-soft">{formatWholeNumber(requests)}</span>
           </button>
         </li>
       ))}

@@ -5,8 +5,8 @@ import { saveFile } from "../../api/client.ts";
 import type { RequestRecord } from "../../api/types.ts";
 import { requestQuery } from "../../data/requests.ts";
 import { Outcome } from "../../requests/outcome.tsx";
-import { outcomeMeaning } from "../../requests/outcome-names.ts";
-import { DrawerSection, Fact, Facts, IdLine } from "../../ui/drawer.tsx";
+import { describeOutcome } from "../../requests/outcome-names.ts";
+import { DrawerSection, Fact, FactList, IdLine } from "../../ui/drawer.tsx";
 import { LoadedQuery } from "../../ui/loading-states.tsx";
 import { Money } from "../../ui/money.tsx";
 import { SaveButton } from "../../ui/save-button.tsx";
@@ -50,7 +50,7 @@ export function RequestDetails({
         <IdLine id={id} of="request" />
         <p className="mt-2 flex flex-wrap items-center gap-2">
           <Outcome of={outcome} />
-          <span className="text-ink-soft">{outcomeMeaning(outcome).says}</span>
+          <span className="text-ink-soft">{describeOutcome(outcome).says}</span>
         </p>
       </div>
       <DrawerSection title="Timeline">
@@ -61,7 +61,7 @@ export function RequestDetails({
         <Cost request={request} />
       </DrawerSection>
       <DrawerSection title="Tokens">
-        <Facts>
+        <FactList>
           <Fact name="Prompt">
             <CountText of={usage.prompt_tokens} />
           </Fact>
@@ -77,10 +77,10 @@ export function RequestDetails({
           <Fact name="Tokenizer">
             <code className="font-mono text-xs break-all">{request.tokenizer ?? "–"}</code>
           </Fact>
-        </Facts>
+        </FactList>
       </DrawerSection>
       <DrawerSection title="Request">
-        <Facts>
+        <FactList>
           <Fact name="Model">{request.model ?? "–"}</Fact>
           <Fact name="Build">{request.build ?? "–"}</Fact>
           <Fact name="Endpoint">{ENDPOINTS[request.endpoint]}</Fact>
@@ -104,7 +104,7 @@ export function RequestDetails({
           <Fact name="Finished">
             <Time at={request.finished_at} as="full" />
           </Fact>
-        </Facts>
+        </FactList>
       </DrawerSection>
       {children}
     </div>

@@ -3,7 +3,7 @@
  */
 import type { ReactNode } from "react";
 import type { RequestSort } from "../../api/types.ts";
-import { momentText } from "../../locale.ts";
+import { formatDayAndTime } from "../../locale.ts";
 import { RANGE_TEXTS } from "../../time-range.ts";
 import { Button } from "../../ui/button.tsx";
 import { DateField, SelectField } from "../../ui/field.tsx";
@@ -106,7 +106,7 @@ function DayField({ label, value = "", min, max, onChange }: DayProps) {
     const at = Date.parse(value);
     return (
       <span className="inline-flex h-9 items-center gap-1 rounded-md bg-sunken pl-3 text-xs">
-        <span className="text-ink-soft">{label}</span> {Number.isNaN(at) ? value : momentText(at)}
+        <span className="text-ink-soft">{label}</span> {Number.isNaN(at) ? value : formatDayAndTime(at)}
         <button
           type="button"
           aria-label={`Remove ${label.toLowerCase()}`}

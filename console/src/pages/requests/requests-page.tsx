@@ -10,7 +10,7 @@ import type { RequestFilter } from "../../api/types.ts";
 import { useLiveRequests } from "../../data/live.ts";
 import { requestsQuery } from "../../data/requests.ts";
 import { useMe } from "../../data/session.ts";
-import { termText } from "../../requests/filter-text.ts";
+import { formatCategoricalTerm } from "../../requests/filter-text.ts";
 import { RefusedCalls } from "../../requests/refused-calls.tsx";
 import { UnfundedNotice } from "../../requests/unfunded-notice.tsx";
 import { asDate, formatUtcDay } from "../../time.ts";
@@ -26,14 +26,14 @@ import { PagedTable } from "../../ui/paged-table.tsx";
 import { SaveButton } from "../../ui/save-button.tsx";
 import { Time, useFiveMinuteStart } from "../../ui/time.tsx";
 import { toastError } from "../../ui/toast.tsx";
-import { COLUMN_TITLES, ColumnsMenu, chosenColumnsOf, defaultColumns } from "./columns.tsx";
+import { COLUMN_TITLES, ColumnsMenu, defaultColumns, listChosenColumns } from "./columns.tsx";
 import { FilterField } from "./filter-field.tsx";
 import { Histogram } from "./histogram.tsx";
 import { LiveButton } from "./live-button.tsx";
 import { RequestFilters } from "./request-filters.tsx";
 import { RequestPane, useIsWideScreen } from "./request-pane.tsx";
 import { RequestTotals } from "./request-totals.tsx";
-import { isFiltered, limitViewToSpan, type RequestsView, startOfRange, viewOfSearch } from "./requests-search.ts";
+import { extractView, isFiltered, limitViewToSpan, type RequestsView, startOfRange } from "./requests-search.ts";
 import { readColumns, writeColumns } from "./saved-views.ts";
 import { useRequestQueries } from "./use-request-queries.ts";
 import { ViewsMenu } from "./views-menu.tsx";
@@ -42,7 +42,7 @@ export function RequestsPage() {
   const search = useSearch({ from: "/app/requests" });
   const navigate = useNavigate({ from: "/requests" });
   const person = useMe().identity.id;
-  const view = viewOfSearch(search);
+  const view = extractView(search);
   const viewed = JSON.stringify(view);
   const fiveMinutes = useFiveMinuteStart();
   const [paused, setPaused] = useState<{ viewed: string; now: Date }>();
@@ -122,13 +122,15 @@ export function RequestsPage() {
                     const { range: _range, ...rest } = view;
                     change({ ...rest, ...span }, false);
                   }}
-                  onOutcome={(outcome) => withText(`${view.q ?? ""} ${termText("outcome", outcome)}`.trim())}
+                  onOutcome={(outcome) =>
+                    withText(`${view.q ?? ""} ${formatCategoricalTerm("outcome", outcome)}`.trim())
+                  }
                 />
                 <RequestTotals filter={filter} {...asked} />
                 <PagedTable
                   query={requests}
                   label="Requests"
-                  columns={chosenColumnsOf(columns)}
+                  columns={listChosenColumns(columns)}
                   keyOf={({ id }) => id}
                   onOpen={({ id }) => open(id)}
                   isOpen={({ id }) => id === search.request}

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  computeTimeSpan,
+  extractView,
   isFiltered,
   limitViewToSpan,
   readRequestsSearch,
   removeSpanFromView,
-  spanOfView,
-  viewOfSearch,
 } from "./requests-search.ts";
 
 const NOW = Date.UTC(2026, 10, 15, 6, 33, 20);
@@ -27,20 +27,20 @@ test("drops each invalid URL parameter, and converts the parameters of older URL
     { q: "model:tiny-3b outcome:429", request: "req_1", model: undefined, outcome: undefined },
     "former addresses still work, and the router forgets their fields",
   );
-  assert.deepEqual(JSON.stringify(viewOfSearch(search)), '{"q":"model:tiny-3b outcome:429"}');
+  assert.deepEqual(JSON.stringify(extractView(search)), '{"q":"model:tiny-3b outcome:429"}');
   const view = readRequestsSearch({ sort: "cost", range: "7d", q: "cost>0.01", label: "a b" });
   assert.deepEqual(view, { sort: "cost", range: "7d", q: 'cost>0.01 label:"a b"', label: undefined });
   assert.deepEqual([isFiltered({ sort: "cost" }), isFiltered(view)], [false, true]);
 });
 
 test("interprets custom days in the reader's time zone, and includes the whole last day", () => {
-  const { from = "", to = "" } = spanOfView({ from: "2026-11-15", to: "2026-11-15" }, NOW);
+  const { from = "", to = "" } = computeTimeSpan({ from: "2026-11-15", to: "2026-11-15" }, NOW);
   assert.equal(new Date(from).getTime(), new Date(2026, 10, 15).getTime());
   assert.equal(new Date(to).getTime(), new Date(2026, 10, 16).getTime());
 });
 
 test("leaves an exact time unchanged", () => {
-  assert.deepEqual(spanOfView({ from: "2026-11-15T06:30:00Z" }, NOW), { from: "2026-11-15T06:30:00Z" });
+  assert.deepEqual(computeTimeSpan({ from: "2026-11-15T06:30:00Z" }, NOW), { from: "2026-11-15T06:30:00Z" });
 });
 
 test("starts a preset range at the start of the first chart bucket, and ignores the preset if a start or end is given", () => {
@@ -51,9 +51,9 @@ test("starts a preset range at the start of the first chart bucket, and ignores 
     "30d": "2026-10-17T00:00",
   };
   for (const [range, start] of Object.entries(starts)) {
-    assert.deepEqual(spanOfView({ range: range as "1h" }, NOW), { from: `${start}:00.000Z` }, range);
+    assert.deepEqual(computeTimeSpan({ range: range as "1h" }, NOW), { from: `${start}:00.000Z` }, range);
   }
-  assert.equal("from" in spanOfView({ range: "1h", to: "2026-11-15" }, NOW), false);
+  assert.equal("from" in computeTimeSpan({ range: "1h", to: "2026-11-15" }, NOW), false);
 });
 
 test("adds a 30-day range to a sort order that needs a range; removing the range resets the sort order", () => {

@@ -1,8 +1,8 @@
 /** The request list's state in the URL's query parameters, so that a view can be bookmarked and shared. */
 import type { RequestFilter, RequestSort } from "../../api/types.ts";
-import { momentOfLocalTime } from "../../locale.ts";
-import { type FilterField, parseFilter, termText } from "../../requests/filter-text.ts";
-import { bucketedSpanOf, isRange, type TimeRange } from "../../time-range.ts";
+import { convertLocalTime } from "../../locale.ts";
+import { type FilterField, formatCategoricalTerm, parseFilter } from "../../requests/filter-text.ts";
+import { computeBucketedSpan, isTimeRange, type TimeRange } from "../../time-range.ts";
 
 /** The quick ranges. Without a quick range and without days, the list shows all requests. */
 export const REQUEST_RANGES = ["1h", "6h", "24h", "7d", "30d"] as const satisfies readonly TimeRange[];
@@ -40,10 +40,11 @@ export function readRequestsSearch(search: Record<string, unknown>): RequestsSea
     if (value === undefined) continue;
     // Deletes the old parameter, because the router keeps unknown parameters.
     found[field] = undefined;
-    found.q = found.q === undefined ? termText(field, value) : `${found.q} ${termText(field, value)}`;
+    found.q =
+      found.q === undefined ? formatCategoricalTerm(field, value) : `${found.q} ${formatCategoricalTerm(field, value)}`;
   }
   const sort = SORTS.find((one) => one === search.sort);
-  const range = isRange(search.range) ? REQUEST_RANGES.find((one) => one === search.range) : undefined;
+  const range = isTimeRange(search.range) ? REQUEST_RANGES.find((one) => one === search.range) : undefined;
   return { ...found, ...(sort !== undefined && { sort }), ...(range !== undefined && { range }) };
 }
 
@@ -51,7 +52,7 @@ export function readRequestsSearch(search: Record<string, unknown>): RequestsSea
 const textOf = (value: unknown): string | undefined =>
   (typeof value === "string" || typeof value === "number") && value !== "" ? String(value) : undefined;
 
-export function viewOfSearch({ request: _open, ...view }: RequestsSearch): RequestsView {
+export function extractView({ request: _open, ...view }: RequestsSearch): RequestsView {
   return view;
 }
 
@@ -89,20 +90,20 @@ const SHORT: Partial<Record<RequestRange, number>> = { "1h": 3_600_000, "6h": 6 
 
 /** The start of a quick range, aligned like the charts: to five minutes, an hour or a UTC day. */
 export function startOfRange(range: RequestRange, nowMs: number): Date {
-  if (range === "24h" || range === "7d" || range === "30d") return bucketedSpanOf(range, nowMs).from;
+  if (range === "24h" || range === "7d" || range === "30d") return computeBucketedSpan(range, nowMs).from;
   return new Date((Math.floor(nowMs / FIVE_MINUTES) + 1) * FIVE_MINUTES - (SHORT[range] ?? 0));
 }
 
 /**
  * The time span for the API. `from` and `to` are local days, both inclusive, or exact times. A quick range ends now.
  */
-export function spanOfView({ from, to, range }: RequestsView, nowMs: number): Pick<RequestFilter, "from" | "to"> {
+export function computeTimeSpan({ from, to, range }: RequestsView, nowMs: number): Pick<RequestFilter, "from" | "to"> {
   if (from === undefined && to === undefined) {
     return range === undefined ? {} : { from: startOfRange(range, nowMs).toISOString() };
   }
   return {
-    ...(from !== undefined && { from: startOfLocalDay(from, 0) }),
-    ...(to !== undefined && { to: startOfLocalDay(to, 1) }),
+    ...(from !== undefined && { from: computeLocalDayStart(from, 0) }),
+    ...(to !== undefined && { to: computeLocalDayStart(to, 1) }),
   };
 }
 
@@ -110,8 +111,8 @@ export function spanOfView({ from, to, range }: RequestsView, nowMs: number): Pi
  * The local start of a day such as `2026-11-15`, or of a day after it. An invalid day is passed on, and the API refuses
  * it.
  */
-export const startOfLocalDay = (text: string, plusDays: number): string =>
-  isDay(text) ? new Date(momentOfLocalTime(Date.parse(text) + plusDays * DAY_MS)).toISOString() : text;
+export const computeLocalDayStart = (text: string, plusDays: number): string =>
+  isDay(text) ? new Date(convertLocalTime(Date.parse(text) + plusDays * DAY_MS)).toISOString() : text;
 
 export function isDay(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;

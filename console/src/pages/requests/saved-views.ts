@@ -1,7 +1,7 @@
 /**
  * Saved views and columns of the request list, stored only in this browser, with limits. Pure except for the storage.
  */
-import { type RequestsView, readRequestsSearch, viewOfSearch } from "./requests-search.ts";
+import { extractView, type RequestsView, readRequestsSearch } from "./requests-search.ts";
 
 interface NamedView {
   name: string;
@@ -44,7 +44,7 @@ export function readViews(store: () => Store, person: string): NamedView[] {
     .flatMap((one) => {
       const { name, view } = (one ?? {}) as Partial<NamedView>;
       if (typeof name !== "string" || typeof view !== "object" || view === null) return [];
-      return [{ name: name.slice(0, VIEW_NAME_CHARS_MAX), view: viewOfSearch(readRequestsSearch({ ...view })) }];
+      return [{ name: name.slice(0, VIEW_NAME_CHARS_MAX), view: extractView(readRequestsSearch({ ...view })) }];
     });
 }
 

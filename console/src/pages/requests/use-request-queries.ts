@@ -5,7 +5,7 @@ import type { RequestFilter } from "../../api/types.ts";
 import { keysQuery } from "../../data/keys.ts";
 import { usageQuery } from "../../data/money.ts";
 import { priceListQuery } from "../../data/price-list.ts";
-import { keyName, PLAYGROUND_KEY_CHOICE } from "../../keys/key-names.ts";
+import { findKeyName, PLAYGROUND_KEY_CHOICE } from "../../keys/key-names.ts";
 import {
   type FilterTerm,
   formatTerm,
@@ -16,8 +16,8 @@ import {
 import { useUtcDayStart } from "../../ui/time.tsx";
 import { daysBefore } from "../../utc.ts";
 import type { KnownFilterValues } from "./filter-completions.ts";
-import { needsKeyNames, queryParametersOf } from "./filter-terms.ts";
-import { type RequestsView, spanOfView } from "./requests-search.ts";
+import { makeQueryParameters, needsKeyNames } from "./filter-terms.ts";
+import { computeTimeSpan, type RequestsView } from "./requests-search.ts";
 
 /** The filter suggests the labels of requests of the last days, this many. */
 const LABEL_DAYS = 90;
@@ -40,14 +40,14 @@ export function useRequestQueries(view: RequestsView, now: Date): Asked {
   const { q = "", from, to, range } = view;
   const asked = useMemo(() => {
     const read = parseFilter(q);
-    const { filter, wrong } = queryParametersOf(read.terms, keys);
+    const { filter, wrong } = makeQueryParameters(read.terms, keys);
     const isReady = read.wrong.length + wrong.length === 0 && (keys !== undefined || !needsKeyNames(read.terms));
     return { read, wrong: [...read.wrong, ...wrong], filter, isReady };
   }, [q, keys]);
   const filter = useMemo(
     () => ({
       ...asked.filter,
-      ...spanOfView({ ...(from && { from }), ...(to && { to }), ...(range && { range }) }, now.getTime()),
+      ...computeTimeSpan({ ...(from && { from }), ...(to && { to }), ...(range && { range }) }, now.getTime()),
     }),
     [asked.filter, from, to, range, now],
   );
@@ -61,7 +61,9 @@ export function useRequestQueries(view: RequestsView, now: Date): Asked {
     },
     nameOf: (term) =>
       formatTerm(
-        term.field === "key" && term.value.startsWith("key_") ? { ...term, value: keyName(keys, term.value) } : term,
+        term.field === "key" && term.value.startsWith("key_")
+          ? { ...term, value: findKeyName(keys, term.value) }
+          : term,
       ),
   };
 }

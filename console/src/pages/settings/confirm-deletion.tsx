@@ -2,7 +2,7 @@
 import type { UseMutationResult } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { FormActions } from "../../ui/dialog.tsx";
-import { errorOfField, TextField } from "../../ui/field.tsx";
+import { findFieldError, TextField } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
 
 interface Props<Data> {
@@ -34,7 +34,7 @@ export function ConfirmDeletion<Data>(props: Props<Data>) {
         required
         value={typed}
         onChange={({ currentTarget }) => setTyped(currentTarget.value)}
-        error={errorOfField(mutation.error, field)}
+        error={findFieldError(mutation.error, field)}
       />
       {twoFactor && (
         <TextField
@@ -44,7 +44,7 @@ export function ConfirmDeletion<Data>(props: Props<Data>) {
           autoComplete="one-time-code"
           required
           maxLength={17}
-          error={errorOfField(mutation.error, "code")}
+          error={findFieldError(mutation.error, "code")}
         />
       )}
       <FormActions onCancel={onCancel} busy={mutation.isPending} disabled={blocked || typed !== expected} danger>

@@ -3,17 +3,17 @@ import type { Me } from "../../api/types.ts";
 import { useSetPreferences } from "../../data/security.ts";
 import {
   browserLocale,
-  browserZone,
+  formatDayAndTime,
   LOCALES,
-  localeLabel,
-  momentText,
-  timeZoneLabel,
+  makeLocaleLabel,
+  makeTimeZoneLabel,
+  readBrowserTimeZone,
   timeZones,
 } from "../../locale.ts";
 import { formatExactDollars } from "../../money.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
-import { errorOfField, SelectField } from "../../ui/field.tsx";
+import { findFieldError, SelectField } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
 import { toast } from "../../ui/toast.tsx";
 
@@ -32,8 +32,8 @@ export function LocaleCard({ of: { locale, time_zone: timeZone } }: { of: Me["id
     <Card title="Numbers, dates and times">
       <p className="mb-4 max-w-prose text-ink-soft">
         These formats apply in the console, to amounts that you type, and in emails to you. Example:{" "}
-        {formatExactDollars(EXAMPLE)} · {momentText(Date.now())} · {timeZoneLabel(Date.now())}. Billing days and months
-        are always in UTC, and marked so.
+        {formatExactDollars(EXAMPLE)} · {formatDayAndTime(Date.now())} · {makeTimeZoneLabel(Date.now())}. Billing days
+        and months are always in UTC, and marked so.
       </p>
       <div className="max-w-sm">
         <Form onSubmit={submit} error={set.error} fields={["locale", "time_zone"]}>
@@ -42,20 +42,20 @@ export function LocaleCard({ of: { locale, time_zone: timeZone } }: { of: Me["id
             name="locale"
             defaultValue={locale ?? ""}
             options={[
-              { value: "", label: `As this browser (${localeLabel(browserLocale())})` },
-              ...withOwn(LOCALES, locale).map((tag) => ({ value: tag, label: localeLabel(tag) })),
+              { value: "", label: `As this browser (${makeLocaleLabel(browserLocale())})` },
+              ...withOwn(LOCALES, locale).map((tag) => ({ value: tag, label: makeLocaleLabel(tag) })),
             ]}
-            error={errorOfField(set.error, "locale")}
+            error={findFieldError(set.error, "locale")}
           />
           <SelectField
             label="Time zone"
             name="time_zone"
             defaultValue={timeZone ?? ""}
             options={[
-              { value: "", label: `As this browser (${browserZone()})` },
+              { value: "", label: `As this browser (${readBrowserTimeZone()})` },
               ...withOwn(timeZones(), timeZone).map((name) => ({ value: name, label: name })),
             ]}
-            error={errorOfField(set.error, "time_zone")}
+            error={findFieldError(set.error, "time_zone")}
           />
           <Button type="submit" className="self-start" busy={set.isPending}>
             Save

@@ -3,7 +3,7 @@ import { useRef } from "react";
 import { useChangePassword } from "../../data/security.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
-import { errorOfField, NewPasswordField, PasswordField } from "../../ui/field.tsx";
+import { findFieldError, NewPasswordField, PasswordField } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
 import { toast } from "../../ui/toast.tsx";
 
@@ -29,12 +29,12 @@ export function PasswordCard() {
             name="password"
             autoComplete="current-password"
             required
-            error={errorOfField(change.error, "password")}
+            error={findFieldError(change.error, "password")}
           />
           <NewPasswordField
             label="New password"
             name="new_password"
-            error={errorOfField(change.error, "new_password")}
+            error={findFieldError(change.error, "new_password")}
           />
           <Button type="submit" className="self-start" busy={change.isPending}>
             Change password

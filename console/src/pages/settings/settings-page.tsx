@@ -2,7 +2,7 @@
 import { useMe } from "../../data/session.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Card, PageHeader } from "../../ui/card.tsx";
-import { Fact, Facts } from "../../ui/drawer.tsx";
+import { Fact, FactList } from "../../ui/drawer.tsx";
 import { PageSections } from "../../ui/page-sections.tsx";
 import { AccountNames } from "./account-names.tsx";
 import { ExportAndDeleteCard } from "./export-and-delete-card.tsx";
@@ -19,7 +19,7 @@ export function SettingsPage() {
       <PageHeader title="Settings" />
       <PageSections>
         <Card title="Profile">
-          <Facts>
+          <FactList>
             <Fact name="Name">{identity.name}</Fact>
             <Fact name="Email">
               {identity.email}{" "}
@@ -34,7 +34,7 @@ export function SettingsPage() {
                 <Badge tone="accent">operator</Badge>
               </Fact>
             )}
-          </Facts>
+          </FactList>
         </Card>
         {accounts.length > 0 && <AccountNames accounts={accounts} />}
         <LocaleCard of={identity} />

@@ -3,7 +3,7 @@ import type { UseMutationResult } from "@tanstack/react-query";
 import { Button } from "../../ui/button.tsx";
 import { CodeBlock } from "../../ui/code.tsx";
 import { DialogActions, FormActions } from "../../ui/dialog.tsx";
-import { errorOfField, PasswordField } from "../../ui/field.tsx";
+import { findFieldError, PasswordField } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
 import { useShownOnce } from "../../ui/shown-once.tsx";
 
@@ -31,7 +31,7 @@ export function PasswordForm<Data>({ mutation, action, onCancel, onSuccess }: Pa
         name="password"
         autoComplete="current-password"
         required
-        error={errorOfField(mutation.error, "password")}
+        error={findFieldError(mutation.error, "password")}
       />
       <FormActions onCancel={onCancel} busy={mutation.isPending}>
         {action}

@@ -5,7 +5,7 @@
 import { useState } from "react";
 import { useBeginTwoFactor, useConfirmTwoFactor } from "../../data/security.ts";
 import { Dialog, FormActions } from "../../ui/dialog.tsx";
-import { errorOfField, TextField } from "../../ui/field.tsx";
+import { findFieldError, TextField } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
 import { Secret } from "../../ui/secret.tsx";
 import { toast } from "../../ui/toast.tsx";
@@ -59,7 +59,7 @@ function FirstCode({ uri, secret, onConfirmed, onCancel }: FirstCodeProps) {
         autoComplete="one-time-code"
         required
         maxLength={7}
-        error={errorOfField(confirm.error, "code")}
+        error={findFieldError(confirm.error, "code")}
       />
       <FormActions onCancel={onCancel} busy={confirm.isPending}>
         Turn on

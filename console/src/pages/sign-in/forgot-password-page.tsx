@@ -4,7 +4,7 @@ import { Link } from "@tanstack/react-router";
 import { call } from "../../api/client.ts";
 import { AuthCard } from "../../layout/auth-layout.tsx";
 import { Button } from "../../ui/button.tsx";
-import { EmailField, errorOfField } from "../../ui/field.tsx";
+import { EmailField, findFieldError } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
 
 export function ForgotPasswordPage() {
@@ -33,7 +33,7 @@ export function ForgotPasswordPage() {
   return (
     <AuthCard title="Reset password" about="We will email you a link to set a new password." below={below}>
       <Form onSubmit={send.mutate} error={send.error} fields={["email"]}>
-        <EmailField error={errorOfField(send.error, "email")} />
+        <EmailField error={findFieldError(send.error, "email")} />
         <Button type="submit" look="primary" busy={send.isPending}>
           Send link
         </Button>

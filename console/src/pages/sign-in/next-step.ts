@@ -6,7 +6,7 @@ import { useNavigate } from "@tanstack/react-router";
 import type { SignInStatus } from "../../api/types.ts";
 import { isAcceptingInvitation } from "../../data/invitation-token.ts";
 import { refreshSession } from "../../data/session.ts";
-import { homePathOf } from "../../layout/navigation.ts";
+import { chooseHomePath } from "../../layout/navigation.ts";
 
 /** Returns a function that opens the next page. It resolves when that page is loaded, so that the button stays busy. */
 export function useOpenNextPage(next: string | undefined): (status: SignInStatus) => Promise<void> {
@@ -18,7 +18,7 @@ export function useOpenNextPage(next: string | undefined): (status: SignInStatus
     if (status !== "signed_in") return;
     const me = await refreshSession();
     // A user who opened an invitation and had to confirm an email address returns to the invitation.
-    if (me !== null) await navigate({ to: next ?? (isAcceptingInvitation() ? "/join" : homePathOf(me)) });
+    if (me !== null) await navigate({ to: next ?? (isAcceptingInvitation() ? "/join" : chooseHomePath(me)) });
   };
 }
 

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { call } from "../../api/client.ts";
 import { AuthCard } from "../../layout/auth-layout.tsx";
 import { Button, buttonClasses } from "../../ui/button.tsx";
-import { errorOfField, NewPasswordField } from "../../ui/field.tsx";
+import { findFieldError, NewPasswordField } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
 import { readTokenFromUrl } from "./next-step.ts";
 
@@ -43,7 +43,7 @@ export function ResetPage() {
   return (
     <AuthCard title="Set a new password">
       <Form onSubmit={reset.mutate} error={reset.error} fields={["password"]}>
-        <NewPasswordField label="New password" name="password" error={errorOfField(reset.error, "password")} />
+        <NewPasswordField label="New password" name="password" error={findFieldError(reset.error, "password")} />
         <Button type="submit" look="primary" busy={reset.isPending}>
           Set password
         </Button>

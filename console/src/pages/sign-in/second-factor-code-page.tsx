@@ -4,11 +4,11 @@ import { Link, useSearch } from "@tanstack/react-router";
 import { call } from "../../api/client.ts";
 import { AuthCard } from "../../layout/auth-layout.tsx";
 import { Button } from "../../ui/button.tsx";
-import { errorOfField, TextField } from "../../ui/field.tsx";
+import { findFieldError, TextField } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
 import { useOpenNextPage } from "./next-step.ts";
 
-export function CodePage() {
+export function SecondFactorCodePage() {
   const { next } = useSearch({ from: "/auth/sign-in/code" });
   const goOn = useOpenNextPage(next);
   const enter = useMutation({
@@ -42,7 +42,7 @@ export function CodePage() {
           autoFocus
           maxLength={17}
           hint="You can also enter one of your backup codes."
-          error={errorOfField(enter.error, "code")}
+          error={findFieldError(enter.error, "code")}
         />
         <Button type="submit" look="primary" busy={enter.isPending}>
           Continue

@@ -6,7 +6,7 @@ import { ApiFault } from "../../api/fault.ts";
 import { signInMethodsQuery } from "../../data/session.ts";
 import { AuthCard } from "../../layout/auth-layout.tsx";
 import { Button } from "../../ui/button.tsx";
-import { CheckField, EmailField, errorOfField, PasswordField } from "../../ui/field.tsx";
+import { CheckField, EmailField, findFieldError, PasswordField } from "../../ui/field.tsx";
 import { Form, FormProblem, readTextField } from "../../ui/form.tsx";
 import { useOpenNextPage } from "./next-step.ts";
 import { describeProviderProblem, ProviderButtons } from "./provider-buttons.tsx";
@@ -49,13 +49,13 @@ export function SignInPage() {
       <Form onSubmit={signIn.mutate} error={signIn.error} fields={["email", "password"]}>
         {problem !== undefined && <FormProblem>{problem}</FormProblem>}
         {unverified && <ResendEmail />}
-        <EmailField error={errorOfField(signIn.error, "email")} />
+        <EmailField error={findFieldError(signIn.error, "email")} />
         <PasswordField
           label="Password"
           name="password"
           autoComplete="current-password"
           required
-          error={errorOfField(signIn.error, "password")}
+          error={findFieldError(signIn.error, "password")}
         />
         <div className="flex flex-wrap items-center justify-between gap-2">
           <CheckField label="Keep me signed in" name="remember" defaultChecked />

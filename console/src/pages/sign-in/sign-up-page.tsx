@@ -4,7 +4,7 @@ import { Link, useSearch } from "@tanstack/react-router";
 import { call } from "../../api/client.ts";
 import { AuthCard } from "../../layout/auth-layout.tsx";
 import { Button } from "../../ui/button.tsx";
-import { EmailField, errorOfField, NewPasswordField, TextField } from "../../ui/field.tsx";
+import { EmailField, findFieldError, NewPasswordField, TextField } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
 import { useOpenNextPage } from "./next-step.ts";
 import { ProviderButtons } from "./provider-buttons.tsx";
@@ -50,10 +50,10 @@ export function SignUpPage() {
           autoComplete="name"
           required
           maxLength={200}
-          error={errorOfField(signUp.error, "name")}
+          error={findFieldError(signUp.error, "name")}
         />
-        <EmailField error={errorOfField(signUp.error, "email")} />
-        <NewPasswordField label="Password" name="password" error={errorOfField(signUp.error, "password")} />
+        <EmailField error={findFieldError(signUp.error, "email")} />
+        <NewPasswordField label="Password" name="password" error={findFieldError(signUp.error, "password")} />
         <Button type="submit" look="primary" busy={signUp.isPending}>
           Create account
         </Button>

@@ -4,7 +4,7 @@ import type { Account, Role } from "../../api/types.ts";
 import { useInvite } from "../../data/team.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog, DialogActions, FormActions } from "../../ui/dialog.tsx";
-import { errorOfField, TextField } from "../../ui/field.tsx";
+import { findFieldError, TextField } from "../../ui/field.tsx";
 import { Form, readTextField } from "../../ui/form.tsx";
 import { Secret } from "../../ui/secret.tsx";
 import { toast } from "../../ui/toast.tsx";
@@ -39,7 +39,7 @@ export function InviteDialog({ account, onClose }: { account: Account; onClose: 
           type="email"
           required
           autoComplete="off"
-          error={errorOfField(invite.error, "email")}
+          error={findFieldError(invite.error, "email")}
         />
         <RoleChoice kind={account.kind} role={role} onChange={setRole} />
         <FormActions onCancel={onClose} busy={invite.isPending}>

@@ -5,7 +5,7 @@ import type { Account, TeamMember } from "../../api/types.ts";
 import { queryClient } from "../../data/query-client.ts";
 import { refreshSession, resetCache } from "../../data/session.ts";
 import { teamQuery, useRemoveMember } from "../../data/team.ts";
-import { homePathOf } from "../../layout/navigation.ts";
+import { chooseHomePath } from "../../layout/navigation.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
@@ -89,7 +89,7 @@ function RemoveDialog({ account, member: { id, email, you }, onClose }: DialogPr
         }
         const me = await refreshSession();
         toast(`You left ${account.name}`);
-        if (me !== null) await navigate({ to: homePathOf(me) });
+        if (me !== null) await navigate({ to: chooseHomePath(me) });
         await resetCache();
       },
     });

@@ -3,7 +3,7 @@ import { useState } from "react";
 import type { TeamEvent } from "../../api/types.ts";
 import { Button } from "../../ui/button.tsx";
 import { Time } from "../../ui/time.tsx";
-import { sentenceOfEvent } from "./team-event-sentences.ts";
+import { describeTeamEvent } from "./team-event-sentences.ts";
 
 const FEW = 6;
 
@@ -19,7 +19,7 @@ export function TeamChanges({ events }: { events: TeamEvent[] }) {
             key={place}
             className="border-b border-line px-4 py-2.5 wrap-anywhere last:border-b-0 sm:px-5"
           >
-            {sentenceOfEvent(event)}{" "}
+            {describeTeamEvent(event)}{" "}
             <span className="text-xs whitespace-nowrap text-ink-soft">
               <Time at={event.at} as="ago" />
             </span>

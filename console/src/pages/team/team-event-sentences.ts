@@ -10,5 +10,5 @@ const SENTENCES: Record<TeamAction, (event: { by: string; email: string; role: s
   left: ({ email }) => `${email} left.`,
 };
 
-export const sentenceOfEvent = ({ action, by, email, role }: TeamEvent): string =>
+export const describeTeamEvent = ({ action, by, email, role }: TeamEvent): string =>
   SENTENCES[action]({ by: by ?? "Someone", email, role: role ?? "none" });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fileNameOf, formatChartCsv, renderChartSvg } from "./chart-export.ts";
+import { formatChartCsv, formatFileName, renderChartSvg } from "./chart-export.ts";
 
 const DAY = 86_400_000;
 const at = Date.parse("2026-11-15");
@@ -58,5 +58,5 @@ test("writes fixed colors instead of CSS variables to an SVG file, and escapes n
 });
 
 test("names a file after the chart", () => {
-  assert.equal(fileNameOf("First token, p95 in the last 7 days"), "first-token-p95-in-the-last-7-days");
+  assert.equal(formatFileName("First token, p95 in the last 7 days"), "first-token-p95-in-the-last-7-days");
 });

@@ -95,11 +95,11 @@ const ESCAPES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;"
 const escaped = (text: string): string => text.replaceAll(/[&<>"]/g, (sign) => ESCAPES[sign] as string);
 
 /** The current value of a theme color on the page. */
-export const themeColour = (name: string): string =>
+export const readThemeColour = (name: string): string =>
   getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 /** The file name for a chart title, for example "spend-in-the-last-7-days-by-model". */
-export const fileNameOf = (title: string): string =>
+export const formatFileName = (title: string): string =>
   title
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, "-")

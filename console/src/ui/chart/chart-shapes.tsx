@@ -1,6 +1,6 @@
 /** The chart's stacked bars or lines, with those of the previous period behind them. */
 import { type DrawingInput, sumVisibleValues } from "./chart-data.ts";
-import { barPaths, lineOfValues, type PlotArea, stepPath } from "./geometry.ts";
+import { computeLine, formatBarPaths, type PlotArea, stepPath } from "./geometry.ts";
 
 type Props = DrawingInput & { plot: PlotArea };
 
@@ -9,7 +9,7 @@ const DASHED = { fill: "none", strokeDasharray: "4 3", strokeWidth: 1.5 };
 export const ChartShapes = (props: Props) => (props.kind === "bars" ? <Bars {...props} /> : <Lines {...props} />);
 
 function Bars({ plot, series, rows, earlier, hidden }: Props) {
-  const paths = barPaths(
+  const paths = formatBarPaths(
     plot,
     rows.map(({ values }) => series.map(({ name }) => values[name] ?? 0)),
   );
@@ -34,13 +34,13 @@ function Bars({ plot, series, rows, earlier, hidden }: Props) {
 
 function Lines({ plot, series, rows, earlier }: Props) {
   return series.map(({ name, colour }) => {
-    const { stroke, area, lonely } = lineOfValues(
+    const { stroke, area, lonely } = computeLine(
       plot,
       rows.map(({ values }) => values[name]),
     );
     const before =
       earlier &&
-      lineOfValues(
+      computeLine(
         plot,
         rows.map((_, place) => earlier[place]?.values[name]),
       );

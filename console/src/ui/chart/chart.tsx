@@ -10,10 +10,10 @@ import { CHART_HEIGHT, type ChartProps } from "./chart-data.ts";
 import { describeChart } from "./chart-summary.ts";
 import { ChartTools } from "./chart-tools.tsx";
 import { Drawing } from "./drawing.tsx";
-import { zoneText } from "./labels.ts";
+import { formatTimeZone } from "./labels.ts";
 import { Legend } from "./legend.tsx";
 import { ChartTable } from "./table.tsx";
-import { scaleZoom, visibleRowsOf, type ZoomedTimes } from "./zoom.ts";
+import { findVisibleRows, scaleZoom, type ZoomedTimes } from "./zoom.ts";
 
 export function Chart(props: ChartProps) {
   const {
@@ -37,14 +37,14 @@ export function Chart(props: ChartProps) {
   const inView = useMemo(() => rows.slice(first, last + 1), [rows, first, last]);
   const known = before?.on === true ? before.rows : undefined;
   const earlier = useMemo(() => known?.slice(first, last + 1), [known, first, last]);
-  const zone = zoneText(moments);
+  const zone = formatTimeZone(moments);
   if (rows.length === 0) return <EmptyState title="No data" />;
   const seen = { series: shown, rows: inView, format, earlier };
   const save = async (as: "csv" | "svg"): Promise<void> => {
     const {
       formatChartCsv: csvOf,
-      fileNameOf,
-      themeColour,
+      formatFileName: fileNameOf,
+      readThemeColour: themeColour,
       renderChartSvg: pictureOf,
     } = await import("./chart-export.ts");
     const name = `${fileNameOf(title)}.${as}`;
@@ -117,7 +117,7 @@ function useHidden(): [ReadonlySet<string>, (name: string) => void] {
 function useZoom({ title, rows }: Pick<ChartProps, "title" | "rows">) {
   const [kept, setKept] = useState<{ title: string; zoom: ZoomedTimes | undefined }>();
   const moments = useMemo(() => rows.map(({ at }) => at), [rows]);
-  const view = visibleRowsOf(moments, kept?.title === title ? kept.zoom : undefined);
+  const view = findVisibleRows(moments, kept?.title === title ? kept.zoom : undefined);
   const zoomed = view.first > 0 || view.last < moments.length - 1;
   return { moments, view, zoomed, setZoom: (zoom: ZoomedTimes | undefined) => setKept({ title, zoom }) };
 }

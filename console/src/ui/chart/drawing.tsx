@@ -6,9 +6,9 @@ import { memo, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { type ChartKind, type DrawingInput, sumVisibleValues } from "./chart-data.ts";
 import { ChartShapes } from "./chart-shapes.tsx";
 import { ChartTooltip } from "./chart-tooltip.tsx";
-import { type PlotArea, rowMiddlesOf, rowWidth, verticalPositionOf } from "./geometry.ts";
+import { computeRowMiddles, computeVerticalPosition, type PlotArea, rowWidth } from "./geometry.ts";
 import { useRowSelection } from "./row-selection.ts";
-import { timeTicks, valueTicks } from "./ticks.ts";
+import { makeTimeTicks, valueTicks } from "./ticks.ts";
 import type { VisibleRows, ZoomedTimes } from "./zoom.ts";
 
 const TOP = 8;
@@ -39,7 +39,7 @@ export function Drawing({ title, adds, describedBy, beforeWords, moments, view, 
   const frame = useRef<HTMLDivElement>(null);
   const width = useWidth(frame);
   const { plot, ticks } = usePlot(drawn, width);
-  const middles = useMemo(() => rowMiddlesOf(plot, rows.length, kind), [plot, rows.length, kind]);
+  const middles = useMemo(() => computeRowMiddles(plot, rows.length, kind), [plot, rows.length, kind]);
   const { at, dragged, handlers } = useRowSelection({ moments, view, middles, onZoom });
   const row = at === undefined ? undefined : rows[at];
   return (
@@ -146,7 +146,7 @@ interface StillProps extends DrawingInput {
 
 const Still = memo(function Still({ plot, ticks, middles, width, ...drawn }: StillProps) {
   const { rows, format, height } = drawn;
-  const marks = timeTicks(
+  const marks = makeTimeTicks(
     rows.map(({ at }) => at),
     Math.max(2, Math.floor(width / MARK_WIDTH)),
   );
@@ -157,11 +157,11 @@ const Still = memo(function Still({ plot, ticks, middles, width, ...drawn }: Sti
           <line
             x1={plot.left}
             x2={width - RIGHT}
-            y1={verticalPositionOf(plot, tick)}
-            y2={verticalPositionOf(plot, tick)}
+            y1={computeVerticalPosition(plot, tick)}
+            y2={computeVerticalPosition(plot, tick)}
             stroke="var(--line)"
           />
-          <text x={plot.left - 8} y={verticalPositionOf(plot, tick)} dy="0.35em" textAnchor="end" {...TICK}>
+          <text x={plot.left - 8} y={computeVerticalPosition(plot, tick)} dy="0.35em" textAnchor="end" {...TICK}>
             {format(tick, ticks[1])}
           </text>
         </g>

@@ -1,34 +1,34 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  barPaths,
+  computeLine,
+  computeRowMiddles,
+  computeVerticalPosition,
   findNearestRow,
-  lineOfValues,
+  formatBarPaths,
   type PlotArea,
-  rowMiddlesOf,
   stepPath,
-  verticalPositionOf,
 } from "./geometry.ts";
 
 const plot: PlotArea = { left: 10, top: 0, width: 100, height: 50, most: 10 };
 
 test("centers each bar in its column, spreads the points of a line from edge to edge, and centers a single point", () => {
-  assert.deepEqual(rowMiddlesOf(plot, 2, "bars"), [35, 85]);
-  assert.deepEqual(rowMiddlesOf(plot, 3, "lines"), [10, 60, 110]);
-  assert.deepEqual(rowMiddlesOf(plot, 1, "lines"), [60]);
+  assert.deepEqual(computeRowMiddles(plot, 2, "bars"), [35, 85]);
+  assert.deepEqual(computeRowMiddles(plot, 3, "lines"), [10, 60, 110]);
+  assert.deepEqual(computeRowMiddles(plot, 1, "lines"), [60]);
   assert.equal(findNearestRow([10, 60, 110], 84), 1);
   assert.equal(findNearestRow([10, 60, 110], 400), 2);
 });
 
 test("puts zero at the bottom and the axis's largest tick at the top", () => {
   assert.deepEqual(
-    [0, 5, 10].map((value) => verticalPositionOf(plot, value)),
+    [0, 5, 10].map((value) => computeVerticalPosition(plot, value)),
     [50, 25, 0],
   );
 });
 
 test("stacks series, and draws nothing without data", () => {
-  const [below, above] = barPaths(plot, [
+  const [below, above] = formatBarPaths(plot, [
     [4, 6],
     [0, 5],
   ]);
@@ -37,7 +37,7 @@ test("stacks series, and draws nothing without data", () => {
 });
 
 test("breaks a line at a gap, and draws isolated values as points", () => {
-  const { stroke, area, lonely } = lineOfValues(plot, [10, 5, undefined, 2, undefined]);
+  const { stroke, area, lonely } = computeLine(plot, [10, 5, undefined, 2, undefined]);
   assert.equal(stroke, "M10,0L35,25");
   assert.equal(area, "M10,50L10,0L35,25L35,50Z");
   assert.deepEqual(lonely, [{ x: 85, y: 40 }]);
@@ -45,7 +45,7 @@ test("breaks a line at a gap, and draws isolated values as points", () => {
 
 test("reduces a line to one set of points per pixel, keeping its ends and extremes", () => {
   const values = Array.from({ length: 1000 }, (_, i) => (i === 503 ? 10 : i === 507 ? 0 : 5));
-  const { stroke } = lineOfValues(plot, values);
+  const { stroke } = computeLine(plot, values);
   const levels = stroke.split(/[ML]/).flatMap((point) => (point === "" ? [] : [Number(point.split(",")[1])]));
   assert.ok(levels.length < 400, `${levels.length} points are drawn`);
   assert.deepEqual([levels[0], levels.at(-1)], [25, 25]);

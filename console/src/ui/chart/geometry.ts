@@ -18,7 +18,7 @@ const BAR_WIDTH_MAX = 36;
 export const rowWidth = ({ width }: PlotArea, rows: number): number => width / Math.max(1, rows);
 
 /** The horizontal middle of each row. Bars are centered in their slots; lines run from edge to edge. */
-export function rowMiddlesOf(plot: PlotArea, rows: number, kind: ChartKind): number[] {
+export function computeRowMiddles(plot: PlotArea, rows: number, kind: ChartKind): number[] {
   const { left, width } = plot;
   const edgeToEdge = kind === "lines" && rows > 1;
   return Array.from({ length: rows }, (_, row) =>
@@ -35,18 +35,18 @@ export function findNearestRow(middles: number[], x: number): number {
   return best;
 }
 
-export const verticalPositionOf = ({ top, height, most }: PlotArea, value: number): number =>
+export const computeVerticalPosition = ({ top, height, most }: PlotArea, value: number): number =>
   tidy(top + height - (Math.max(0, value) / most) * height);
 
 /** One path per stacked series, because browsers draw one path faster than many bars. */
-export function barPaths(plot: PlotArea, rows: number[][]): string[] {
-  const middles = rowMiddlesOf(plot, rows.length, "bars");
+export function formatBarPaths(plot: PlotArea, rows: number[][]): string[] {
+  const middles = computeRowMiddles(plot, rows.length, "bars");
   const width = tidy(Math.min(BAR_WIDTH_MAX, rowWidth(plot, rows.length) * BAR_SHARE));
   const paths: string[] = [];
   for (const [row, values] of rows.entries()) {
     let below = 0;
     for (const [series, value] of values.entries()) {
-      const [bottom, top] = [verticalPositionOf(plot, below), verticalPositionOf(plot, below + value)];
+      const [bottom, top] = [computeVerticalPosition(plot, below), computeVerticalPosition(plot, below + value)];
       below += value;
       const x = tidy((middles[row] as number) - width / 2);
       const bar = value > 0 ? `M${x},${bottom}V${top}h${width}V${bottom}Z` : "";
@@ -70,9 +70,9 @@ interface Line {
 }
 
 /** The line of one series; a missing value is a gap. */
-export function lineOfValues(plot: PlotArea, values: (number | undefined)[]): Line {
-  const middles = rowMiddlesOf(plot, values.length, "lines");
-  const floor = verticalPositionOf(plot, 0);
+export function computeLine(plot: PlotArea, values: (number | undefined)[]): Line {
+  const middles = computeRowMiddles(plot, values.length, "lines");
+  const floor = computeVerticalPosition(plot, 0);
   const line: Line = { stroke: "", area: "", lonely: [] };
   let run: Point[] = [];
   const close = (): void => {
@@ -87,7 +87,7 @@ export function lineOfValues(plot: PlotArea, values: (number | undefined)[]): Li
   };
   for (const [row, value] of values.entries()) {
     if (value === undefined) close();
-    else run.push({ x: middles[row] as number, y: verticalPositionOf(plot, value) });
+    else run.push({ x: middles[row] as number, y: computeVerticalPosition(plot, value) });
   }
   close();
   return line;
@@ -110,7 +110,7 @@ export function stepPath(plot: PlotArea, values: (number | undefined)[]): string
     .map((value, row) => {
       if (value === undefined) return "";
       const joint = row === 0 || values[row - 1] === undefined ? `M${tidy(plot.left + row * room)},` : "V";
-      return `${joint}${verticalPositionOf(plot, value)}H${tidy(plot.left + (row + 1) * room)}`;
+      return `${joint}${computeVerticalPosition(plot, value)}H${tidy(plot.left + (row + 1) * room)}`;
     })
     .join("");
 }

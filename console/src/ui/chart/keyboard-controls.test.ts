@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { actionOfKey } from "./keyboard-controls.ts";
+import { findKeyAction } from "./keyboard-controls.ts";
 
 test("moves the selected row with the arrow, page, Home and End keys, and stops at both ends", () => {
-  const places = (key: string): unknown[] => [0, 5, 29].map((at) => actionOfKey(key, at, 29));
+  const places = (key: string): unknown[] => [0, 5, 29].map((at) => findKeyAction(key, at, 29));
   assert.deepEqual(places("ArrowLeft"), [{ move: 0 }, { move: 4 }, { move: 28 }]);
   assert.deepEqual(places("ArrowRight"), [{ move: 1 }, { move: 6 }, { move: 29 }]);
   assert.deepEqual(places("PageDown"), [{ move: 10 }, { move: 15 }, { move: 29 }]);
@@ -13,8 +13,8 @@ test("moves the selected row with the arrow, page, Home and End keys, and stops 
 
 test("zooms with plus, minus and zero, and ignores other keys", () => {
   assert.deepEqual(
-    ["+", "=", "-", "0"].map((key) => actionOfKey(key, 3, 9)),
+    ["+", "=", "-", "0"].map((key) => findKeyAction(key, 3, 9)),
     [{ zoom: "in" }, { zoom: "in" }, { zoom: "out" }, { zoom: "reset" }],
   );
-  assert.deepEqual([actionOfKey("Tab", 3, 9), actionOfKey("Escape", 3, 9)], [undefined, undefined]);
+  assert.deepEqual([findKeyAction("Tab", 3, 9), findKeyAction("Escape", 3, 9)], [undefined, undefined]);
 });

@@ -1,9 +1,9 @@
 /** The keyboard controls of a chart. Pure. */
-type Act = { move: number } | { zoom: "in" | "out" | "reset" };
+type KeyAction = { move: number } | { zoom: "in" | "out" | "reset" };
 
 /** Returns the action for a key. `at`: the index of the current row; `last`: that of the last row. */
-export function actionOfKey(key: string, at: number, last: number): Act | undefined {
-  const to = (place: number): Act => ({ move: Math.min(Math.max(0, place), last) });
+export function findKeyAction(key: string, at: number, last: number): KeyAction | undefined {
+  const to = (place: number): KeyAction => ({ move: Math.min(Math.max(0, place), last) });
   switch (key) {
     case "ArrowLeft":
       return to(at - 1);

@@ -1,12 +1,12 @@
 /** Formats values and times for a chart's labels. */
 import {
-  countText,
   decimalText,
-  fixedDecimalsText,
+  formatMonthDay,
+  formatUtcMonthDay,
+  formatWholeNumber,
+  formatWithDecimals,
+  makeTimeZoneLabel,
   minuteText,
-  monthDayText,
-  timeZoneLabel,
-  utcMonthDayText,
 } from "../../locale.ts";
 import { formatDuration } from "../../time.ts";
 import { areUtcMidnights } from "./ticks.ts";
@@ -17,9 +17,9 @@ const MONEY_PLACES_MAX = 12;
 const DIGITS = 3;
 
 /** Formats dollars with as many decimals as the axis's step needs: "$0.10" for steps of $0.05. */
-export function moneyTick(dollars: number, step?: number): string {
+export function formatMoneyTick(dollars: number, step?: number): string {
   const places = step === undefined ? placesOfOne(dollars) : step >= 1 ? 0 : placesOf(step);
-  return `$${fixedDecimalsText(dollars, places)}`;
+  return `$${formatWithDecimals(dollars, places)}`;
 }
 
 const placesOf = (step: number): number =>
@@ -37,13 +37,13 @@ function placesOfOne(dollars: number): number {
 /** The change from the previous period: "+4.7 %", "−12 %". */
 export function formatRelativeChange(share: number): string {
   const size = Math.abs(share) * 100;
-  return `${share < 0 ? "−" : "+"}${size < 10 ? decimalText(size) : countText(size)} %`;
+  return `${share < 0 ? "−" : "+"}${size < 10 ? decimalText(size) : formatWholeNumber(size)} %`;
 }
 
 /** The name of the time zone that the axis uses. */
-export function zoneText(moments: number[]): string {
+export function formatTimeZone(moments: number[]): string {
   if (areUtcMidnights(moments)) return "Days in UTC";
-  return `Times in ${timeZoneLabel(moments.at(-1) ?? 0)}`;
+  return `Times in ${makeTimeZoneLabel(moments.at(-1) ?? 0)}`;
 }
 
 /** From this step on, labels of a duration axis are in seconds. */
@@ -52,16 +52,16 @@ const SECONDS_FROM_MS = 500;
 /** Formats milliseconds. On an axis, all labels have the same unit: "0 s", "0.5 s", "1 s". Without a step: "1.24 s". */
 export function formatDurationTick(ms: number, step?: number): string {
   if (step === undefined) return formatDuration(ms);
-  return step < SECONDS_FROM_MS ? `${countText(ms)} ms` : `${decimalText(ms / 1000)} s`;
+  return step < SECONDS_FROM_MS ? `${formatWholeNumber(ms)} ms` : `${decimalText(ms / 1000)} s`;
 }
 
 /** A local date and time such as "Nov 15, 06:30". */
-export const formatMomentTick = (at: number): string => `${monthDayText(at)}, ${minuteText(at)}`;
+export const formatMomentTick = (at: number): string => `${formatMonthDay(at)}, ${minuteText(at)}`;
 
 /**
  * The label of a usage bucket: `2026-11-15T06:00:00Z`, `2026-11-15`, or milliseconds. Days are in UTC, like the sums.
  */
-export function bucketTick(by: "hour" | "day", bucket: string | number): string {
+export function formatBucketTick(by: "hour" | "day", bucket: string | number): string {
   const at = new Date(bucket);
-  return by === "hour" ? formatMomentTick(at.getTime()) : `${utcMonthDayText(at)} UTC`;
+  return by === "hour" ? formatMomentTick(at.getTime()) : `${formatUtcMonthDay(at)} UTC`;
 }

@@ -1,6 +1,6 @@
 /** Converts percentiles over time to chart lines: p50, p95 and p99, with gaps for times without measurements. Pure. */
 import type { ChartProps } from "./chart-data.ts";
-import { bucketTick, formatDurationTick } from "./labels.ts";
+import { formatBucketTick, formatDurationTick } from "./labels.ts";
 import { areUtcMidnights } from "./ticks.ts";
 
 const LINES = [
@@ -21,7 +21,7 @@ export function percentileLines(
     format: formatDurationTick,
     unit: "ms",
     rows: points.map((point) => ({
-      label: bucketTick(by, point.at),
+      label: formatBucketTick(by, point.at),
       at: point.at,
       values: Object.fromEntries(
         LINES.flatMap(({ name }) => {

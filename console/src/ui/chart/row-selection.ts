@@ -1,7 +1,7 @@
 /** A hook that selects rows and zooms, with the pointer and the keyboard. */
 import { type KeyboardEvent, type PointerEvent, useState } from "react";
 import { findNearestRow } from "./geometry.ts";
-import { actionOfKey } from "./keyboard-controls.ts";
+import { findKeyAction } from "./keyboard-controls.ts";
 import { moveZoom, scaleZoom, type VisibleRows, type ZoomedTimes, zoomBetweenRows } from "./zoom.ts";
 
 interface Parts {
@@ -30,7 +30,7 @@ export function useRowSelection({ moments, view, middles, onZoom }: Parts) {
     // Keys with a modifier are left to the browser, for example for zooming the page.
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const here = view.first + (at ?? 0);
-    const act = actionOfKey(event.key, here, moments.length - 1);
+    const act = findKeyAction(event.key, here, moments.length - 1);
     if (act === undefined) return;
     event.preventDefault();
     if ("zoom" in act) {

@@ -1,8 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { bucketTick, formatDurationTick, formatRelativeChange, moneyTick, zoneText } from "./labels.ts";
-import { timeTicks, valueTicks } from "./ticks.ts";
+import {
+  formatBucketTick,
+  formatDurationTick,
+  formatMoneyTick,
+  formatRelativeChange,
+  formatTimeZone,
+} from "./labels.ts";
+import { makeTimeTicks, valueTicks } from "./ticks.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -43,16 +49,16 @@ test("returns two to six ticks from zero to the largest value, at any scale", ()
 
 test("labels money ticks with as many decimals as the step between ticks needs", () => {
   assert.deepEqual(
-    valueTicks(0.37).map((value, _, ticks) => moneyTick(value, ticks[1])),
+    valueTicks(0.37).map((value, _, ticks) => formatMoneyTick(value, ticks[1])),
     ["$0.00", "$0.10", "$0.20", "$0.30", "$0.40"],
   );
-  assert.deepEqual([moneyTick(0, 500), moneyTick(1500, 500)], ["$0", "$1,500"]);
-  assert.equal(moneyTick(0.000002, 0.000002), "$0.000002");
-  assert.equal(moneyTick(0.000002), "$0.000002");
+  assert.deepEqual([formatMoneyTick(0, 500), formatMoneyTick(1500, 500)], ["$0", "$1,500"]);
+  assert.equal(formatMoneyTick(0.000002, 0.000002), "$0.000002");
+  assert.equal(formatMoneyTick(0.000002), "$0.000002");
 });
 
 test("labels round hours of a day, and midnight with its date", () => {
-  const texts = timeTicks(hours("2026-11-14T07:00:00Z", 24), 8, () => 0);
+  const texts = makeTimeTicks(hours("2026-11-14T07:00:00Z", 24), 8, () => 0);
   assert.equal(texts.length, 24);
   assert.equal(marks(texts).length, 8);
   assert.equal(
@@ -62,35 +68,35 @@ test("labels round hours of a day, and midnight with its date", () => {
   );
   // In a time zone with an offset of half an hour, no hourly bucket begins on the local hour, but some still get
   // labels.
-  assert.ok(marks(timeTicks(hours("2026-11-14T07:00:00Z", 24), 8, () => HOUR / 2)).length > 2);
+  assert.ok(marks(makeTimeTicks(hours("2026-11-14T07:00:00Z", 24), 8, () => HOUR / 2)).length > 2);
 });
 
 test("labels UTC days, counted back from today", () => {
   const month = Array.from({ length: 30 }, (_, i) => Date.parse("2026-10-17T00:00:00Z") + i * DAY);
-  const texts = timeTicks(month, 8);
+  const texts = makeTimeTicks(month, 8);
   assert.equal(texts.at(-1), "Nov 15");
   assert.deepEqual(marks(texts), ["Oct 21", "Oct 26", "Oct 31", "Nov 5", "Nov 10", "Nov 15"]);
-  assert.deepEqual(marks(timeTicks(month.slice(-7), 8)).length, 7);
+  assert.deepEqual(marks(makeTimeTicks(month.slice(-7), 8)).length, 7);
 });
 
 test("labels as many samples as fit (five of 40) if they are less than a second apart", () => {
   const samples = Array.from({ length: 40 }, (_, i) => 1_794_000_001_000 + i * 777);
-  assert.equal(marks(timeTicks(samples, 5)).length, 5);
+  assert.equal(marks(makeTimeTicks(samples, 5)).length, 5);
 });
 
 test("labels days by date if hours do not fit", () => {
-  const week = marks(timeTicks(hours("2026-11-09T10:00:00Z", 168), 2, () => 0));
+  const week = marks(makeTimeTicks(hours("2026-11-09T10:00:00Z", 168), 2, () => 0));
   assert.ok(week.length > 1 && week.every((text) => /^Nov \d+$/.test(text)), week.join(", "));
 });
 
 test("labels an hour bucket with its local date and time, and a day bucket with its date and UTC", () => {
-  assert.equal(bucketTick("day", "2026-11-15"), "Nov 15 UTC");
-  assert.match(bucketTick("hour", "2026-11-15T06:00:00Z"), /^Nov 1\d, \d\d:\d\d$/);
+  assert.equal(formatBucketTick("day", "2026-11-15"), "Nov 15 UTC");
+  assert.match(formatBucketTick("hour", "2026-11-15T06:00:00Z"), /^Nov 1\d, \d\d:\d\d$/);
 });
 
 test("shows an amount below a cent with three significant digits, and a relative change with its sign", () => {
   assert.deepEqual(
-    [0, 0.0123456, 0.1, 12.3456, 1500].map((dollars) => moneyTick(dollars)),
+    [0, 0.0123456, 0.1, 12.3456, 1500].map((dollars) => formatMoneyTick(dollars)),
     ["$0.00", "$0.0123", "$0.10", "$12.35", "$1,500.00"],
   );
   assert.deepEqual([0.0471, -0.12, 12.3].map(formatRelativeChange), ["+4.7 %", "−12 %", "+1,230 %"]);
@@ -98,6 +104,6 @@ test("shows an amount below a cent with three significant digits, and a relative
 
 test("labels a time axis with its time zone, for hours and for days", () => {
   const day = Date.parse("2026-11-15");
-  assert.equal(zoneText([day, day + 86_400_000]), "Days in UTC");
-  assert.match(zoneText([day, day + 3_600_000]), /^Times in ./);
+  assert.equal(formatTimeZone([day, day + 86_400_000]), "Days in UTC");
+  assert.match(formatTimeZone([day, day + 3_600_000]), /^Times in ./);
 });

@@ -2,7 +2,7 @@
  * Computes the marks of an axis: values at steps of 1, 2 or 5 (times a power of ten), and times at round hours or days.
  * Pure.
  */
-import { minuteText, monthDayText, utcMonthDayText, zoneOffsetMs } from "../../locale.ts";
+import { formatMonthDay, formatUtcMonthDay, minuteText, zoneOffsetMs } from "../../locale.ts";
 
 const STEPS = [1, 2, 5, 10];
 
@@ -44,7 +44,11 @@ export const areUtcMidnights = (moments: number[]): boolean =>
  * The label below each row: a time or date at round times, otherwise empty. Has at most `most` labels. Daily rows are
  * in UTC, others in the reader's time zone.
  */
-export function timeTicks(moments: number[], most: number, zoneMs: (at: number) => number = zoneOffsetMs): string[] {
+export function makeTimeTicks(
+  moments: number[],
+  most: number,
+  zoneMs: (at: number) => number = zoneOffsetMs,
+): string[] {
   const days = areUtcMidnights(moments);
   const local = (at: number): number => (days ? at : at + zoneMs(at));
   const last = moments.at(-1) ?? 0;
@@ -55,13 +59,13 @@ export function timeTicks(moments: number[], most: number, zoneMs: (at: number) 
     return marks > 1 && marks <= most;
   });
   if (step === undefined) {
-    const write = last - (moments[0] ?? 0) > DAY ? monthDayText : minuteText;
+    const write = last - (moments[0] ?? 0) > DAY ? formatMonthDay : minuteText;
     return spread(moments, most).map((at) => (at === undefined ? "" : write(at)));
   }
   return moments.map((at) => {
     if (!place(at, step)) return "";
-    if (days) return utcMonthDayText(at);
-    return local(at) % DAY === 0 ? monthDayText(at) : minuteText(at);
+    if (days) return formatUtcMonthDay(at);
+    return local(at) % DAY === 0 ? formatMonthDay(at) : minuteText(at);
   });
 }
 

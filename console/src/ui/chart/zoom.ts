@@ -20,7 +20,7 @@ const whole = (moments: number[]): VisibleRows => ({ first: 0, last: Math.max(0,
 const isWhole = ({ first, last }: VisibleRows, moments: number[]): boolean => first <= 0 && last >= moments.length - 1;
 
 /** Returns all rows if none of the zoomed rows is left. */
-export function visibleRowsOf(moments: number[], zoom: ZoomedTimes | undefined): VisibleRows {
+export function findVisibleRows(moments: number[], zoom: ZoomedTimes | undefined): VisibleRows {
   if (zoom === undefined) return whole(moments);
   const first = moments.findIndex((at) => at >= zoom.fromMs);
   const last = moments.findLastIndex((at) => at <= zoom.toMs);

@@ -3,7 +3,7 @@
  * stay text, and every address passes through `readAddress`. The depth of quotes, lists and emphasis is limited. Pure.
  */
 import createParser, { type MarkdownIt, type StateBlock, type StateInline, type Token } from "markdown-it";
-import { safeAddress } from "./safe-address.ts";
+import { parseSafeAddress } from "./safe-address.ts";
 
 export type Block =
   | { kind: "code"; language: string; text: string }
@@ -46,7 +46,7 @@ interface Reader {
   starts(text: string): number[];
 }
 
-export function markdownReader(readAddress: ReadAddress = safeAddress): Reader {
+export function markdownReader(readAddress: ReadAddress = parseSafeAddress): Reader {
   const parser = parserWith(readAddress);
   return {
     read: (text) => new Tree(parser.parse(text, {})).blocks(),

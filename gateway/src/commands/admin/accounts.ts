@@ -21,12 +21,12 @@ import {
   type AdminCommand,
   type AdminRun,
   COMMAND_LINE_ACTOR,
-  everyPage,
   NAME_ARGUMENT,
   parseNameArgument,
   REASON_FLAG,
+  readEveryPage,
 } from "./admin-run.ts";
-import { creditSettingsJson, creditSettingsOf, creditSettingsText, parseThreshold } from "./credit-settings.ts";
+import { creditSettingsJson, creditSettingsText, parseThreshold, readCreditSettings } from "./credit-settings.ts";
 import { dollarsText } from "./dollars.ts";
 
 export const accountCommands: Record<string, AdminCommand> = {
@@ -114,7 +114,7 @@ async function list({ pool, json, print, flags, terminal }: AdminRun): Promise<n
   const { q } = flags;
   const kind = ACCOUNT_KINDS.find((one) => one === flags.kind);
   const directory = openAccountDirectory({ pool });
-  const accounts = await everyPage((page) => directory.search({ text: q, kind, ...page }));
+  const accounts = await readEveryPage((page) => directory.search({ text: q, kind, ...page }));
   if (json) print(JSON.stringify(accounts.map(shown), null, 2));
   else print(accounts.length === 0 ? "No account matches." : formatTable(COLUMNS, accounts, terminal));
   return 0;
@@ -233,7 +233,7 @@ export function parseReason({ flags }: AdminRun): string {
 
 async function report(run: AdminRun, account: string): Promise<number> {
   const entry = await findAccount({ ...run, args: [account] });
-  const credit = entry.kind === "builder" ? await creditSettingsOf(run, entry.id) : undefined;
+  const credit = entry.kind === "builder" ? await readCreditSettings(run, entry.id) : undefined;
   const own = entry.kind === "host" ? await openEarningsHistory(run).own(entry.id) : undefined;
   const json = {
     ...shown(entry),

@@ -39,7 +39,7 @@ export const REASON_FLAG: Record<string, Flag> = {
 const PAGE_ROWS = 1000;
 
 /** Loads all rows of a paginated list. */
-export async function everyPage<Row extends { id: Uuid }>(
+export async function readEveryPage<Row extends { id: Uuid }>(
   read: (page: { before: Uuid | undefined; limit: number }) => Promise<Row[]>,
 ): Promise<Row[]> {
   const all: Row[] = [];

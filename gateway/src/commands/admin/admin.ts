@@ -14,7 +14,7 @@ import { accountCommands } from "./accounts.ts";
 import type { AdminCommand } from "./admin-run.ts";
 import { auditCommands } from "./audit.ts";
 import { backup } from "./backup.ts";
-import { catalogueReload } from "./catalogue-reload.ts";
+import { reloadCatalogue } from "./catalogue-reload.ts";
 import { historyLossCommands } from "./database-history.ts";
 import { deploymentCommands } from "./deployment.ts";
 import { historyCommands } from "./history.ts";
@@ -39,7 +39,7 @@ const COMMANDS: Record<string, AdminCommand> = {
     example: "--days 7",
     run: overview,
   },
-  "catalogue reload": { help: "reload the catalogue on every gateway", example: "", run: catalogueReload },
+  "catalogue reload": { help: "reload the catalogue on every gateway", example: "", run: reloadCatalogue },
   "ledger check": {
     help: "check that the ledger balances (exit code 1 on any difference)",
     example: "--json",

@@ -4,7 +4,7 @@ import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import { z } from "zod";
 import { type OperatorAction, openAudit } from "../../operators/audit.ts";
-import { auditFilterOf, openAuditSubjects } from "../../operators/audit-subjects.ts";
+import { openAuditSubjects, resolveAuditFilter } from "../../operators/audit-subjects.ts";
 import type { AdminCommand, AdminRun } from "./admin-run.ts";
 
 const ACTS_MAX = 1000;
@@ -34,7 +34,7 @@ async function list(run: AdminRun): Promise<number> {
   if (!asked.success) {
     throw new UsageError(asked.error.issues.map(({ path, message }) => `--${String(path[0])} ${message}`));
   }
-  const filter = await auditFilterOf(openAuditSubjects(run), asked.data);
+  const filter = await resolveAuditFilter(openAuditSubjects(run), asked.data);
   const actions = await openAudit(run).list({ ...filter, limit: ACTS_MAX });
   if (run.json) {
     const shown = actions.map(({ id: _, ...rest }) => rest);

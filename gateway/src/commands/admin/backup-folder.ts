@@ -83,7 +83,7 @@ export async function readBackup(folder: string): Promise<Backup> {
     });
   }
   const files = new Map<string, Buffer>();
-  for (const name of await filesBelow(folder)) files.set(name, await readFile(join(folder, name)));
+  for (const name of await listFilesBelow(folder)) files.set(name, await readFile(join(folder, name)));
   const damage = manifest.files.flatMap(({ name, sha256: expected }) => {
     const bytes = files.get(name);
     if (bytes === undefined) return [`${name} is missing`];
@@ -101,7 +101,7 @@ function jsonOf(text: string): unknown {
 }
 
 /** The relative paths of all plain files below a folder. */
-export async function filesBelow(folder: string): Promise<string[]> {
+export async function listFilesBelow(folder: string): Promise<string[]> {
   const found = await readdir(folder, { recursive: true, withFileTypes: true });
   return found.filter((one) => one.isFile()).map((one) => relative(folder, join(one.parentPath, one.name)));
 }

@@ -10,13 +10,13 @@ import { VERSION } from "../../base/version.ts";
 import type { Config } from "../../config.ts";
 import { readBundledSql } from "../../db/bundled-sql.ts";
 import { readSchemaStatus } from "../../db/schema-status.ts";
-import { receiptKeyOf } from "../../history/receipts.ts";
-import { fingerprintOf } from "../../keys/peppers.ts";
+import { deriveReceiptKey } from "../../history/receipts.ts";
+import { computeFingerprint } from "../../keys/peppers.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { openDeploymentRecord } from "../../plane/deployment/record.ts";
-import { type ServerSecrets, serverSecrets } from "../../server-secrets.ts";
+import { loadServerSecrets, type ServerSecrets } from "../../server-secrets.ts";
 import { type AdminCommand, type AdminRun, COMMAND_LINE_ACTOR } from "./admin-run.ts";
-import { filesBelow, SECRETS_FILE, SETTINGS_FILE, SPOOL_FOLDER, writeBackup } from "./backup-folder.ts";
+import { listFilesBelow, SECRETS_FILE, SETTINGS_FILE, SPOOL_FOLDER, writeBackup } from "./backup-folder.ts";
 
 export const backup: AdminCommand = {
   help: "back up a gateway's files outside the database: secrets, catalogue, spools",
@@ -36,7 +36,7 @@ async function run(run: AdminRun): Promise<number> {
   const { to = "", plane } = run.flags;
   if (to === "") throw new UsageError("--to must name the folder to create");
   run.terminal.progress.step("collecting the files");
-  const secrets = await serverSecrets(config);
+  const secrets = await loadServerSecrets(config);
   const { migrations } = await readBundledSql({});
   const { schema } = await readSchemaStatus(pool, migrations);
   const { id: deployment } = await openDeploymentRecord(run).read();
@@ -46,8 +46,8 @@ async function run(run: AdminRun): Promise<number> {
     software: VERSION,
     deployment,
     schema,
-    pepper: fingerprintOf(secrets.pepper),
-    receipt_key: receiptKeyOf(Buffer.from(secrets.receiptSeed, "base64url")).keyId,
+    pepper: computeFingerprint(secrets.pepper),
+    receipt_key: deriveReceiptKey(Buffer.from(secrets.receiptSeed, "base64url")).keyId,
     not_taken: notTaken(config, plane),
   };
   const folder = resolve(to);
@@ -88,7 +88,7 @@ async function collect(
 const NOT_TAKEN = /(^|\/)history\.json|\.(requests|changes)$/;
 
 async function addFolder(files: Map<string, Buffer>, folder: string, as: string): Promise<void> {
-  const names = await filesBelow(folder).catch((cause: NodeJS.ErrnoException) => {
+  const names = await listFilesBelow(folder).catch((cause: NodeJS.ErrnoException) => {
     // The spool folder does not exist before a gateway's first start.
     if (cause.code === "ENOENT" && as === SPOOL_FOLDER) return [];
     throw new CommandError(`${folder} cannot be read (${cause.code})`, {

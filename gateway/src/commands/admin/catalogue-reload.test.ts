@@ -7,7 +7,7 @@ import { systemRandom } from "../../base/random.ts";
 import { parseConfig } from "../../config.ts";
 import { openTestDatabase } from "../../db/testing.ts";
 import { openAudit } from "../../operators/audit.ts";
-import { catalogueReload } from "./catalogue-reload.ts";
+import { reloadCatalogue } from "./catalogue-reload.ts";
 
 test("a reload of the model catalog is recorded in the audit log", async (t) => {
   const { pool, close } = await openTestDatabase();
@@ -26,7 +26,7 @@ test("a reload of the model catalog is recorded in the audit log", async (t) => 
     flags: {},
     switches: new Set<string>(),
   };
-  assert.equal(await catalogueReload(run), 0);
+  assert.equal(await reloadCatalogue(run), 0);
   assert.deepEqual(terminal.lines, ['{"announced":true}']);
   const [{ operator, action, outcome } = {}] = await openAudit({ pool, newId }).list({ limit: 2 });
   assert.deepEqual([operator, action, outcome], ["command line", "catalogue.reload", "done"]);

@@ -3,7 +3,7 @@ import { CATALOGUE_TOPIC, sendBroadcast } from "../../db/broadcast.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { type AdminRun, COMMAND_LINE_ACTOR } from "./admin-run.ts";
 
-export async function catalogueReload(run: AdminRun): Promise<number> {
+export async function reloadCatalogue(run: AdminRun): Promise<number> {
   const { pool, json, print } = run;
   const act = { operator: COMMAND_LINE_ACTOR, action: "catalogue.reload", subject: "catalogue" };
   await openAudit(run).record(act, () => sendBroadcast(pool, CATALOGUE_TOPIC, "reload"));

@@ -4,7 +4,7 @@ import { UsageError } from "@tollgate/terminal/errors.ts";
 import type { Uuid } from "../../base/ids.ts";
 import { formatExactMicrodollars, PICO_PER_MICRO, type Pico, pico } from "../../base/money.ts";
 import { readCreditAlert } from "../../payments/credit-alerts.ts";
-import { type AutoTopUp, topUpOf } from "../../payments/top-up-settings.ts";
+import { type AutoTopUp, readTopUp } from "../../payments/top-up-settings.ts";
 import { topUpObject } from "../../routes/console/statement.ts";
 import type { AdminRun } from "./admin-run.ts";
 import { dollarsText } from "./dollars.ts";
@@ -15,11 +15,11 @@ interface CreditSettings {
   topUp: AutoTopUp | undefined;
 }
 
-export async function creditSettingsOf(
+export async function readCreditSettings(
   { pool, clock }: Pick<AdminRun, "pool" | "clock">,
   accountId: Uuid,
 ): Promise<CreditSettings> {
-  const [alert, topUp] = await Promise.all([readCreditAlert(pool, accountId), topUpOf(pool, accountId, clock.now())]);
+  const [alert, topUp] = await Promise.all([readCreditAlert(pool, accountId), readTopUp(pool, accountId, clock.now())]);
   return { mark: alert?.mark ?? null, topUp };
 }
 

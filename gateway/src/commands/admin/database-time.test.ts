@@ -6,7 +6,7 @@ import { systemClock } from "../../base/clock.ts";
 import { newIds, publicId } from "../../base/ids.ts";
 import { systemRandom } from "../../base/random.ts";
 import { DAY_MS } from "../../base/time.ts";
-import { openTestDatabase, urlOf } from "../../db/testing.ts";
+import { formatConnectionUrl, openTestDatabase } from "../../db/testing.ts";
 import { adminCommands } from "./admin.ts";
 
 test("an admin command uses the database's clock to show whether a key has expired", async (t) => {
@@ -21,7 +21,7 @@ test("an admin command uses the database's clock to show whether a key has expir
   const run = async (name: string, args: string[]): Promise<string> => {
     const terminal = new FakeTerminal();
     const env = {
-      DATABASE_URL: urlOf(connection),
+      DATABASE_URL: formatConnectionUrl(connection),
       KEY_PEPPER: "a pepper of tests, 32 characters or more",
       RECEIPT_SEED: Buffer.alloc(32, 1).toString("base64url"),
     };

@@ -12,7 +12,12 @@ import { askRunningGateways, hasRunningGateways } from "../../plane/deployment/a
 import { type Deployment, type DeploymentRecord, openDeploymentRecord } from "../../plane/deployment/record.ts";
 import { withPlane } from "../nats-plane.ts";
 import { type AdminCommand, type AdminRun, COMMAND_LINE_ACTOR } from "./admin-run.ts";
-import { listSharedSettings, settingTable, sharedSettingCommands, sharedSettingObject } from "./shared-settings.ts";
+import {
+  formatSettingTable,
+  listSharedSettings,
+  sharedSettingCommands,
+  sharedSettingObject,
+} from "./shared-settings.ts";
 
 const SHOW: AdminCommand = {
   help: "show the ID of this database's deployment, the deployment that owns the NATS plane, and the settings that gateways share",
@@ -53,7 +58,7 @@ async function show(run: AdminRun): Promise<number> {
     run.print(JSON.stringify(shown, null, 2));
     return 0;
   }
-  const settingsTable = settings.length === 0 ? "" : `\n\n${settingTable(settings, run)}`;
+  const settingsTable = settings.length === 0 ? "" : `\n\n${formatSettingTable(settings, run)}`;
   run.print(
     `${formatProperties(
       {

@@ -6,7 +6,7 @@ import { formatExactMicrodollars, type Pico, ZERO } from "../../base/money.ts";
 import type { HourlySum } from "../../history/hourly-sums.ts";
 import type { ApiKeyRecord } from "../../keys/api-keys.ts";
 import type { KeySettings } from "../../keys/settings.ts";
-import { DEFAULT_LIMITS, effectiveLimits, type KeyLimits } from "../../limits/limits.ts";
+import { computeEffectiveLimits, DEFAULT_LIMITS, type KeyLimits } from "../../limits/limits.ts";
 import { dollarsText } from "./dollars.ts";
 
 type Limited = Pick<ApiKeyRecord, "limits" | "ownLimits">;
@@ -18,7 +18,7 @@ interface Listed {
   today?: HourlySum | undefined;
 }
 
-export const keyColumns = (now: number): Column<Listed>[] => [
+export const listKeyColumns = (now: number): Column<Listed>[] => [
   { title: "KEY", cell: ({ record }) => publicId("key", record.id) },
   { title: "BEGINS", cell: ({ record }) => `tsk_live_${record.reference}_…` },
   { title: "NAME", cell: ({ record }) => record.name },
@@ -42,13 +42,13 @@ function stateOf({ revokedAt, expiresAt }: ApiKeyRecord, now: number): string {
   return expiresAt !== null && expiresAt.getTime() <= now ? "expired" : "active";
 }
 
-export function keyRow({ record, spend, today }: Listed): object {
+export function makeKeyRow({ record, spend, today }: Listed): object {
   const { id, accountId, limits: overrides, ownLimits: own, budgetDay, budgetMonth, ...rest } = record;
   return {
     id: publicId("key", id),
     account: publicId("acc", accountId),
     ...rest,
-    limits: effectiveLimits({ overrides, own }),
+    limits: computeEffectiveLimits({ overrides, own }),
     ownLimits: overrides,
     ownersLimits: own,
     budget_day_micro: budgetDay === null ? null : formatExactMicrodollars(budgetDay),
@@ -82,13 +82,19 @@ export function keyProperties(
     "This month": spent(spend, record.budgetMonth),
     Expires: record.expiresAt?.toISOString() ?? "never",
     Models: modelsText(record.models),
-    Limits: limitsLine(record),
+    Limits: formatLimits(record),
     "Old secret": record.previousUntil === null ? undefined : `works until ${record.previousUntil.toISOString()}`,
   };
 }
 
 /** The settings in the audit log's format. */
-export function auditDetails({ budgetDay, budgetMonth, expiresAt, models, ownLimits }: Partial<KeySettings>): object {
+export function formatAuditDetails({
+  budgetDay,
+  budgetMonth,
+  expiresAt,
+  models,
+  ownLimits,
+}: Partial<KeySettings>): object {
   const micro = (amount: Pico | null): string | null => (amount === null ? null : formatExactMicrodollars(amount));
   return {
     ...(budgetDay !== undefined && { budget_day_micro: micro(budgetDay) }),
@@ -101,12 +107,12 @@ export function auditDetails({ budgetDay, budgetMonth, expiresAt, models, ownLim
 
 /** The effective limit, marked with a star if it is set for this key: `5*`. */
 function limitText({ limits: overrides, ownLimits: own }: Limited, name: keyof KeyLimits): string {
-  const holds = effectiveLimits({ overrides, own })[name];
+  const holds = computeEffectiveLimits({ overrides, own })[name];
   return `${holds}${holds === DEFAULT_LIMITS[name] ? "" : "*"}`;
 }
 
 /** All limits in one line: `5* requests/min, 2000000 tokens/min, 64 at once`. */
-export function limitsLine(limited: Limited): string {
+export function formatLimits(limited: Limited): string {
   const units = { requestsPerMinute: "requests/min", tokensPerMinute: "tokens/min", inFlight: "at once" } as const;
   const names = Object.keys(units) as (keyof typeof units)[];
   return names.map((name) => `${limitText(limited, name)} ${units[name]}`).join(", ");

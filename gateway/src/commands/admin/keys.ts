@@ -10,10 +10,10 @@ import { type Broadcast, sendBroadcast } from "../../db/broadcast.ts";
 import { type ApiKeyRecord, type ApiKeys, createApiKeyService } from "../../keys/api-keys.ts";
 import { openHostTokenService, type Secrets, type SecretsOptions } from "../../keys/keys.ts";
 import { hasPepperColumns } from "../../keys/peppers.ts";
-import { DEFAULT_LIMITS, effectiveLimits, highestLimitsOwnerMaySet } from "../../limits/limits.ts";
+import { computeEffectiveLimits, DEFAULT_LIMITS, findHighestOwnerLimits } from "../../limits/limits.ts";
 import { openAccountDirectory } from "../../operators/account-directory.ts";
 import { openAudit } from "../../operators/audit.ts";
-import { serverSecrets } from "../../server-secrets.ts";
+import { loadServerSecrets } from "../../server-secrets.ts";
 import { findAccount } from "./accounts.ts";
 import {
   ACCOUNT_ARGUMENT,
@@ -23,7 +23,7 @@ import {
   NAME_ARGUMENT,
   parseNameArgument,
 } from "./admin-run.ts";
-import { auditDetails, keyColumns, keyProperties, keyRow, limitsLine } from "./key-output.ts";
+import { formatAuditDetails, formatLimits, keyProperties, listKeyColumns, makeKeyRow } from "./key-output.ts";
 import { checkOwnLimits, parseKeepOldSecretMs, parseKeySettings, SETTING_FLAGS } from "./key-settings.ts";
 
 const PAGE_ROWS = 1000;
@@ -97,12 +97,12 @@ async function list(run: AdminRun): Promise<number> {
     const spend = await openAccountDirectory(run).spendByKey(id, startOfMonth(run.clock.now()));
     const all = await everySecret(keys, id);
     const records = all.map((record) => ({ record, spend: spend.get(record.id) }));
-    if (run.json) run.print(JSON.stringify(records.map(keyRow), null, 2));
+    if (run.json) run.print(JSON.stringify(records.map(makeKeyRow), null, 2));
     else
       run.print(
         records.length === 0
           ? "This account has no keys."
-          : formatTable(keyColumns(run.clock.now()), records, run.terminal),
+          : formatTable(listKeyColumns(run.clock.now()), records, run.terminal),
       );
   });
 }
@@ -132,18 +132,18 @@ async function told(run: AdminRun, record: ApiKeyRecord): Promise<string> {
   const today = (await directory.spendByKey(record.accountId, startOfDay(now))).get(record.id);
   const spend = (await directory.spendByKey(record.accountId, startOfMonth(now))).get(record.id);
   return run.json
-    ? JSON.stringify(keyRow({ record, spend, today }), null, 2)
+    ? JSON.stringify(makeKeyRow({ record, spend, today }), null, 2)
     : formatProperties(keyProperties(record, { today, spend, now }), run.terminal);
 }
 
 async function create(run: AdminRun): Promise<number> {
   const settings = await parseKeySettings(run, run.clock.now());
-  checkOwnLimits(settings, highestLimitsOwnerMaySet(null));
+  checkOwnLimits(settings, findHighestOwnerLimits(null));
   return issue(
     run,
     "key",
     createApiKeyService,
-    { name: parseNameArgument(run.args[1]), ...auditDetails(settings) },
+    { name: parseNameArgument(run.args[1]), ...formatAuditDetails(settings) },
     (keys, account, name) => keys.create(account, { name, by: null, settings }),
   );
 }
@@ -157,8 +157,8 @@ async function set(run: AdminRun): Promise<number> {
   return withSecrets(run, createApiKeyService, async (keys) => {
     const found = await keys.find(null, id);
     if (found === undefined || found.revokedAt !== null) throw noKey();
-    checkOwnLimits(settings, highestLimitsOwnerMaySet(found.limits));
-    const details = { ...name, ...auditDetails(settings) };
+    checkOwnLimits(settings, findHighestOwnerLimits(found.limits));
+    const details = { ...name, ...formatAuditDetails(settings) };
     const act = { operator: COMMAND_LINE_ACTOR, action: "key.set", subject: publicId("key", id), details };
     await openAudit(run).record(act, async () => {
       if (!(await keys.change(found.accountId, id, change))) throw noKey();
@@ -252,12 +252,12 @@ async function limits(run: AdminRun): Promise<number> {
       if (owners === undefined) throw noKey();
       return owners;
     });
-    const limits = effectiveLimits({ overrides: set, own });
+    const limits = computeEffectiveLimits({ overrides: set, own });
     const told = { id: publicId("key", id), limits, ownLimits: set, defaultLimits: DEFAULT_LIMITS };
     run.print(
       run.json
         ? JSON.stringify(told)
-        : `Set the key's limits on every gateway: ${limitsLine({ limits: set, ownLimits: own })}.`,
+        : `Set the key's limits on every gateway: ${formatLimits({ limits: set, ownLimits: own })}.`,
     );
   });
 }
@@ -268,7 +268,7 @@ async function withSecrets<Opened extends Pick<Secrets, "close">>(
   act: (secrets: Opened) => Promise<void>,
 ): Promise<number> {
   const { pool, newId, clock, config } = run;
-  const { pepper } = await serverSecrets(config);
+  const { pepper } = await loadServerSecrets(config);
   const hasColumns = await hasPepperColumns(pool);
   // A command sends messages to gateways, but receives none.
   const broadcast: Broadcast = { send: (topic, text) => sendBroadcast(pool, topic, text), on() {}, async close() {} };

@@ -11,7 +11,7 @@ import { type NodeStateChangeOutcome, openFleet } from "../../fleet/fleet.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { type ListedNodeWithHostName, type NodeWithHostName, openNodeDirectory } from "../../operators/nodes.ts";
 import { parseReason } from "./accounts.ts";
-import { type AdminCommand, type AdminRun, COMMAND_LINE_ACTOR, everyPage, REASON_FLAG } from "./admin-run.ts";
+import { type AdminCommand, type AdminRun, COMMAND_LINE_ACTOR, REASON_FLAG, readEveryPage } from "./admin-run.ts";
 
 const NODE = { NODE: { help: "node ID: node_…" } };
 const EXAMPLE = "node_01jc9v6w2e8t3k5m7q9r1s4x6z";
@@ -55,7 +55,7 @@ async function list({ pool, config, json, print, flags, terminal }: AdminRun): P
   const host = flags.host === undefined ? undefined : parseId("acc", flags.host);
   if (flags.host !== undefined && host === undefined) throw new UsageError("--host must be an account ID (acc_…)");
   const directory = openNodeDirectory({ pool, rules: config.nodeRules });
-  const nodes = await everyPage((page) => directory.search({ text, standing, host, ...page }));
+  const nodes = await readEveryPage((page) => directory.search({ text, standing, host, ...page }));
   if (json) print(JSON.stringify(nodes.map(shown), null, 2));
   else if (nodes.length > 0) print(formatTable(COLUMNS, nodes, terminal));
   const all = text === undefined && standing === undefined && host === undefined;

@@ -3,14 +3,14 @@ import { isPlainText } from "@tollgate/api/plain-text.ts";
 import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { openPayoutMethods, type PayoutMethod } from "../../accounts/payout-methods.ts";
-import { csvCell } from "../../base/csv.ts";
+import { formatCsvCell } from "../../base/csv.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { formatExactMicrodollars, ZERO } from "../../base/money.ts";
 import { column, queryOne, row } from "../../db/rows.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { openPayoutBatches, type PayoutBatch, type PayoutBatches, type PayoutLine } from "../../operators/payouts.ts";
 import { parseDollars } from "./accounts.ts";
-import { type AdminCommand, type AdminRun, COMMAND_LINE_ACTOR, everyPage } from "./admin-run.ts";
+import { type AdminCommand, type AdminRun, COMMAND_LINE_ACTOR, readEveryPage } from "./admin-run.ts";
 import { dollarsText } from "./dollars.ts";
 
 const Newest = row({ schema: column.count });
@@ -67,7 +67,7 @@ async function create(run: AdminRun): Promise<number> {
 }
 
 async function list(run: AdminRun): Promise<number> {
-  return print(run, await everyPage((page) => payoutsOf(run).list(page)));
+  return print(run, await readEveryPage((page) => payoutsOf(run).list(page)));
 }
 
 async function show(run: AdminRun): Promise<number> {
@@ -109,7 +109,7 @@ async function exportCsv(run: AdminRun): Promise<number> {
   for (const line of await everyLine(run, id, true)) {
     run.print(
       Object.values(LINE_COLUMNS)
-        .map((cell) => csvCell(cell(line)))
+        .map((cell) => formatCsvCell(cell(line)))
         .join(","),
     );
   }
@@ -137,7 +137,9 @@ async function everyLine(run: AdminRun, batch: Uuid, paying = false): Promise<Pa
   const { pool, newId } = run;
   const { schema } = await queryOne(pool, Newest, "select max(version) as schema from migration", []);
   const methods = openPayoutMethods({ pool, newId, schemaNumber: () => schema });
-  const lines = await everyPage(({ before: after, limit }) => payoutsOf(run).lines(batch, { after, limit, paying }));
+  const lines = await readEveryPage(({ before: after, limit }) =>
+    payoutsOf(run).lines(batch, { after, limit, paying }),
+  );
   const found = await methods.ofAll(lines.map(({ accountId }) => accountId));
   return lines.map((line) => ({ ...line, method: found.get(line.accountId) }));
 }

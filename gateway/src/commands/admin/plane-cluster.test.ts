@@ -19,7 +19,7 @@ import { systemClock } from "../../base/clock.ts";
 import { createLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
 import { parseConfig } from "../../config.ts";
-import { newAuthority } from "../../plane/credentials/x509.ts";
+import { createAuthority } from "../../plane/credentials/x509.ts";
 import { connectClient } from "../../plane/hub/testing.ts";
 import { openNatsPlane } from "../../plane/nats/plane.ts";
 import { type NatsProcess, runNatsServer, skipWithoutNats } from "../../plane/nats/testing.ts";
@@ -194,7 +194,7 @@ describe("a cluster configured by plane init", { skip: skipWithoutNats }, () => 
       const socket = connect({ host: "127.0.0.1", port: portOf(url) });
       const [greeting] = await once(socket, "data");
       assert.match(String(greeting), /"tls_required":true/);
-      const secure = connectTls({ socket, servername: "localhost", ca: newAuthority({ name: "x", nowMs: 1 }).cert });
+      const secure = connectTls({ socket, servername: "localhost", ca: createAuthority({ name: "x", nowMs: 1 }).cert });
       const [error] = await once(secure, "error");
       assert.match(String(error), /certificate/, "who does not trust the authority does not talk to it");
     }
@@ -203,7 +203,7 @@ describe("a cluster configured by plane init", { skip: skipWithoutNats }, () => 
   test("requires TLS certificates from both sides of a connection between servers", async () => {
     const file = (name: string): Promise<string> => readFile(join(place, "plane", name), "utf8");
     const own = { cert: await file("nats-b-cert.pem"), key: await file("nats-b-key.pem") };
-    const foreign = newAuthority({ name: "tollgate plane", nowMs: Date.now() });
+    const foreign = createAuthority({ name: "tollgate plane", nowMs: Date.now() });
     /** Returns the first data that the server sends; empty if the server closes the connection. */
     const heard = async (port: number, options: ConnectionOptions): Promise<string> => {
       const socket = connectTls({ host: "127.0.0.1", port, servername: "localhost", ...options });
@@ -233,7 +233,7 @@ describe("a cluster configured by plane init", { skip: skipWithoutNats }, () => 
     const own = join(place, name);
     await mkdir(own);
     for (const file of serverOf("c").files) await copyFile(join(place, "plane", file), join(own, file));
-    const impostor = newAuthority({ name: "tollgate plane", nowMs: Date.now() });
+    const impostor = createAuthority({ name: "tollgate plane", nowMs: Date.now() });
     const { cert, key } = impostor.issue("c", ["127.0.0.1", "localhost"]);
     await writeFile(join(own, "own-cert.pem"), cert);
     await writeFile(join(own, "own-key.pem"), key);

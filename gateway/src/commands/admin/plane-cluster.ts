@@ -6,15 +6,15 @@
 import { isIP } from "node:net";
 import { UsageError } from "@tollgate/terminal/errors.ts";
 import type { Random } from "../../base/random.ts";
-import { newAuthority } from "../../plane/credentials/x509.ts";
+import { createAuthority } from "../../plane/credentials/x509.ts";
 import {
   AUTHORITY_FILE,
   type ClusterServer,
   certificateFile,
   clusterConfiguration,
-  configurationFile,
   formatHostAndPort,
-  keyFile,
+  nameConfigurationFile,
+  nameKeyFile,
   type PlaneAccounts,
 } from "../../plane/nats/server-configuration.ts";
 
@@ -61,22 +61,22 @@ function parseServer(text: string): ClusterServer {
 const bare = (host: string): string => host.replace(/^\[|\]$/g, "");
 
 /** The URL at which gateways and nodes connect to the server. */
-export const urlOf = ({ client }: ClusterServer): string => `tls://${formatHostAndPort(client)}`;
+export const formatServerUrl = ({ client }: ClusterServer): string => `tls://${formatHostAndPort(client)}`;
 
-export function clusterFiles(
+export function buildClusterFiles(
   servers: readonly ClusterServer[],
   { accounts, random, nowMs }: { accounts: PlaneAccounts; random: Random; nowMs: number },
 ): PlaneFile[] {
   const password = Buffer.alloc(PASSWORD_BYTES);
   random.fill(password);
   const facts = { ...accounts, servers, routePassword: password.toString("base64url") };
-  const authority = newAuthority({ name: "tollgate plane", nowMs });
+  const authority = createAuthority({ name: "tollgate plane", nowMs });
   const each = servers.flatMap((server) => {
     const { cert, key } = authority.issue(server.name, hostsOf(server));
     const use = `for the server ${server.name}`;
     return [
-      { name: configurationFile(server.name), text: clusterConfiguration(server, facts), secret: true, use },
-      { name: keyFile(server.name), text: key, secret: true, use },
+      { name: nameConfigurationFile(server.name), text: clusterConfiguration(server, facts), secret: true, use },
+      { name: nameKeyFile(server.name), text: key, secret: true, use },
       { name: certificateFile(server.name), text: cert, secret: false, use },
     ];
   });
@@ -90,9 +90,9 @@ export function clusterFiles(
 
 /** The names of the files that one server needs. */
 export const listServerFiles = ({ name }: ClusterServer): string[] => [
-  configurationFile(name),
+  nameConfigurationFile(name),
   certificateFile(name),
-  keyFile(name),
+  nameKeyFile(name),
   AUTHORITY_FILE,
 ];
 

@@ -12,12 +12,12 @@ import { systemRandom } from "../../base/random.ts";
 import {
   AUTHORITY_FILE,
   type ClusterServer,
-  configurationFile,
   formatHostAndPort,
+  nameConfigurationFile,
 } from "../../plane/nats/server-configuration.ts";
-import { newPlaneSetup, type PlaneSetup } from "../../plane/nats/setup.ts";
+import { createPlaneSetup, type PlaneSetup } from "../../plane/nats/setup.ts";
 import type { SystemUser } from "../../plane/nats/system-account.ts";
-import { clusterFiles, listServerFiles, type PlaneFile, parseServers, urlOf } from "./plane-cluster.ts";
+import { buildClusterFiles, formatServerUrl, listServerFiles, type PlaneFile, parseServers } from "./plane-cluster.ts";
 
 const DEFAULT_URL = "nats://127.0.0.1:4222";
 const URL_RULE = "must be nats://HOST:PORT or tls://HOST:PORT, several separated by commas";
@@ -42,12 +42,12 @@ async function run({ flags, json }: CommandInput, { terminal }: BaseCommandConte
   const { url, servers } = readAddresses(asked);
   const place = resolve(dir);
   const [random, nowMs] = [systemRandom(), systemClock.now()];
-  const setup = newPlaneSetup({ url, random, nowMs });
+  const setup = createPlaneSetup({ url, random, nowMs });
   const files =
     servers === undefined
       ? [serverFile(setup), ...ourFiles(setup, { NATS_URL: url })]
       : [
-          ...clusterFiles(servers, { accounts: setup.accounts, random, nowMs }),
+          ...buildClusterFiles(servers, { accounts: setup.accounts, random, nowMs }),
           ...ourFiles(setup, { NATS_URL: url, NODE_EXTRA_CA_CERTS: quoted(join(place, AUTHORITY_FILE)) }),
         ];
   await writeFiles(place, files);
@@ -65,7 +65,7 @@ function readAddresses({ url, servers, server }: CommandInput["flags"]): {
     if (url !== undefined)
       throw new UsageError("--url (for one server) and --servers (for several) cannot be combined");
     const parsed = parseServers(named.join(","));
-    return { url: parsed.map(urlOf).join(","), servers: parsed };
+    return { url: parsed.map(formatServerUrl).join(","), servers: parsed };
   }
   const given = url ?? DEFAULT_URL;
   if (!given.split(",").every(isNatsUrl)) throw new UsageError(`--url ${URL_RULE}`);
@@ -137,7 +137,7 @@ function nextSteps(place: string, servers: ClusterServer[] | undefined): string[
   if (servers === undefined) return [`cd ${quoted(place)} && nats-server -c nats-server.conf`, gateway];
   const starts = servers.map(
     (server) =>
-      `nats-server -c ${configurationFile(server.name)}  # on ${server.client.host}, beside ${listServerFiles(server).slice(1).join(", ")}`,
+      `nats-server -c ${nameConfigurationFile(server.name)}  # on ${server.client.host}, beside ${listServerFiles(server).slice(1).join(", ")}`,
   );
   return [...starts, gateway];
 }
@@ -156,7 +156,7 @@ function report({ operator, systemAccount, account }: PlaneSetup, { place, url, 
       secret_files: files.filter(({ secret }) => secret).map(({ name }) => name),
       servers: servers.map((server) => ({
         name: server.name,
-        url: urlOf(server),
+        url: formatServerUrl(server),
         route: formatHostAndPort(server.route),
         files: listServerFiles(server),
       })),

@@ -16,25 +16,25 @@ import { type Clock, systemClock } from "../../base/clock.ts";
 import { type NewId, newIds, publicIdSuffix } from "../../base/ids.ts";
 import { createErrorLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
-import { otherSecretsOf } from "../../base/rotating-secret.ts";
-import { sessionSecrets } from "../../build/context.ts";
-import { type Config, databaseUrlOf, parseConfig } from "../../config.ts";
+import { listOtherSecrets } from "../../base/rotating-secret.ts";
+import { deriveSessionSecrets } from "../../build/context.ts";
+import { type Config, findDatabaseUrl, parseConfig } from "../../config.ts";
 import { readBundledSql } from "../../db/bundled-sql.ts";
 import { openDatabaseClock, readClock } from "../../db/database-clock.ts";
 import { openPool } from "../../db/pool.ts";
 import { column, queryRow, row } from "../../db/rows.ts";
 import { readSchemaStatus } from "../../db/schema-status.ts";
 import { openHistory } from "../../history/history.ts";
-import { publishedKeys, receiptKeyOf, signReceipt, verifyReceipt } from "../../history/receipts.ts";
+import { deriveReceiptKey, publishedKeys, signReceipt, verifyReceipt } from "../../history/receipts.ts";
 import { createApiKeyService } from "../../keys/api-keys.ts";
-import { countPepperUsage, fingerprintOf, hasPepperColumns } from "../../keys/peppers.ts";
+import { computeFingerprint, countPepperUsage, hasPepperColumns } from "../../keys/peppers.ts";
 import { checkLedger } from "../../ledger/check.ts";
 import { openLedger } from "../../ledger/ledger.ts";
 import { openSpool } from "../../ledger/spool.ts";
 import { enterSettlementsInLedger } from "../../ledger/spool-folder.ts";
 import { readLines } from "../../ledger/spool-lines.ts";
 import { openDeploymentRecord } from "../../plane/deployment/record.ts";
-import { type ServerSecrets, serverSecrets } from "../../server-secrets.ts";
+import { loadServerSecrets, type ServerSecrets } from "../../server-secrets.ts";
 import { assertReachable } from "../failures.ts";
 import { type Backup, readBackup, SETTINGS_FILE, SPOOL_FOLDER } from "./backup-folder.ts";
 
@@ -106,7 +106,7 @@ async function run({ flags, json }: CommandInput, { terminal, env }: BaseCommand
     const place = await mkdtemp(join(tmpdir(), "tollgate-drill-"));
     try {
       const config = configOf(backup, { database, place, env });
-      const drill = { pool, newId, clock, config, secrets: await serverSecrets(config), backup };
+      const drill = { pool, newId, clock, config, secrets: await loadServerSecrets(config), backup };
       const results = await allOf(drill, { place, token, step: terminal.progress.step });
       const isGood = results.every(({ good }) => good);
       if (json) terminal.print(JSON.stringify({ passed: isGood, results }, null, 2));
@@ -126,7 +126,7 @@ async function run({ flags, json }: CommandInput, { terminal, env }: BaseCommand
 /** The URL of the live database, if the environment names it. */
 function liveUrl(env: BaseCommandContext["env"]): string | undefined {
   const { DATABASE_URL, DATABASE_URL_FILE } = env;
-  return (DATABASE_URL ?? "") === "" && (DATABASE_URL_FILE ?? "") === "" ? undefined : databaseUrlOf(env);
+  return (DATABASE_URL ?? "") === "" && (DATABASE_URL_FILE ?? "") === "" ? undefined : findDatabaseUrl(env);
 }
 
 /** Verifies that the copy is a different database: writes a marker into one database and looks for it in the other. */
@@ -292,7 +292,7 @@ async function otherPeppers(pool: pg.Pool, known: string[]): Promise<number> {
     `select count(*)::int as count from (select pepper from api_key where revoked_at is null
                                          union all select pepper from host_token where revoked_at is null) as secret
       where pepper <> all ($1)`,
-    [known.map(fingerprintOf)],
+    [known.map(computeFingerprint)],
   );
   return found?.count ?? 0;
 }
@@ -302,7 +302,7 @@ const Newest = row({ id: column.uuid, accountId: column.uuid });
 /** Signs a receipt for the latest request, and verifies it with the published keys. */
 async function receipts({ pool, secrets }: Drill): Promise<Result> {
   const seed = Buffer.from(secrets.receiptSeed, "base64url");
-  const { keyId } = receiptKeyOf(seed);
+  const { keyId } = deriveReceiptKey(seed);
   const keys = await publishedKeys(pool);
   if (!keys.some(({ id }) => id === keyId)) {
     return result("receipts", false, `the seed belongs to the key ${keyId}, which this database never published`);
@@ -317,8 +317,8 @@ async function receipts({ pool, secrets }: Drill): Promise<Result> {
 }
 
 async function secondFactors({ pool, config, secrets }: Drill): Promise<Result> {
-  const session = sessionSecrets(config, secrets);
-  const kept = openSecretReencryption({ pool, secret: session.current, others: otherSecretsOf(session) });
+  const session = deriveSessionSecrets(config, secrets);
+  const kept = openSecretReencryption({ pool, secret: session.current, others: listOtherSecrets(session) });
   const { readable, unreadable } = await kept.count();
   const words = unreadable === 0 ? `${readable} can be read` : `${unreadable} cannot be read with this session secret`;
   return result("second factors", unreadable === 0, words);

@@ -7,19 +7,19 @@ import { formatProperties } from "@tollgate/terminal/columns.ts";
 import { CommandError } from "@tollgate/terminal/errors.ts";
 import { openSecretReencryption } from "../../accounts/secret-reencryption.ts";
 import type { RotatingSecret } from "../../base/rotating-secret.ts";
-import { otherSecretsOf } from "../../base/rotating-secret.ts";
-import { sessionSecrets } from "../../build/context.ts";
+import { listOtherSecrets } from "../../base/rotating-secret.ts";
+import { deriveSessionSecrets } from "../../build/context.ts";
 import type { Config } from "../../config.ts";
-import { publishedKeys, receiptKeyOf } from "../../history/receipts.ts";
-import { countPepperUsage, fingerprintOf, hasPepperColumns, type PepperUsage } from "../../keys/peppers.ts";
+import { deriveReceiptKey, publishedKeys } from "../../history/receipts.ts";
+import { computeFingerprint, countPepperUsage, hasPepperColumns, type PepperUsage } from "../../keys/peppers.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { keyFromSeed } from "../../plane/credentials/nkeys.ts";
 import {
+  loadServerSecrets,
   removeReplacedSecret,
   replaceStoredSecret,
   type ServerSecrets,
   type StoredSecretName,
-  serverSecrets,
 } from "../../server-secrets.ts";
 import { type AdminCommand, type AdminRun, COMMAND_LINE_ACTOR } from "./admin-run.ts";
 
@@ -69,25 +69,25 @@ async function leftOf({ pool }: AdminRun, secrets: ServerSecrets, session: Rotat
     secondFactors: await openSecretReencryption({
       pool,
       secret: session.current,
-      others: otherSecretsOf(session),
+      others: listOtherSecrets(session),
     }).others(),
   };
 }
 
 async function show(run: AdminRun): Promise<number> {
   const { config, pool } = run;
-  const secrets = await serverSecrets(config);
-  const session = sessionSecrets(config, secrets);
+  const secrets = await loadServerSecrets(config);
+  const session = deriveSessionSecrets(config, secrets);
   const left = await leftOf(run, secrets, session);
   const isOld = secrets.pepperOld !== undefined;
   const isNeeded =
     (isOld && left.keys.unseen + left.hostTokens.unseen > 0) || (session.old !== undefined && left.secondFactors > 0);
-  const { keyId } = receiptKeyOf(Buffer.from(secrets.receiptSeed, "base64url"));
+  const { keyId } = deriveReceiptKey(Buffer.from(secrets.receiptSeed, "base64url"));
   const published = await publishedKeys(pool);
   const told = {
     pepper: {
-      fingerprint: fingerprintOf(secrets.pepper),
-      ...replacing({ old: secrets.pepperOld, next: secrets.pepperNext }, fingerprintOf),
+      fingerprint: computeFingerprint(secrets.pepper),
+      ...replacing({ old: secrets.pepperOld, next: secrets.pepperNext }, computeFingerprint),
       ...(isOld && { api_keys: counted(left.keys), host_tokens: counted(left.hostTokens) }),
     },
     session: {
@@ -183,7 +183,7 @@ function keptSecret({ args, config }: AdminRun): StoredSecretName {
 async function rotate(run: AdminRun): Promise<number> {
   const which = keptSecret(run);
   // Creates the secrets if the platform has never started.
-  await serverSecrets(run.config);
+  await loadServerSecrets(run.config);
   const act = { operator: COMMAND_LINE_ACTOR, action: "secret.rotate", subject: which };
   await openAudit(run).record(act, () => replaceStoredSecret(run.config.dataDir, which));
   const next =
@@ -196,9 +196,9 @@ async function rotate(run: AdminRun): Promise<number> {
 
 async function forget(run: AdminRun): Promise<number> {
   const which = keptSecret(run) as (typeof REPLACED)[number];
-  const secrets = await serverSecrets(run.config);
+  const secrets = await loadServerSecrets(run.config);
   if (which === "pepper" && secrets.pepperOld !== undefined && !run.switches.has("force")) {
-    const { keys, hostTokens, secondFactors } = await leftOf(run, secrets, sessionSecrets(run.config, secrets));
+    const { keys, hostTokens, secondFactors } = await leftOf(run, secrets, deriveSessionSecrets(run.config, secrets));
     const parts = [`${keys.unseen} API keys`, `${hostTokens.unseen} host tokens`, `${secondFactors} second factors`];
     if (keys.unseen + hostTokens.unseen + secondFactors > 0) {
       throw new CommandError(`${parts.join(", ")} still need the old pepper and would stop working without it`, {

@@ -8,7 +8,7 @@ import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { type GatewaySettingsContext, openGatewaySettings } from "../../build/deployment.ts";
 import type { GatewaySettings } from "../../db/deployment/compare.ts";
 import {
-  displayedValue,
+  formatSettingValue,
   type GatewaySetting,
   judgeSetting,
   SHARED_SETTING_NAMES,
@@ -23,7 +23,7 @@ import {
   type StoredSettings,
 } from "../../db/deployment/shared-settings-record.ts";
 import { openAudit } from "../../operators/audit.ts";
-import { serverSecrets } from "../../server-secrets.ts";
+import { loadServerSecrets } from "../../server-secrets.ts";
 import { type AdminCommand, type AdminRun, COMMAND_LINE_ACTOR } from "./admin-run.ts";
 
 const NAMES = [...SHARED_SETTING_NAMES, "all"] as const;
@@ -57,13 +57,13 @@ interface ShownSetting extends StoredSetting {
 
 const COLUMNS: Column<ShownSetting>[] = [
   { title: "SETTING", cell: ({ name }) => name },
-  { title: "VALUE", cell: ({ name, value }) => displayedValue(name, value) },
-  { title: "BEFORE", cell: ({ name, previous }) => (previous === null ? "" : displayedValue(name, previous)) },
+  { title: "VALUE", cell: ({ name, value }) => formatSettingValue(name, value) },
+  { title: "BEFORE", cell: ({ name, previous }) => (previous === null ? "" : formatSettingValue(name, previous)) },
   { title: "SINCE", cell: ({ changedAt }) => changedAt.toISOString() },
   { title: "HERE", cell: ({ isOurs }) => (isOurs === undefined ? "unknown" : isOurs ? "same" : "DIFFERS") },
 ];
 
-export const settingTable = (settings: ShownSetting[], { terminal }: Pick<AdminRun, "terminal">): string =>
+export const formatSettingTable = (settings: ShownSetting[], { terminal }: Pick<AdminRun, "terminal">): string =>
   formatTable(COLUMNS, settings, terminal);
 
 export const sharedSettingObject = ({ name, value, previous, changedAt, isOurs }: ShownSetting) => ({
@@ -93,7 +93,7 @@ async function withOwn<T>(
   { config, newId }: Pick<AdminRun, "config"> & { newId: AdminRun["newId"] | undefined },
   use: (own: GatewaySettingsContext) => Promise<T>,
 ): Promise<T> {
-  const own = await openGatewaySettings({ config, secrets: await serverSecrets(config), newId });
+  const own = await openGatewaySettings({ config, secrets: await loadServerSecrets(config), newId });
   try {
     return await use(own);
   } finally {
@@ -128,8 +128,8 @@ async function set(run: AdminRun): Promise<number> {
     const [from, its] = [stored[name], ownIn(own, name, run)];
     const to = { value: its.written(), previous: previousOf(from, its) };
     const details = {
-      from: from === undefined ? null : displayedValue(name, from.value),
-      to: displayedValue(name, to.value),
+      from: from === undefined ? null : formatSettingValue(name, from.value),
+      to: formatSettingValue(name, to.value),
     };
     const act = { operator: COMMAND_LINE_ACTOR, action: "deployment.set", subject: name, details };
     await openAudit(run).record(act, () => changeSharedSetting(run.pool, name, { from, to }));
@@ -178,7 +178,7 @@ async function finish(run: AdminRun): Promise<number> {
     });
   for (const name of names) {
     const from = stored[name] as StoredSetting;
-    const details = { ended: displayedValue(name, from.previous ?? "") };
+    const details = { ended: formatSettingValue(name, from.previous ?? "") };
     const act = { operator: COMMAND_LINE_ACTOR, action: "deployment.finish", subject: name, details };
     await openAudit(run).record(act, () =>
       changeSharedSetting(run.pool, name, { from, to: { value: from.value, previous: null } }),

@@ -13,14 +13,20 @@ import { parseConfig } from "../../config.ts";
 import { openTestDatabase } from "../../db/testing.ts";
 import { openLedger } from "../../ledger/ledger.ts";
 import { formatSettlementLine } from "../../ledger/spool-lines.ts";
-import { createTestHold, createTestSettlement, newDirectory, newId, TEST_CHARGE } from "../../ledger/testing.ts";
+import {
+  createSpoolDirectory,
+  createTestHold,
+  createTestSettlement,
+  newId,
+  TEST_CHARGE,
+} from "../../ledger/testing.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { spoolCommands } from "./spool.ts";
 
 test("tollgate admin spool lists a lost gateway's spool, and enters its charges once, audited, after the holds expired", async (t) => {
   const { pool, close } = await openTestDatabase();
   t.after(close);
-  const directory = await newDirectory(t);
+  const directory = await createSpoolDirectory(t);
   await mkdir(directory);
   const [builder, host] = [newId(), newId()];
   await pool.query("insert into price values (1, 'tiny-3b', 20000, 40000)");

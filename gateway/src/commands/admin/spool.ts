@@ -10,7 +10,12 @@ import { createErrorLog } from "../../base/log.ts";
 import { formatExactMicrodollars, type Pico } from "../../base/money.ts";
 import { openLedger } from "../../ledger/ledger.ts";
 import { openSpool } from "../../ledger/spool.ts";
-import { enterSettlementsInLedger, findUnsettled, readSpools, type SpoolFile } from "../../ledger/spool-folder.ts";
+import {
+  enterSettlementsInLedger,
+  findUnsettledRequests,
+  readSpools,
+  type SpoolFile,
+} from "../../ledger/spool-folder.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { type AdminCommand, type AdminRun, COMMAND_LINE_ACTOR } from "./admin-run.ts";
 import { dollarsText } from "./dollars.ts";
@@ -55,7 +60,7 @@ const COLUMNS: Column<Shown>[] = [
 async function list(run: AdminRun): Promise<number> {
   const files: Shown[] = [];
   for (const { settlements, ...file } of await spoolsOf(run)) {
-    const { waiting, charge } = await findUnsettled(run.pool, settlements);
+    const { waiting, charge } = await findUnsettledRequests(run.pool, settlements);
     files.push({ ...file, settlements: settlements.length, waiting: waiting.length, charge });
   }
   if (run.json) {

@@ -16,10 +16,10 @@ export async function* certificateChecks({ config, clock }: CheckContext): Async
   const { tls, publicUrl, plane } = config;
   const now = clock.now();
   if (tls !== undefined)
-    yield await certificateCheck("tls", { files: tls, prefix: "TLS", host: hostOf(publicUrl), now });
+    yield await checkCertificate("tls", { files: tls, prefix: "TLS", host: hostOf(publicUrl), now });
   if (plane.tls !== undefined && plane.nats === undefined) {
     const [address] = plane.publicUrl?.split(",") ?? [];
-    yield await certificateCheck("plane tls", { files: plane.tls, prefix: "PLANE_TLS", host: hostOf(address), now });
+    yield await checkCertificate("plane tls", { files: plane.tls, prefix: "PLANE_TLS", host: hostOf(address), now });
   }
 }
 
@@ -36,7 +36,7 @@ interface Asked {
   now: number;
 }
 
-export async function certificateCheck(name: string, { files, prefix, host, now }: Asked): Promise<Check> {
+export async function checkCertificate(name: string, { files, prefix, host, now }: Asked): Promise<Check> {
   const settings = { cert: `${prefix}_CERT`, key: `${prefix}_KEY` };
   let certificate: X509Certificate;
   try {

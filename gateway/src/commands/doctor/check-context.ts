@@ -21,12 +21,12 @@ export interface Finding extends Check {
   isAway?: true;
 }
 
-export const unreachableFinding = (name: string, error: unknown, next: string): Finding => ({
-  ...failedCheck(name, reasonOf(error), next),
+export const makeUnreachableFinding = (name: string, error: unknown, next: string): Finding => ({
+  ...failedCheck(name, describeError(error), next),
   isAway: true,
 });
 
-export function reasonOf(error: unknown): string {
+export function describeError(error: unknown): string {
   const { message, code } = error as Error & { code?: string };
   return explainSystemError(error)?.message ?? (message || (code ?? String(error)));
 }

@@ -7,7 +7,7 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Config } from "../../config.ts";
 import { readBundledSql } from "../../db/bundled-sql.ts";
-import { connectionName } from "../../db/connected-programs.ts";
+import { makeConnectionName } from "../../db/connected-programs.ts";
 import { openDatabaseHistoryFile } from "../../db/lineage/database-history-file.ts";
 import { judgeHistory } from "../../db/lineage/history-rules.ts";
 import { DatabaseHistoryRow, READ_DATABASE_HISTORY } from "../../db/lineage/lineage.ts";
@@ -69,11 +69,11 @@ export async function* databaseChecks({ pool, connection, config, clock, isStart
     () => checkSession(pool, durability),
   );
   yield await misconfigured("pooler", "each database connection of this gateway has its own session", () =>
-    assertPoolerKeepsSessions(clientConfig(connection, connectionName())),
+    assertPoolerKeepsSessions(clientConfig(connection, makeConnectionName())),
   );
   // A private database, or one with durability "assumed", needs no standby.
-  if (config.databaseUrl !== undefined && durability === "checked") yield standbyCheck(state);
-  yield clockCheck(offsetMs, slackMs);
+  if (config.databaseUrl !== undefined && durability === "checked") yield checkStandby(state);
+  yield checkDatabaseClock(offsetMs, slackMs);
   // Skipped while a gateway starts, because the start migrates the schema or reports the problem itself.
   if (!isStarting) yield await schemaCheck(pool);
   yield* historyChecks(pool, config);
@@ -115,7 +115,7 @@ async function misconfigured(name: string, fine: string, look: () => Promise<voi
   }
 }
 
-export function standbyCheck({ syncNames, syncStandbys }: Pick<DatabaseState, "syncNames" | "syncStandbys">): Check {
+export function checkStandby({ syncNames, syncStandbys }: Pick<DatabaseState, "syncNames" | "syncStandbys">): Check {
   const see = "docs/operators/high-availability.md#postgresql";
   if (syncNames === "")
     return warningCheck(
@@ -133,7 +133,7 @@ export function standbyCheck({ syncNames, syncStandbys }: Pick<DatabaseState, "s
 }
 
 /** `slackMs`: the part of the offset that network delay may explain. */
-export function clockCheck(offsetMs: number, slackMs: number): Check {
+export function checkDatabaseClock(offsetMs: number, slackMs: number): Check {
   const offMs = Math.max(0, Math.abs(offsetMs) - slackMs);
   const said = `this machine's clock is ${(offMs / 1000).toFixed(1)} s ${offsetMs > 0 ? "behind" : "ahead of"} the database's clock`;
   const next = "synchronise both clocks with NTP: timedatectl set-ntp true";

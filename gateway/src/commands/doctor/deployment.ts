@@ -6,7 +6,7 @@ import { openGatewaySettings } from "../../build/deployment.ts";
 import type { Config } from "../../config.ts";
 import type { GatewaySettings } from "../../db/deployment/compare.ts";
 import {
-  differenceOf,
+  describeDifference,
   judgeSetting,
   SHARED_SETTING_NAMES,
   SHARED_SETTING_VARIABLES,
@@ -16,7 +16,7 @@ import {
   readSharedSettings,
   type StoredSettings,
 } from "../../db/deployment/shared-settings-record.ts";
-import { secretsFileIn, serverSecrets } from "../../server-secrets.ts";
+import { loadServerSecrets, secretsFileIn } from "../../server-secrets.ts";
 
 export async function* deploymentChecks(pool: pg.Pool, config: Config): AsyncGenerator<Check> {
   const stored = (await hasSharedSettings(pool)) ? await readSharedSettings(pool) : {};
@@ -35,7 +35,7 @@ export async function* deploymentChecks(pool: pg.Pool, config: Config): AsyncGen
     const [recorded, its] = [stored[name], own[name]];
     if (recorded === undefined || its === undefined) return [];
     if (judgeSetting(recorded, its) === "differs") {
-      const { what, remedy } = differenceOf(name, recorded, its);
+      const { what, remedy } = describeDifference(name, recorded, its);
       return [failedCheck("deployment", what, remedy)];
     }
     if (recorded.previous === null || its.replaces?.(recorded.previous) === true) return [];
@@ -57,7 +57,7 @@ async function ownOf(config: Config, stored: StoredSettings): Promise<GatewaySet
   const isKept = (await readIfExists(secretsFileIn(config.dataDir))) !== undefined;
   // Missing secrets are not created here, because the gateway creates them at its first start.
   const secrets = isKept
-    ? await serverSecrets(config)
+    ? await loadServerSecrets(config)
     : {
         ...{
           pepper: keyPepper,

@@ -27,15 +27,15 @@ import { findValkeyServer, startValkeyServer } from "../../limits/testing.ts";
 import { EVENT_TYPES } from "../../payments/stripe-events.ts";
 import { createKey } from "../../plane/credentials/nkeys.ts";
 import { selfSignedCertificate } from "../../plane/hub/testing-certificate.ts";
-import { serverSecrets } from "../../server-secrets.ts";
+import { loadServerSecrets } from "../../server-secrets.ts";
 import { TOLLGATE_COMMANDS } from "../tollgate.ts";
-import { certificateCheck } from "./certificates.ts";
-import { clockCheck, type DatabaseState, databaseStateChecks, standbyCheck } from "./database.ts";
+import { checkCertificate } from "./certificates.ts";
+import { checkDatabaseClock, checkStandby, type DatabaseState, databaseStateChecks } from "./database.ts";
 import { encryptionChecks } from "./encryption.ts";
 import { checkDirectory, checkFreeSpace, checkOpenFileLimit } from "./machine.ts";
 import { checkNatsServer } from "./plane.ts";
 import { logFindings } from "./run-checks.ts";
-import { evictionPolicyCheck, paymentChecks } from "./services.ts";
+import { checkEvictionPolicy, paymentChecks } from "./services.ts";
 
 const MIB = 1024 ** 2;
 const MAIL = { SMTP_URL: "smtp://127.0.0.1:1", MAIL_FROM: "a@b.example", PUBLIC_URL: "http://127.0.0.1:8080" };
@@ -113,21 +113,21 @@ describe("a check of tollgate doctor", () => {
 
   test("reports whether a standby confirms commits (synchronous replication)", () => {
     assertCheck(
-      standbyCheck({ syncNames: "", syncStandbys: 0 }),
+      checkStandby({ syncNames: "", syncStandbys: 0 }),
       "warn standby",
       /loses the last charges/,
       /synchronous_standby_names/,
     );
-    assertCheck(standbyCheck({ syncNames: "b", syncStandbys: 0 }), "fail standby", /commits wait/, /start the standby/);
-    assertCheck(standbyCheck({ syncNames: "b", syncStandbys: 1 }), "ok standby", /confirms/);
+    assertCheck(checkStandby({ syncNames: "b", syncStandbys: 0 }), "fail standby", /commits wait/, /start the standby/);
+    assertCheck(checkStandby({ syncNames: "b", syncStandbys: 1 }), "ok standby", /confirms/);
     // A user without the role pg_monitor cannot see the state of standbys.
-    assertCheck(standbyCheck({ syncNames: "b", syncStandbys: null }), "ok standby", /confirms/);
+    assertCheck(checkStandby({ syncNames: "b", syncStandbys: null }), "ok standby", /confirms/);
   });
 
   test("tolerates network delay when it compares clocks", () => {
-    assertCheck(clockCheck(1_400, 600), "ok clock", /agrees/);
-    assertCheck(clockCheck(3_000, 100), "warn clock", /2\.9 s behind/, /NTP/);
-    assertCheck(clockCheck(-3_600_000, 10), "fail clock", /3600\.0 s ahead of/, /NTP/);
+    assertCheck(checkDatabaseClock(1_400, 600), "ok clock", /agrees/);
+    assertCheck(checkDatabaseClock(3_000, 100), "warn clock", /2\.9 s behind/, /NTP/);
+    assertCheck(checkDatabaseClock(-3_600_000, 10), "fail clock", /3600\.0 s ahead of/, /NTP/);
   });
 
   test("reports a NATS server's version and payload limit", () => {
@@ -151,14 +151,14 @@ describe("a check of tollgate doctor", () => {
   });
 
   test("reports a Valkey server that may evict the counters of rate limits", () => {
-    assertCheck(evictionPolicyCheck("noeviction"), "ok eviction", /noeviction/);
+    assertCheck(checkEvictionPolicy("noeviction"), "ok eviction", /noeviction/);
     assertCheck(
-      evictionPolicyCheck("allkeys-lru"),
+      checkEvictionPolicy("allkeys-lru"),
       "fail eviction",
       /allkeys-lru/,
       /CONFIG SET maxmemory-policy noeviction/,
     );
-    assertCheck(evictionPolicyCheck(undefined), "warn eviction", /does not report/, /noeviction/);
+    assertCheck(checkEvictionPolicy(undefined), "warn eviction", /does not report/, /noeviction/);
   });
 
   test("reports test keys on a public platform, and live keys at a test URL", () => {
@@ -186,7 +186,7 @@ describe("a check of tollgate doctor", () => {
     await writeFile(files.certFile, cert);
     await writeFile(files.keyFile, key);
     const check = (host: string | undefined, atMs: number): Promise<Check> =>
-      certificateCheck("tls", { files, prefix: "TLS", host, now: atMs });
+      checkCertificate("tls", { files, prefix: "TLS", host, now: atMs });
     const { validToDate } = new X509Certificate(cert);
     const ends = validToDate.getTime();
     assertCheck(await check("localhost", ends - 20 * DAY_MS), "ok tls", /TLS_CERT is valid until/);
@@ -272,7 +272,7 @@ describe("tollgate doctor", () => {
 
   test("names settings that differ from the deployment's, and changes nothing", async () => {
     const config = parseConfig(env);
-    const own = await openGatewaySettings({ config, secrets: await serverSecrets(config), newId: undefined });
+    const own = await openGatewaySettings({ config, secrets: await loadServerSecrets(config), newId: undefined });
     await compareSharedSettings({ pool: database.pool, own: own.tell, isOnly: false, records: true });
     own.close();
     const lax = { DATABASE_DURABILITY: "assumed" };

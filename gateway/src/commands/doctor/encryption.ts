@@ -1,7 +1,7 @@
 /** Warns of connections that leave this machine without TLS: to the database, the limits server and NATS. */
 import { isIP } from "node:net";
 import { type Check, passedCheck, warningCheck } from "@tollgate/terminal/checks.ts";
-import { databaseHostsOf } from "../../db/client.ts";
+import { parseDatabaseHosts } from "../../db/client.ts";
 import type { CheckContext } from "./check-context.ts";
 
 /** sslmodes with which a connection may be made without TLS. */
@@ -25,7 +25,7 @@ export function* encryptionChecks({
   config: { databaseUrl, valkeyUrl },
 }: Pick<CheckContext, "config">): Generator<Check> {
   if (databaseUrl !== undefined) {
-    const { address, sslMode } = databaseHostsOf({ connectionString: databaseUrl });
+    const { address, sslMode } = parseDatabaseHosts({ connectionString: databaseUrl });
     const hosts = address.hosts.map(({ host }) => host ?? process.env.PGHOST).filter((host) => !isThisMachine(host));
     yield encryptionCheck(
       "database",

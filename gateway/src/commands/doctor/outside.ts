@@ -1,7 +1,7 @@
 /** Checks services of others: Stripe's webhook endpoint, and the OpenID providers with which people sign in. */
 import { type Check, failedCheck, passedCheck, warningCheck } from "@tollgate/terminal/checks.ts";
 import type { StripeEndpoint } from "../../payments/stripe-endpoints.ts";
-import { type CheckContext, type Finding, reasonOf, unreachableFinding } from "./check-context.ts";
+import { type CheckContext, describeError, type Finding, makeUnreachableFinding } from "./check-context.ts";
 
 const SEE = "docs/operators/payments.md#sell-credits";
 const [UNAUTHORIZED, FORBIDDEN] = [401, 403];
@@ -31,7 +31,7 @@ async function* webhookChecks({ config: { payments, publicUrl = "" } }: CheckCon
         "STRIPE_SECRET_KEY may not read Stripe's webhook endpoints, so they are not checked",
         "give the restricted key the permission to read webhook endpoints",
       );
-    else yield unreachableFinding("webhooks", error, "check that this machine reaches Stripe's API");
+    else yield makeUnreachableFinding("webhooks", error, "check that this machine reaches Stripe's API");
   }
 }
 
@@ -72,7 +72,7 @@ async function* openIdChecks({ config: { oidcProviders } }: CheckContext): Async
       (error) =>
         failedCheck(
           "openid",
-          `provider ${id}: ${reasonOf(error)}`,
+          `provider ${id}: ${describeError(error)}`,
           "correct issuer in OIDC_PROVIDERS to the provider's, and check that this machine reaches it",
         ),
     );

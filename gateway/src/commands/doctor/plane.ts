@@ -7,7 +7,7 @@ import { FRAME_BYTES_MAX } from "@tollgate/protocol/limits.ts";
 import { type Check, failedCheck, passedCheck } from "@tollgate/terminal/checks.ts";
 import { z } from "zod";
 import { withPlane } from "../nats-plane.ts";
-import { type CheckContext, type Finding, reasonOf, unreachableFinding } from "./check-context.ts";
+import { type CheckContext, describeError, type Finding, makeUnreachableFinding } from "./check-context.ts";
 import { encryptionCheck, isThisMachine } from "./encryption.ts";
 
 const ANSWER_MS_MAX = 3_000;
@@ -46,7 +46,7 @@ async function serverCheck(url: string): Promise<AskedServer> {
     const isPlain = protocol !== "tls:" && info.tls_required !== true && !isThisMachine(hostname);
     return { finding: checkNatsServer(place, info), ...(isPlain && { plainTo: place }) };
   } catch (error) {
-    const finding = unreachableFinding("plane", error, `check NATS_URL, and that the NATS server at ${place} runs`);
+    const finding = makeUnreachableFinding("plane", error, `check NATS_URL, and that the NATS server at ${place} runs`);
     return { finding: { ...finding, detail: `${place}: ${finding.detail}` } };
   }
 }
@@ -99,6 +99,6 @@ async function rightsCheck(examined: CheckContext): Promise<Finding> {
         : passedCheck("plane", "the NATS servers accept this gateway's keys"),
     );
   } catch (error) {
-    return failedCheck("plane", reasonOf(error), next);
+    return failedCheck("plane", describeError(error), next);
   }
 }

@@ -6,7 +6,7 @@ import { findPrivatePostgres } from "../../db/embedded.ts";
 import { type Connection, openPool } from "../../db/pool.ts";
 import { assertReachable } from "../failures.ts";
 import { certificateChecks } from "./certificates.ts";
-import { type CheckContext, type Finding, unreachableFinding } from "./check-context.ts";
+import { type CheckContext, type Finding, makeUnreachableFinding } from "./check-context.ts";
 import { databaseChecks } from "./database.ts";
 import { deploymentChecks } from "./deployment.ts";
 import { encryptionChecks } from "./encryption.ts";
@@ -44,7 +44,7 @@ async function* storeChecks({ config, clock, isStarting }: CheckContext): AsyncG
     if (!isStarting) yield* deploymentChecks(pool, config);
   } catch (error) {
     const { next = "look at the database's log, and check DATABASE_URL" } = error as { next?: string };
-    yield unreachableFinding("database", error, next);
+    yield makeUnreachableFinding("database", error, next);
   } finally {
     await pool.end();
   }

@@ -2,7 +2,7 @@
 import { type Check, failedCheck, passedCheck, warningCheck } from "@tollgate/terminal/checks.ts";
 import { verifySmtp } from "../../accounts/mail.ts";
 import type { Config } from "../../config.ts";
-import { type CheckContext, type Finding, reasonOf, unreachableFinding } from "./check-context.ts";
+import { type CheckContext, describeError, type Finding, makeUnreachableFinding } from "./check-context.ts";
 
 export async function* limitsChecks({ config: { valkeyUrl: url } }: CheckContext): AsyncGenerator<Finding> {
   if (url === undefined) {
@@ -17,9 +17,13 @@ export async function* limitsChecks({ config: { valkeyUrl: url } }: CheckContext
     );
     const version = about?.get("valkey_version") ?? about?.get("redis_version") ?? "of an unknown version";
     yield roleCheck(replication?.get("role")) ?? passedCheck("limits", `answers, version ${version}`);
-    yield evictionPolicyCheck(memory?.get("maxmemory_policy"));
+    yield checkEvictionPolicy(memory?.get("maxmemory_policy"));
   } catch (error) {
-    yield unreachableFinding("limits", error, "check the address in VALKEY_URL, and that Valkey or Redis runs at it");
+    yield makeUnreachableFinding(
+      "limits",
+      error,
+      "check the address in VALKEY_URL, and that Valkey or Redis runs at it",
+    );
   } finally {
     server.close();
   }
@@ -30,7 +34,7 @@ const roleCheck = (role: string | undefined): Check | undefined =>
     ? failedCheck("limits", "the limits server is a replica, which accepts no writes", "set VALKEY_URL to the primary")
     : undefined;
 
-export function evictionPolicyCheck(policy: string | undefined): Check {
+export function checkEvictionPolicy(policy: string | undefined): Check {
   if (policy === undefined)
     return warningCheck(
       "eviction",
@@ -54,7 +58,8 @@ export async function* mailChecks({ config: { mail } }: CheckContext): AsyncGene
   const place = `${hostname}${port === "" ? "" : `:${port}`}`;
   yield await verifySmtp(mail).then(
     () => passedCheck("mail", `${place} accepts this gateway`),
-    (error) => failedCheck("mail", `${place}: ${reasonOf(error)}`, "check SMTP_URL: server, port, user and password"),
+    (error) =>
+      failedCheck("mail", `${place}: ${describeError(error)}`, "check SMTP_URL: server, port, user and password"),
   );
 }
 

@@ -6,7 +6,7 @@ import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import { z } from "zod";
 import { sleep, systemClock } from "../../base/clock.ts";
 import { callConsole } from "./console-call.ts";
-import { sessionPath, storeSession } from "./stored-session.ts";
+import { findSessionFile, storeSession } from "./stored-session.ts";
 
 const LOCAL_GATEWAY = "http://127.0.0.1:8080";
 const NAME_CHARS_MAX = 100;
@@ -63,7 +63,7 @@ async function run({ flags, switches, json }: CommandInput, context: BaseCommand
   else {
     const may = access === "read" ? "it can only read" : "it can read and change things";
     terminal.print(`logged in to ${gateway} as ${email}; ${may}, until ${until}`);
-    terminal.print(`stored the session in ${sessionPath(context)}; only you can read it`);
+    terminal.print(`stored the session in ${findSessionFile(context)}; only you can read it`);
     terminal.print("next: tollgate api GET usage");
   }
   return 0;

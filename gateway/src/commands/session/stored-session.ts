@@ -21,11 +21,11 @@ type KeptSession = z.infer<typeof Kept>;
 
 const NEXT = "run tollgate login";
 
-export const sessionPath = ({ env }: Pick<BaseCommandContext, "env">): string =>
+export const findSessionFile = ({ env }: Pick<BaseCommandContext, "env">): string =>
   join(configDirectory({ platform: platform(), home: homedir(), env }), "session.json");
 
 export async function readStoredSession(context: Pick<BaseCommandContext, "env">): Promise<KeptSession> {
-  const path = sessionPath(context);
+  const path = findSessionFile(context);
   const text = await readPrivateFile(path);
   if (text === undefined) throw new CommandError("this machine is not logged in to a gateway", { next: NEXT });
   const result = Kept.safeParse(parsed(text));
@@ -35,10 +35,10 @@ export async function readStoredSession(context: Pick<BaseCommandContext, "env">
 }
 
 export const storeSession = (context: Pick<BaseCommandContext, "env">, session: KeptSession): Promise<void> =>
-  writePrivateFile(sessionPath(context), `${JSON.stringify(session, null, 2)}\n`);
+  writePrivateFile(findSessionFile(context), `${JSON.stringify(session, null, 2)}\n`);
 
 export const deleteStoredSession = (context: Pick<BaseCommandContext, "env">): Promise<boolean> =>
-  removePrivateFile(sessionPath(context));
+  removePrivateFile(findSessionFile(context));
 
 function parsed(text: string): unknown {
   try {

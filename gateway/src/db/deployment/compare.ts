@@ -4,11 +4,11 @@
  */
 import type pg from "pg";
 import {
-  type Difference,
-  differenceOf,
+  describeDifference,
   type GatewaySetting,
   judgeSetting,
   type RecordedSetting,
+  type SettingDifference,
   SHARED_SETTING_NAMES,
   type SharedSettingName,
 } from "./rules.ts";
@@ -27,7 +27,7 @@ import {
 export type GatewaySettings = Partial<Record<SharedSettingName, GatewaySetting>>;
 
 export interface SettingsComparison {
-  differences: Difference[];
+  differences: SettingDifference[];
   /** Settings for which this gateway still has the previous value. */
   behind: SharedSettingName[];
   /** What the comparison changed, for the log. */
@@ -90,6 +90,6 @@ async function settle(compared: SettingsComparison, { pool, isOnly, setting, own
   if (found === "previous") compared.behind.push(setting);
   if (found === "differs" && isOnly && setting !== "pepper")
     await change({ value: own.written(), previous: null }, "made");
-  else if (found === "differs") compared.differences.push(differenceOf(setting, recorded, own));
+  else if (found === "differs") compared.differences.push(describeDifference(setting, recorded, own));
   if (setting === "limits" && own.is(recorded.value)) await confirmSharedSetting(pool, setting, recorded.value);
 }

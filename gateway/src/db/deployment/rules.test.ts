@@ -1,7 +1,7 @@
 /** Compares a gateway's settings with the recorded ones, and replaces a pepper while gateways run. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { differenceOf, type GatewaySetting, judgeSetting, plainSetting, VALKEY_WITHOUT_ID } from "./rules.ts";
+import { describeDifference, type GatewaySetting, judgeSetting, makePlainSetting, VALKEY_WITHOUT_ID } from "./rules.ts";
 import { hashSecretForComparison, matchesSecretHash } from "./secret-hash.ts";
 
 const PEPPERS = { first: "the first pepper, of 32 characters", second: "the second pepper, of 32 characters" };
@@ -32,11 +32,11 @@ describe("a check value", () => {
 describe("a gateway's settings", () => {
   test("match when they equal the recorded ones, or during a rollout the previous ones", () => {
     const [before, now] = ["embedded", "nats A1"];
-    assert.equal(judgeSetting({ value: now, previous: null }, plainSetting(now)), "fits");
-    assert.equal(judgeSetting({ value: now, previous: before }, plainSetting(now)), "fits");
-    assert.equal(judgeSetting({ value: now, previous: before }, plainSetting(before)), "previous");
-    assert.equal(judgeSetting({ value: now, previous: null }, plainSetting(before)), "differs");
-    assert.equal(judgeSetting({ value: now, previous: before }, plainSetting("nats A2")), "differs");
+    assert.equal(judgeSetting({ value: now, previous: null }, makePlainSetting(now)), "fits");
+    assert.equal(judgeSetting({ value: now, previous: before }, makePlainSetting(now)), "fits");
+    assert.equal(judgeSetting({ value: now, previous: before }, makePlainSetting(before)), "previous");
+    assert.equal(judgeSetting({ value: now, previous: null }, makePlainSetting(before)), "differs");
+    assert.equal(judgeSetting({ value: now, previous: before }, makePlainSetting("nats A2")), "differs");
   });
 
   test("stay valid while the pepper is replaced gateway by gateway, in the documented steps", () => {
@@ -67,21 +67,29 @@ describe("a gateway's settings", () => {
     const third = withPepper("the third pepper, of 32 characters", { old: PEPPERS.first });
     assert.equal(judgeSetting(recorded, third), "differs");
     assert.match(
-      differenceOf("pepper", recorded, third).what,
+      describeDifference("pepper", recorded, third).what,
       /that other gateways are replacing the old pepper with$/,
     );
   });
 
   test("that differ are reported with the variable, both values and the command that changes them, without secrets", () => {
-    const { what, remedy } = differenceOf("payments", { value: "live", previous: null }, plainSetting("test"));
+    const { what, remedy } = describeDifference(
+      "payments",
+      { value: "live", previous: null },
+      makePlainSetting("test"),
+    );
     assert.equal(what, "STRIPE_SECRET_KEY differs: this gateway has test keys, and the deployment live keys");
     assert.match(remedy, /tollgate admin deployment set payments$/);
-    const empty = differenceOf("limits", { value: "valkey lim_1", previous: null }, plainSetting(VALKEY_WITHOUT_ID));
+    const empty = describeDifference(
+      "limits",
+      { value: "valkey lim_1", previous: null },
+      makePlainSetting(VALKEY_WITHOUT_ID),
+    );
     assert.equal(
       empty.what,
       "VALKEY_URL differs: this gateway has a limits server (Valkey) that has no ID yet, and the deployment limits server lim_1",
     );
-    const pepper = differenceOf("pepper", { value: FIRST, previous: null }, withPepper(PEPPERS.second));
+    const pepper = describeDifference("pepper", { value: FIRST, previous: null }, withPepper(PEPPERS.second));
     assert.match(pepper.what, /^KEY_PEPPER is not the pepper of this database/);
     assert.ok(!JSON.stringify(pepper).includes(PEPPERS.second));
   });

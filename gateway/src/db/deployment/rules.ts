@@ -41,7 +41,7 @@ export function judgeSetting({ value, previous }: RecordedSetting, own: GatewayS
 }
 
 /** Creates a setting that is stored as plain text. */
-export const plainSetting = (value: string): GatewaySetting => ({
+export const makePlainSetting = (value: string): GatewaySetting => ({
   written: () => value,
   is: (recorded) => recorded === value,
 });
@@ -60,7 +60,7 @@ export const SHARED_SETTING_VARIABLES: Record<SharedSettingName, string> = {
 export const VALKEY_WITHOUT_ID = "valkey";
 
 /** Formats a recorded value for display, without secrets. */
-export function displayedValue(name: SharedSettingName, value: string): string {
+export function formatSettingValue(name: SharedSettingName, value: string): string {
   const [kind = "", id = ""] = value.split(" ");
   const words: Record<SharedSettingName, () => string> = {
     pepper: () => "a pepper (only a hash of it is stored)",
@@ -76,18 +76,22 @@ export function displayedValue(name: SharedSettingName, value: string): string {
   return words[name]();
 }
 
-export interface Difference {
+export interface SettingDifference {
   setting: SharedSettingName;
   /** The mismatch, as one sentence without a full stop. */
   what: string;
   remedy: string;
 }
 
-export function differenceOf(setting: SharedSettingName, recorded: RecordedSetting, own: GatewaySetting): Difference {
+export function describeDifference(
+  setting: SharedSettingName,
+  recorded: RecordedSetting,
+  own: GatewaySetting,
+): SettingDifference {
   const variable = SHARED_SETTING_VARIABLES[setting];
   const remedy = `set ${variable} to the value of the other gateways; to change it for all of them: tollgate admin deployment set ${setting}`;
   if (setting !== "pepper") {
-    const [ours, theirs] = [own.written(), recorded.value].map((value) => displayedValue(setting, value));
+    const [ours, theirs] = [own.written(), recorded.value].map((value) => formatSettingValue(setting, value));
     return { setting, what: `${variable} differs: this gateway has ${ours}, and the deployment ${theirs}`, remedy };
   }
   const what =

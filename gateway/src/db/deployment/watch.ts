@@ -5,17 +5,17 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { SettingsComparison } from "./compare.ts";
-import type { Difference } from "./rules.ts";
+import type { SettingDifference } from "./rules.ts";
 
 const LOOK_EVERY_MS = 5_000;
 
 /** Thrown when the gateway must not serve, because its settings differ from the deployment's. */
 export class SettingsDifferError extends Error {
   override name = "SettingsDiffer";
-  readonly differences: readonly Difference[];
+  readonly differences: readonly SettingDifference[];
   readonly what: string;
   readonly remedy: string;
-  constructor(differences: readonly Difference[]) {
+  constructor(differences: readonly SettingDifference[]) {
     const what = differences.map((one) => one.what).join("; ");
     super(what);
     this.differences = differences;
@@ -26,7 +26,7 @@ export class SettingsDifferError extends Error {
 
 export interface SharedSettings {
   /** The differences found by the last check. */
-  differences(): readonly Difference[];
+  differences(): readonly SettingDifference[];
   /** Checks now. Resolves when done; never rejects. */
   look(): Promise<void>;
   /**
@@ -44,14 +44,14 @@ interface WatchOptions {
 }
 
 export function watchSharedSettings({ compare, clock, log }: WatchOptions): SharedSettings {
-  let differences: readonly Difference[] = [];
+  let differences: readonly SettingDifference[] = [];
   let told = "";
   let records = false;
   let looking: Promise<void> | undefined;
   const look = (): Promise<void> => {
     looking ??= compare({ records })
       .then((compared) => {
-        logChanges(log, compared);
+        logSettingChanges(log, compared);
         differences = compared.differences;
         const now = differences.map(({ what }) => what).join("; ");
         if (now !== told) tell(now);
@@ -70,7 +70,7 @@ export function watchSharedSettings({ compare, clock, log }: WatchOptions): Shar
     if (now === "") log.info("this gateway's settings match the deployment's shared settings again");
     else
       log.error(
-        differenceLogFields(differences),
+        toLogFields(differences),
         "this gateway's settings differ from the deployment's shared settings; not ready until they match",
       );
   };
@@ -88,13 +88,13 @@ export function watchSharedSettings({ compare, clock, log }: WatchOptions): Shar
 }
 
 /** The differences as log fields, without secrets. */
-export const differenceLogFields = (differences: readonly Difference[]) => ({
+export const toLogFields = (differences: readonly SettingDifference[]) => ({
   settings: differences.map(({ setting }) => setting),
   reason: differences.map(({ what }) => what).join("; "),
   next: differences.map(({ remedy }) => remedy).join("; "),
 });
 
-export function logChanges(log: Log, { changes }: SettingsComparison): void {
+export function logSettingChanges(log: Log, { changes }: SettingsComparison): void {
   for (const [change, ones] of Map.groupBy(changes, (one) => one.change)) {
     const settings = ones.map(({ setting }) => setting);
     log.info(

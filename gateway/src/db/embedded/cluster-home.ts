@@ -20,8 +20,8 @@ import {
 } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import type { Log } from "../../base/log.ts";
-import { codeOf, PrivatePostgresError, undefinedIfMissing, withPathInError } from "./errors.ts";
-import { canWrite, chooseClusterOwner, choosePostgresUser, ownUid, type ProcessUser } from "./user.ts";
+import { PrivatePostgresError, readErrorCode, undefinedIfMissing, withPathInError } from "./errors.ts";
+import { canWrite, chooseClusterOwner, choosePostgresUser, type ProcessUser, readOwnUid } from "./user.ts";
 
 export const LOCATION_NOTE = "postgres-location.txt";
 
@@ -59,7 +59,7 @@ export function openDataDir(dataDir: string, log: Log): Promise<string> {
  * them.
  */
 function passableMode(): number {
-  return ownUid() === 0 ? 0o711 : 0o700;
+  return readOwnUid() === 0 ? 0o711 : 0o700;
 }
 
 /**
@@ -69,7 +69,7 @@ function passableMode(): number {
 async function hideFromOthers(path: string, log: Log): Promise<void> {
   const { mode, uid } = await stat(path);
   if ((mode & 0o006) === 0) return;
-  const isOurs = uid === ownUid() && (await readdir(path)).length === 0;
+  const isOurs = uid === readOwnUid() && (await readdir(path)).length === 0;
   if (isOurs) await chmod(path, mode & 0o7771);
   else log.warn({ dataDir: path }, "other users can list the data directory; its files are private");
 }
@@ -86,7 +86,7 @@ export async function findClusterHome(places: Places): Promise<ClusterHome | und
     );
   }
   const inPlace = await homeOfCluster(homeIn(places.dataDir));
-  if (inPlace || ownUid() !== 0) return inPlace;
+  if (inPlace || readOwnUid() !== 0) return inPlace;
   const elsewhere = await homeOfCluster(homeAt(places));
   // A start may have been interrupted after it created this cluster and before it wrote the note.
   if (elsewhere) await writeLocationNote(places.dataDir, elsewhere);
@@ -137,9 +137,9 @@ async function readNote(dataDir: string): Promise<string | undefined> {
 }
 
 const homeIn = (dataDir: string): string => join(dataDir, "postgres");
-const homeAt = ({ dataDir, rootPlace }: Places): string => join(rootPlace, shortHash(dataDir));
+const homeAt = ({ dataDir, rootPlace }: Places): string => join(rootPlace, computeShortHash(dataDir));
 
-export function shortHash(text: string): string {
+export function computeShortHash(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 16);
 }
 
@@ -173,7 +173,7 @@ async function clusterOwner(cluster: string): Promise<{ uid: number; gid: number
     if ((await readdir(cluster)).length === 0) return undefined;
   } catch (error) {
     // EACCES: the directory belongs to another user, whose name the error should contain.
-    if (codeOf(error) !== "EACCES") throw error;
+    if (readErrorCode(error) !== "EACCES") throw error;
   }
   return found;
 }
@@ -185,10 +185,10 @@ async function makePassable(directory: string): Promise<boolean> {
     // Not recursive, because mkdir would then report a read-only file system as a missing directory.
     await mkdir(directory);
   } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw error;
+    if (readErrorCode(error) !== "EEXIST") throw error;
     made = false;
   }
-  if ((await stat(directory)).uid === ownUid()) await chmod(directory, passableMode());
+  if ((await stat(directory)).uid === readOwnUid()) await chmod(directory, passableMode());
   return made;
 }
 

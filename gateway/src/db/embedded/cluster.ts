@@ -5,10 +5,10 @@
 import { chmod, chown, mkdtemp, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Log } from "../../base/log.ts";
-import { type Binaries, binaryPath } from "./binaries.ts";
+import { findBinary, type PostgresBinaries } from "./binaries.ts";
 import type { ClusterHome } from "./cluster-home.ts";
-import { firstLine, PrivatePostgresError, undefinedIfMissing, withPathInError } from "./errors.ts";
-import { ownUid, runToCompletion } from "./user.ts";
+import { PrivatePostgresError, readFirstLine, undefinedIfMissing, withPathInError } from "./errors.ts";
+import { readOwnUid, runToCompletion } from "./user.ts";
 
 const UNFINISHED = "cluster.new-";
 const INITDB_MS_MAX = 300_000;
@@ -16,7 +16,11 @@ const INITDB_MS_MAX = 300_000;
 /** PostgreSQL's superuser. The gateway itself connects as an ordinary user. */
 export const SUPERUSER = "postgres";
 
-export async function createCluster(home: ClusterHome, binaries: Binaries, options: { sync: boolean }): Promise<void> {
+export async function createCluster(
+  home: ClusterHome,
+  binaries: PostgresBinaries,
+  options: { sync: boolean },
+): Promise<void> {
   const unfinished = await withPathInError("Directory", home.directory, () => makeUnfinished(home));
   try {
     await initialise(unfinished, home, binaries, options.sync);
@@ -36,7 +40,12 @@ async function makeUnfinished(home: ClusterHome): Promise<string> {
   return unfinished;
 }
 
-async function initialise(directory: string, home: ClusterHome, binaries: Binaries, sync: boolean): Promise<void> {
+async function initialise(
+  directory: string,
+  home: ClusterHome,
+  binaries: PostgresBinaries,
+  sync: boolean,
+): Promise<void> {
   const args = [
     `--pgdata=${directory}`,
     `--username=${SUPERUSER}`,
@@ -49,7 +58,7 @@ async function initialise(directory: string, home: ClusterHome, binaries: Binari
     "--no-instructions",
     ...(sync ? [] : ["--no-sync"]),
   ];
-  const end = await runToCompletion(binaryPath(binaries, "initdb"), args, home.runAs, INITDB_MS_MAX);
+  const end = await runToCompletion(findBinary(binaries, "initdb"), args, home.runAs, INITDB_MS_MAX);
   if (end.code === 0) return;
   const output = `${end.stdout}\n${end.stderr}`.trim();
   throw new PrivatePostgresError(whyInitdbFailed(home, output, end.stderr), {
@@ -68,10 +77,10 @@ function whyInitdbFailed(home: ClusterHome, output: string, stderr: string): str
     return `The disk of ${home.directory} is full: PostgreSQL needs about 100 MB to start.`;
   }
   if (/could not look up effective user ID/.test(output)) {
-    const uid = home.runAs?.uid ?? ownUid();
+    const uid = home.runAs?.uid ?? readOwnUid();
     return `The user id ${uid} has no entry in /etc/passwd, which initdb needs: add one, or set DATABASE_URL.`;
   }
-  return `The database cluster ${home.cluster} could not be created: ${firstLine(stderr) || "initdb failed without an error message"}.`;
+  return `The database cluster ${home.cluster} could not be created: ${readFirstLine(stderr) || "initdb failed without an error message"}.`;
 }
 
 async function putInPlace(unfinished: string, home: ClusterHome): Promise<void> {
@@ -86,7 +95,7 @@ async function putInPlace(unfinished: string, home: ClusterHome): Promise<void> 
 }
 
 /** Refuses a cluster that this version of PostgreSQL cannot serve, before a server is started on it. */
-export async function checkCluster(home: ClusterHome, binaries: Binaries): Promise<void> {
+export async function checkCluster(home: ClusterHome, binaries: PostgresBinaries): Promise<void> {
   await withPathInError("The database cluster", home.cluster, async () => {
     const version = (await undefinedIfMissing(readFile(join(home.cluster, "PG_VERSION"), "utf8")))?.trim();
     if (version === undefined) {
@@ -96,9 +105,9 @@ export async function checkCluster(home: ClusterHome, binaries: Binaries): Promi
     }
     if (version !== String(binaries.major)) {
       throw new PrivatePostgresError(
-        `The database cluster ${home.cluster} was created by PostgreSQL ${firstLine(version)} ` +
+        `The database cluster ${home.cluster} was created by PostgreSQL ${readFirstLine(version)} ` +
           `and this is PostgreSQL ${binaries.major}: ` +
-          `move the data with pg_dump, or run PostgreSQL ${firstLine(version)} on it and set DATABASE_URL.`,
+          `move the data with pg_dump, or run PostgreSQL ${readFirstLine(version)} on it and set DATABASE_URL.`,
       );
     }
     // Removes permissions of other users, which a copy or restore may have added. PostgreSQL refuses a data directory

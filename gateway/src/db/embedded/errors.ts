@@ -33,18 +33,18 @@ const REASONS: Record<string, string> = {
   ENAMETOOLONG: "the path is too long",
 };
 
-export function codeOf(error: unknown): string | undefined {
+export function readErrorCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error)) return undefined;
   return typeof error.code === "string" ? error.code : undefined;
 }
 
 /** Describes a system error in words, such as "permission denied". */
 function reasonOf(error: unknown): string {
-  const code = codeOf(error);
-  return (code && REASONS[code]) ?? (error instanceof Error ? firstLine(error.message) : String(error));
+  const code = readErrorCode(error);
+  return (code && REASONS[code]) ?? (error instanceof Error ? readFirstLine(error.message) : String(error));
 }
 
-export function firstLine(text: string): string {
+export function readFirstLine(text: string): string {
   return text.trim().split("\n", 1)[0] ?? "";
 }
 
@@ -63,7 +63,7 @@ export async function undefinedIfMissing<T>(work: Promise<T>): Promise<T | undef
   try {
     return await work;
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
+    if (readErrorCode(error) === "ENOENT") return undefined;
     throw error;
   }
 }

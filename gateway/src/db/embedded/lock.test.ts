@@ -6,7 +6,7 @@ import pg from "pg";
 import { ADVISORY_LOCK_CLASS, ADVISORY_LOCK_IDS } from "../advisory-locks.ts";
 import type { PrivatePostgres } from "../embedded.ts";
 import type { PrivatePostgresError } from "./errors.ts";
-import { adminConfig } from "./postmaster.ts";
+import { makeSuperuserConfig } from "./postmaster.ts";
 import { createScratchDirectory, query, startGatewayInOwnProcess } from "./testing.ts";
 
 /** All tests share this data directory. Each begins without a running server. */
@@ -67,7 +67,7 @@ test("a gateway is notified when another process takes its data directory's lock
   const lost = Promise.withResolvers<PrivatePostgresError>();
   const postgres = await place.start({ onLost: lost.resolve });
   const before = await holder(postgres);
-  const rival = new pg.Client(adminConfig(postgres.connection, "tollgate gateway 1"));
+  const rival = new pg.Client(makeSuperuserConfig(postgres.connection, "tollgate gateway 1"));
   t.after(() => rival.end());
   rival.on("error", () => undefined);
   await rival.connect();

@@ -8,8 +8,8 @@ import { type Clock, sleep } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { ADVISORY_LOCK_CLASS, ADVISORY_LOCK_IDS } from "../advisory-locks.ts";
 import { queryOne, queryRow, row } from "../rows.ts";
-import { codeOf, DataDirectoryInUse, PrivatePostgresError } from "./errors.ts";
-import { adminConfig, isPostmasterOf } from "./postmaster.ts";
+import { DataDirectoryInUse, PrivatePostgresError, readErrorCode } from "./errors.ts";
+import { isPostmasterOf, makeSuperuserConfig } from "./postmaster.ts";
 
 const APPLICATION = "tollgate gateway ";
 /** How long to wait until the server notices that a killed gateway's session has ended. */
@@ -58,7 +58,7 @@ export class DirectoryLock {
   async #take(): Promise<void> {
     const { clock, dataDir, server } = this.#options;
     const deadline = clock.monotonic() + DEAD_HOLDER_MS_MAX;
-    const client = new pg.Client(adminConfig(server, APPLICATION + process.pid));
+    const client = new pg.Client(makeSuperuserConfig(server, APPLICATION + process.pid));
     client.on("error", (error) => {
       const level = this.#letGo ? "debug" : "warn";
       this.#options.log[level]({ err: error }, "database connection lost: it held the lock of the data directory");
@@ -150,8 +150,8 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    if (codeOf(error) === "ESRCH") return false;
-    if (codeOf(error) === "EPERM") return true;
+    if (readErrorCode(error) === "ESRCH") return false;
+    if (readErrorCode(error) === "EPERM") return true;
     throw error;
   }
 }

@@ -11,7 +11,7 @@ import { type Clock, sleep } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { queryOne, row } from "../rows.ts";
 import { SUPERUSER } from "./cluster.ts";
-import { codeOf, PrivatePostgresError, undefinedIfMissing } from "./errors.ts";
+import { PrivatePostgresError, readErrorCode, undefinedIfMissing } from "./errors.ts";
 
 const STOP_FAST_MS_MAX = 30_000;
 const STOP_NOW_MS_MAX = 15_000;
@@ -77,7 +77,7 @@ async function commandLineByProc(pid: number): Promise<string> {
   try {
     return await readFile(`/proc/${pid}/cmdline`, "utf8");
   } catch (error) {
-    const code = codeOf(error);
+    const code = readErrorCode(error);
     if (code === "ENOENT" || code === "ESRCH" || code === "EACCES") return "";
     throw error;
   }
@@ -95,7 +95,7 @@ async function isWorkingDirectory(pid: number, directory: string): Promise<boole
     const [theirs, ours] = await Promise.all([stat(`/proc/${pid}/cwd`), stat(directory)]);
     return theirs.dev === ours.dev && theirs.ino === ours.ino;
   } catch (error) {
-    const code = codeOf(error);
+    const code = readErrorCode(error);
     if (code === "ENOENT" || code === "ESRCH" || code === "EACCES" || code === "EPERM") return false;
     throw error;
   }
@@ -116,13 +116,13 @@ async function askForCluster(file: PidFile): Promise<string | undefined> {
 
 /** Whether the error means that no server listens, or that it is starting or stopping. */
 export function isServerUnavailableError(error: unknown): boolean {
-  const code = codeOf(error);
+  const code = readErrorCode(error);
   if (code !== undefined) return /^(ENOENT|ECONNREFUSED|ECONNRESET|EPIPE|57P0[123])$/.test(code);
   return error instanceof Error && /terminated|timeout/i.test(error.message);
 }
 
 /** Connection settings for the superuser and the database `postgres`, which always exists. */
-export function adminConfig(at: { host: string; port: number }, applicationName: string): pg.ClientConfig {
+export function makeSuperuserConfig(at: { host: string; port: number }, applicationName: string): pg.ClientConfig {
   return {
     host: at.host,
     port: at.port,
@@ -139,7 +139,7 @@ export async function withClient<T>(
   at: { host: string; port: number },
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
-  const client = new pg.Client(adminConfig(at, "tollgate launcher"));
+  const client = new pg.Client(makeSuperuserConfig(at, "tollgate launcher"));
   // Always listens for errors: a lost connection can be reported twice, and an error without a listener would end the
   // process.
   const lost = new Promise<never>((_, reject) => client.on("error", reject));
@@ -190,7 +190,7 @@ function sendSignal(pid: number, signal: NodeJS.Signals): void {
     process.kill(pid, signal);
   } catch (error) {
     // ESRCH: the process ended before the signal.
-    if (codeOf(error) !== "ESRCH") throw error;
+    if (readErrorCode(error) !== "ESRCH") throw error;
   }
 }
 

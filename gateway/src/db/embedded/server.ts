@@ -6,7 +6,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { statfs } from "node:fs/promises";
 import { type Clock, sleep } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import { type Binaries, binaryPath } from "./binaries.ts";
+import { findBinary, type PostgresBinaries } from "./binaries.ts";
 import type { ClusterHome } from "./cluster-home.ts";
 import { PrivatePostgresError, withPathInError } from "./errors.ts";
 import {
@@ -16,7 +16,7 @@ import {
   removeStalePidFile,
   withClient,
 } from "./postmaster.ts";
-import { logTail, openServerLog, openSocketDir, PORT, trimServerLog } from "./socket-and-log.ts";
+import { openServerLog, openSocketDir, PORT, readLogTail, trimServerLog } from "./socket-and-log.ts";
 import { spawnOptions } from "./user.ts";
 
 /** Less free disk space means a full disk: PostgreSQL needs 16 MiB for a segment of its write-ahead log. */
@@ -74,7 +74,7 @@ interface Tools {
   connectionsMax?: number | undefined;
 }
 
-export async function startOrFindServer(home: ClusterHome, binaries: Binaries, tools: Tools): Promise<Server> {
+export async function startOrFindServer(home: ClusterHome, binaries: PostgresBinaries, tools: Tools): Promise<Server> {
   const deadline = tools.clock.monotonic() + READY_MS_MAX;
   const said = onceEach(tools.progress);
   let started: Started | undefined;
@@ -130,7 +130,7 @@ interface Started {
 
 async function start(
   home: ClusterHome,
-  binaries: Binaries,
+  binaries: PostgresBinaries,
   sighting: PostmasterState,
   { clock, connectionsMax = CONNECTIONS_MAX }: Tools,
 ): Promise<Started> {
@@ -140,7 +140,7 @@ async function start(
   try {
     const logFrom = (await log.stat()).size;
     const settings = { ...SETTINGS, max_connections: String(connectionsMax) };
-    const child = spawn(binaryPath(binaries, "postgres"), serverArguments(home.cluster, socketDir, settings), {
+    const child = spawn(findBinary(binaries, "postgres"), serverArguments(home.cluster, socketDir, settings), {
       ...spawnOptions(home.runAs),
       detached: true,
       stdio: ["ignore", log.fd, log.fd],
@@ -163,12 +163,12 @@ async function start(
  * Whether the server could not start because another one was faster, or because processes of a killed server still run.
  */
 async function lostARace(home: ClusterHome, started: Started): Promise<boolean> {
-  const tail = await logTail(home.log, started.logFrom);
+  const tail = await readLogTail(home.log, started.logFrom);
   return /lock file "[^"]*" already exists|pre-existing shared memory block/.test(tail);
 }
 
 async function startFailed(home: ClusterHome, started: Started): Promise<PrivatePostgresError> {
-  const tail = await logTail(home.log, started.logFrom);
+  const tail = await readLogTail(home.log, started.logFrom);
   const cause = new Error(
     tail || `PostgreSQL logged nothing; exit status ${started.child.exitCode ?? started.child.signalCode}`,
   );
@@ -194,6 +194,6 @@ async function notReady(
   return new PrivatePostgresError(
     `PostgreSQL (process ${pid ?? "unknown"}) on ${home.cluster} was not ready after ${READY_MS_MAX / 1000} s: ` +
       `see ${home.log}, and try again or stop that process.`,
-    { cause: new Error(await logTail(home.log, started?.logFrom)) },
+    { cause: new Error(await readLogTail(home.log, started?.logFrom)) },
   );
 }

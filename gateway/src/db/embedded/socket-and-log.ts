@@ -3,9 +3,9 @@ import { constants } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, rename } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type ClusterHome, shortHash } from "./cluster-home.ts";
+import { type ClusterHome, computeShortHash } from "./cluster-home.ts";
 import { PrivatePostgresError, undefinedIfMissing, withPathInError } from "./errors.ts";
-import { canWrite, ownUid, type ProcessUser } from "./user.ts";
+import { canWrite, type ProcessUser, readOwnUid } from "./user.ts";
 
 /** Appears only in the name of the socket file, because nothing listens on TCP. */
 export const PORT = 5432;
@@ -20,7 +20,7 @@ const LOG_TAIL_BYTES = 4096;
  */
 export async function openSocketDir(home: ClusterHome): Promise<string> {
   const inHome = join(home.directory, "run");
-  const name = `tollgate-${shortHash(home.cluster)}`;
+  const name = `tollgate-${computeShortHash(home.cluster)}`;
   for (const path of [inHome, join(tmpdir(), name), join("/tmp", name)]) {
     if (Buffer.byteLength(join(path, `.s.PGSQL.${PORT}`)) > SOCKET_PATH_BYTES_MAX) continue;
     await withPathInError("Socket directory", path, () => makePrivate(path, home.runAs));
@@ -40,7 +40,7 @@ async function makePrivate(path: string, runAs: ProcessUser): Promise<void> {
   const directory = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   try {
     const owner = (await directory.stat()).uid;
-    if (owner !== ownUid() && owner !== runAs?.uid) {
+    if (owner !== readOwnUid() && owner !== runAs?.uid) {
       throw new PrivatePostgresError(`The directory ${path} belongs to another user: remove it.`);
     }
     if (runAs) await directory.chown(runAs.uid, runAs.gid);
@@ -72,7 +72,7 @@ export async function trimServerLog(home: ClusterHome): Promise<void> {
   });
 }
 
-export async function logTail(path: string, from = 0): Promise<string> {
+export async function readLogTail(path: string, from = 0): Promise<string> {
   const log = await undefinedIfMissing(open(path, constants.O_RDONLY | constants.O_NOFOLLOW));
   if (!log) return "";
   try {

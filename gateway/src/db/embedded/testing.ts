@@ -12,7 +12,7 @@ import { systemClock } from "../../base/clock.ts";
 import { createLog } from "../../base/log.ts";
 import { type PrivatePostgres, type PrivatePostgresOptions, startPrivatePostgres } from "../embedded.ts";
 import { undefinedIfMissing } from "./errors.ts";
-import { adminConfig, findPostmaster, stopPostmaster } from "./postmaster.ts";
+import { findPostmaster, makeSuperuserConfig, stopPostmaster } from "./postmaster.ts";
 import type { GatewayEvent } from "./testing-gateway.ts";
 
 export const log = createLog("silent");
@@ -73,7 +73,7 @@ export async function query<Row extends pg.QueryResultRow>(
   sql: string,
   as: "gateway" | "superuser" = "gateway",
 ): Promise<Row[]> {
-  const client = new pg.Client(as === "gateway" ? connection : adminConfig(connection, "tollgate test"));
+  const client = new pg.Client(as === "gateway" ? connection : makeSuperuserConfig(connection, "tollgate test"));
   // Ignored here, because the statement itself fails with the error.
   client.on("error", () => undefined);
   await client.connect();

@@ -4,7 +4,7 @@
  */
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
-import { codeOf, PrivatePostgresError, undefinedIfMissing } from "./errors.ts";
+import { PrivatePostgresError, readErrorCode, undefinedIfMissing } from "./errors.ts";
 
 /** The user that a child process runs as. Undefined: the user of this process. */
 export type ProcessUser = { uid: number; gid: number; name: string } | undefined;
@@ -20,13 +20,13 @@ const ENVIRONMENT = { PATH: "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C", TZ: "UT
 
 const OUTPUT_BYTES_MAX = 1 << 20;
 
-export function ownUid(): number {
+export function readOwnUid(): number {
   const uid = process.getuid?.();
-  if (uid === undefined) throw new PrivatePostgresError(unsupportedPlatformMessage());
+  if (uid === undefined) throw new PrivatePostgresError(describeUnsupportedPlatform());
   return uid;
 }
 
-export function unsupportedPlatformMessage(): string {
+export function describeUnsupportedPlatform(): string {
   const platform = `${process.platform}-${process.arch}`;
   return `The gateway's private PostgreSQL is not available for ${platform}: set DATABASE_URL to a PostgreSQL server.`;
 }
@@ -53,7 +53,7 @@ async function nameOf(uid: number): Promise<string> {
 
 /** Chooses the user for a new cluster. An existing cluster keeps its owner (`chooseClusterOwner`). */
 export async function choosePostgresUser(): Promise<ProcessUser> {
-  if (ownUid() !== 0) return undefined;
+  if (readOwnUid() !== 0) return undefined;
   const entries = await readPasswd();
   for (const name of CANDIDATES) {
     const entry = entries.find((candidate) => candidate.name === name && candidate.uid > 0);
@@ -72,7 +72,7 @@ export async function choosePostgresUser(): Promise<ProcessUser> {
  * Root can run any owner's cluster; an ordinary user only its own.
  */
 export async function chooseClusterOwner(cluster: string, owner: { uid: number; gid: number }): Promise<ProcessUser> {
-  const uid = ownUid();
+  const uid = readOwnUid();
   if (owner.uid === uid && uid !== 0) return undefined;
   const name = await nameOf(owner.uid);
   if (uid !== 0) {
@@ -122,7 +122,7 @@ export function runToCompletion(command: string, args: string[], runAs: ProcessU
   return new Promise((resolve) => {
     const options = { ...spawnOptions(runAs), timeout: timeoutMs, maxBuffer: OUTPUT_BYTES_MAX };
     const done = (error: Error | null, stdout: string, stderr: string): void => {
-      const code = error ? (exitStatus(error) ?? codeOf(error) ?? "killed") : 0;
+      const code = error ? (exitStatus(error) ?? readErrorCode(error) ?? "killed") : 0;
       resolve({ code, stdout, stderr, error: error ?? undefined });
     };
     try {

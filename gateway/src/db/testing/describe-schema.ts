@@ -50,7 +50,7 @@ export async function describeSchema(pool: pg.Pool): Promise<Record<string, stri
 }
 
 /** Returns the lines that only one of two schemas has, and one line per kind of object whose order differs. */
-export function schemaDifferences(one: Record<string, string[]>, other: Record<string, string[]>): string[] {
+export function findSchemaDifferences(one: Record<string, string[]>, other: Record<string, string[]>): string[] {
   return Object.keys({ ...one, ...other }).flatMap((kind) => {
     const [mine = [], theirs = []] = [one[kind], other[kind]];
     const only = [

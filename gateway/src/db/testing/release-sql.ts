@@ -36,7 +36,7 @@ type Release = z.infer<typeof Release>;
 export const RELEASES: string = join(SQL_SOURCE_DIRECTORY, "releases");
 
 /** Reads the newest release. */
-export function lastRelease(): Release {
+export function readLastRelease(): Release {
   const releases = readdirSync(RELEASES).map((name) =>
     Release.parse(JSON.parse(readFileSync(join(RELEASES, name), "utf8"))),
   );
@@ -93,7 +93,7 @@ const inputs = (form: FunctionSignature): string[] => form.parameters.filter((pa
 const outputs = (form: FunctionSignature): string[] => form.parameters.filter(isOutput);
 
 /** SQL for an empty function with the same signature, to simulate the release's database. */
-export function emptyFunctionSql({ name, parameters, optional, result }: FunctionSignature): string {
+export function makeEmptyFunctionSql({ name, parameters, optional, result }: FunctionSignature): string {
   const taken = parameters.filter((parameter) => !parameter.startsWith("column "));
   const inputsCount = taken.filter((parameter) => !isOutput(parameter)).length;
   let seen = 0;

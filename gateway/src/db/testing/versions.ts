@@ -3,14 +3,14 @@
  * Debian packages.
  */
 import { accessSync, constants } from "node:fs";
-import { type Binaries, installedBinaries, makeBinariesUsable } from "../embedded/binaries.ts";
+import { findInstalledBinaries, makeBinariesUsable, type PostgresBinaries } from "../embedded/binaries.ts";
 import type { ProcessUser } from "../embedded/user.ts";
 
 const FOLDER = "/usr/lib/postgresql";
 
 /** Why that major version cannot run here. Undefined if it can. */
-export async function whyPostgresUnavailable(major: number): Promise<string | undefined> {
-  if (major === (await installedBinaries()).major) return undefined;
+export async function explainMissingPostgres(major: number): Promise<string | undefined> {
+  if (major === (await findInstalledBinaries()).major) return undefined;
   try {
     accessSync(`${FOLDER}/${major}/bin/postgres`, constants.X_OK);
     return undefined;
@@ -23,12 +23,12 @@ export async function whyPostgresUnavailable(major: number): Promise<string | un
 export async function findPostgresBinaries(
   major: number | undefined,
   { runAs, place }: { runAs: ProcessUser; place: string },
-): Promise<Binaries> {
-  const installed = await installedBinaries();
+): Promise<PostgresBinaries> {
+  const installed = await findInstalledBinaries();
   if (major === undefined || major === installed.major) {
     return await makeBinariesUsable(installed, { runAs, place, progress: () => undefined });
   }
-  const why = await whyPostgresUnavailable(major);
+  const why = await explainMissingPostgres(major);
   if (why !== undefined) throw new Error(why);
   return { native: `${FOLDER}/${major}`, version: String(major), major };
 }

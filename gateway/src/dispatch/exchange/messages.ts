@@ -7,8 +7,8 @@ import { z } from "zod";
 import { Loads } from "./account-loads.ts";
 
 /** The items by topic, then by node ID. Each topic has its own parser. */
-const ItemsByTopicAndNode = z.record(z.string(), z.record(z.string(), z.array(z.unknown())));
-export type ItemsByTopicAndNode = z.infer<typeof ItemsByTopicAndNode>;
+const PeerItemsByTopicAndNode = z.record(z.string(), z.record(z.string(), z.array(z.unknown())));
+export type PeerItemsByTopicAndNode = z.infer<typeof PeerItemsByTopicAndNode>;
 
 const PeerMessage = z.object({
   from: z.string().min(1).max(64),
@@ -26,9 +26,9 @@ const PeerMessage = z.object({
   /** IDs of nodes of which the sender has no records. The other gateways answer with their records of these nodes. */
   ask: z.array(z.string()).optional(),
   /** The sender's observations since its previous message. */
-  news: ItemsByTopicAndNode.optional(),
+  news: PeerItemsByTopicAndNode.optional(),
   /** The sender's records of the nodes that another gateway asked for. */
-  held: ItemsByTopicAndNode.optional(),
+  held: PeerItemsByTopicAndNode.optional(),
 });
 export type PeerMessage = z.infer<typeof PeerMessage>;
 

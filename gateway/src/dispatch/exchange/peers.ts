@@ -12,7 +12,13 @@ import { PEERS_SUBJECT, peerSubject } from "../../plane/gateway-subjects.ts";
 import type { Plane } from "../../plane/plane.ts";
 import type { Roster } from "../roster.ts";
 import { LOADS_TOLD_MAX, type Loads, type SharedLoads } from "./account-loads.ts";
-import { type ItemsByTopicAndNode, messagePrefix, type PeerMessage, readMessage, writeMessage } from "./messages.ts";
+import {
+  messagePrefix,
+  type PeerItemsByTopicAndNode,
+  type PeerMessage,
+  readMessage,
+  writeMessage,
+} from "./messages.ts";
 import { RecentMaximum } from "./recent-maximum.ts";
 import type { PeerTopic, ReportItem } from "./topic.ts";
 
@@ -197,8 +203,8 @@ class OpenPeers implements Peers {
     });
   }
 
-  #gathered(): ItemsByTopicAndNode | undefined {
-    const news: ItemsByTopicAndNode = {};
+  #gathered(): PeerItemsByTopicAndNode | undefined {
+    const news: PeerItemsByTopicAndNode = {};
     let count = 0;
     for (const { name, waiting } of this.#topics) {
       for (const [nodeId, items] of waiting) {
@@ -291,7 +297,7 @@ class OpenPeers implements Peers {
   }
 
   #answer(to: string, nodeIds: string[]): void {
-    let held: ItemsByTopicAndNode = {};
+    let held: PeerItemsByTopicAndNode = {};
     let count = 0;
     const send = (): void => {
       if (count > 0) this.#send(peerSubject(to), { held });
@@ -302,7 +308,7 @@ class OpenPeers implements Peers {
         const items = topic.held(nodeId);
         if (items.length === 0) continue;
         held[topic.name] ??= {};
-        (held[topic.name] as ItemsByTopicAndNode[string])[nodeId] = items;
+        (held[topic.name] as PeerItemsByTopicAndNode[string])[nodeId] = items;
         count += items.length;
       }
       if (count >= ITEMS_MAX) send();

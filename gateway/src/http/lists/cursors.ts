@@ -1,6 +1,6 @@
 /** Signed cursors for the pages of a list. A cursor is valid for one list only. */
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { otherSecretsOf, type RotatingSecret } from "../../base/rotating-secret.ts";
+import { listOtherSecrets, type RotatingSecret } from "../../base/rotating-secret.ts";
 import { fault } from "../../faults.ts";
 
 const MAC_BYTES = 12;
@@ -13,7 +13,7 @@ export interface Cursors {
 }
 
 export function openPageCursors(secret: RotatingSecret): Cursors {
-  const others = otherSecretsOf(secret);
+  const others = listOtherSecrets(secret);
   const mac = (list: string, position: string, of = secret.current): Buffer =>
     createHmac("sha256", of).update(`${list}\n${position}`).digest().subarray(0, MAC_BYTES);
   return {

@@ -6,7 +6,7 @@ import { creationTimeMsOf, type Uuid } from "../../base/ids.ts";
 import type { Fault, FaultOptions } from "../../faults.ts";
 import type { History } from "../../history/history.ts";
 
-export async function requestNotFound(
+export async function createRequestNotFoundFault(
   history: Pick<History, "keptFrom">,
   id: Uuid | undefined,
   refuse: (code: "not_found", more?: FaultOptions) => Fault,

@@ -15,7 +15,7 @@ import {
 } from "../character-classes.ts";
 import { LongPiece } from "./long-piece.ts";
 import type { PieceCounter } from "./piece-counter.ts";
-import { classAt, findCharacterRunEnd } from "./pieces.ts";
+import { findCharacterRunEnd, readCharacterClass } from "./pieces.ts";
 
 export interface CharacterRunSnapshot {
   kind: number;
@@ -80,13 +80,13 @@ export class CharacterRun {
     if (this.#kind === SPACE_CLASS) {
       end = spaceEnd(classes, units, from, to);
       this.isOver = end < to;
-      const isNewline = end > from && classAt(classes, units, end - 1) === NEWLINE_CLASS;
+      const isNewline = end > from && readCharacterClass(classes, units, end - 1) === NEWLINE_CLASS;
       if (end > from && !isNewline && (this.isOver || !isEnd)) end--;
       this.#takeSpaces(units, from, end);
       return end;
     }
     end = findCharacterRunEnd(classes, this.#kind, units, from, to);
-    if (this.#kind === OTHER_CLASS && end < to && classAt(classes, units, end) === NEWLINE_CLASS) {
+    if (this.#kind === OTHER_CLASS && end < to && readCharacterClass(classes, units, end) === NEWLINE_CLASS) {
       this.#kind = NEWLINE_CLASS;
       end = findCharacterRunEnd(classes, NEWLINE_CLASS, units, end, to);
     }
@@ -123,7 +123,7 @@ export class CharacterRun {
   #takeSpaces(units: Uint16Array, from: number, to: number): void {
     const { classes } = this.#counter.tables;
     let newlineEnd = to;
-    while (newlineEnd > from && classAt(classes, units, newlineEnd - 1) !== NEWLINE_CLASS) newlineEnd--;
+    while (newlineEnd > from && readCharacterClass(classes, units, newlineEnd - 1) !== NEWLINE_CLASS) newlineEnd--;
     if (newlineEnd > from) {
       this.#whole.append(units, from, newlineEnd);
       this.#head = { bytes: this.#whole.length, tokens: undefined };
@@ -135,7 +135,7 @@ export class CharacterRun {
 }
 
 function kindOf(classes: Uint8Array, units: Uint16Array, from: number, to: number): number {
-  const last = classAt(classes, units, isLowSurrogate(units[to - 1] as number) ? to - 2 : to - 1);
+  const last = readCharacterClass(classes, units, isLowSurrogate(units[to - 1] as number) ? to - 2 : to - 1);
   if (last === LETTER_CLASS || last === OTHER_CLASS) return last;
   // The last character is white space. If the whole run is, any white space continues it. Otherwise the run ends with
   // newlines after other characters, and only newlines continue it.

@@ -3,7 +3,7 @@ import { describe, it } from "node:test";
 import fc from "fast-check";
 import { readReferenceTextCounts } from "../fixtures/fixtures.ts";
 import { loadTables } from "../tokenizers.ts";
-import { PIECE_END_UNKNOWN, pieceEnd, plainWordEnd } from "./pieces.ts";
+import { findPieceEnd, findPlainWordEnd, PIECE_END_UNKNOWN } from "./pieces.ts";
 import type { BpeTables } from "./tables.ts";
 
 /**
@@ -42,7 +42,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       const units = unitsOf(text);
       const pieces: string[] = [];
       for (let from = 0; from < units.length; ) {
-        const end = pieceEnd(tables, units, from, units.length, true);
+        const end = findPieceEnd(tables, units, from, units.length, true);
         pieces.push(text.slice(from, end));
         from = end;
       }
@@ -66,13 +66,13 @@ for (const name of ["llama3", "qwen2.5"] as const) {
         fc.property(plain, (text) => {
           const units = unitsOf(text);
           for (let from = 0; from < units.length; from++) {
-            const end = plainWordEnd(units, from, units.length);
-            if (end !== PIECE_END_UNKNOWN) assert.equal(end, pieceEnd(tables, units, from, units.length, false));
+            const end = findPlainWordEnd(units, from, units.length);
+            if (end !== PIECE_END_UNKNOWN) assert.equal(end, findPieceEnd(tables, units, from, units.length, false));
           }
         }),
         { numRuns: 2000, verbose: 1 },
       );
-      assert.equal(plainWordEnd(unitsOf(" the end"), 0, 8), 4);
+      assert.equal(findPlainWordEnd(unitsOf(" the end"), 0, 8), 4);
     });
 
     it("are reported as complete only when following text cannot change them", () => {
@@ -81,7 +81,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
           const units = unitsOf(text);
           const whole = cut(text + more);
           for (let from = 0, piece = 0; from < units.length; piece++) {
-            const end = pieceEnd(tables, units, from, units.length, false);
+            const end = findPieceEnd(tables, units, from, units.length, false);
             if (end === PIECE_END_UNKNOWN) break;
             assert.equal(text.slice(from, end), whole[piece]);
             from = end;

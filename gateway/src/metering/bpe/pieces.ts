@@ -31,7 +31,7 @@ interface PieceRules {
   digitsMax: number;
 }
 
-export function classAt(classes: Uint8Array, units: Uint16Array, at: number): number {
+export function readCharacterClass(classes: Uint8Array, units: Uint16Array, at: number): number {
   const unit = units[at] as number;
   if (!isSurrogate(unit)) return (classes[unit] as number) & CLASS_MASK;
   const codePoint = codePointAt(units, at);
@@ -39,22 +39,22 @@ export function classAt(classes: Uint8Array, units: Uint16Array, at: number): nu
 }
 
 /** The number of UTF-16 units (1 or 2) of the character at `at`. */
-export const characterUnitsAt = (units: Uint16Array, at: number): number =>
+export const countCharacterUnits = (units: Uint16Array, at: number): number =>
   (units[at] as number) >> 10 === 0x36 ? 2 : 1;
 
 /**
  * Returns the end of the piece that starts at `from`. `units[..to)` must be well-formed. Unless the text ends at `to`
  * (`isEnd`), returns UNDECIDED for a piece or white space that reaches `to`, because more may follow.
  */
-export function pieceEnd(rules: PieceRules, units: Uint16Array, from: number, to: number, isEnd: boolean): number {
+export function findPieceEnd(rules: PieceRules, units: Uint16Array, from: number, to: number, isEnd: boolean): number {
   const { classes } = rules;
   if (units[from] === APOSTROPHE) {
     const end = contractionEnd(units, from, to);
     if (end !== PIECE_END_UNKNOWN) return end;
   }
-  const kind = classAt(classes, units, from);
-  const second = from + characterUnitsAt(units, from);
-  const secondKind = second < to ? classAt(classes, units, second) : PIECE_END_UNKNOWN;
+  const kind = readCharacterClass(classes, units, from);
+  const second = from + countCharacterUnits(units, from);
+  const secondKind = second < to ? readCharacterClass(classes, units, second) : PIECE_END_UNKNOWN;
   let end: number;
   if (kind === LETTER_CLASS || (secondKind === LETTER_CLASS && (kind === OTHER_CLASS || kind === SPACE_CLASS))) {
     end = findCharacterRunEnd(classes, LETTER_CLASS, units, second, to);
@@ -78,7 +78,7 @@ export function pieceEnd(rules: PieceRules, units: Uint16Array, from: number, to
  * A fast path for the most common pieces: ASCII letters with or without a leading space, followed by ASCII. Returns
  * UNDECIDED for others.
  */
-export function plainWordEnd(units: Uint16Array, from: number, to: number): number {
+export function findPlainWordEnd(units: Uint16Array, from: number, to: number): number {
   const start = units[from] === BLANK ? from + 1 : from;
   let at = start;
   while (at < to && isAsciiLetter(units[at] as number)) at++;
@@ -99,7 +99,7 @@ export function findCharacterRunEnd(
   while (at < to) {
     const unit = units[at] as number;
     const isWide = isSurrogate(unit);
-    const found = isWide ? classAt(classes, units, at) : (classes[unit] as number) & CLASS_MASK;
+    const found = isWide ? readCharacterClass(classes, units, at) : (classes[unit] as number) & CLASS_MASK;
     if (found !== kind) break;
     at += isWide ? 2 : 1;
   }
@@ -125,8 +125,12 @@ function contractionEnd(units: Uint16Array, from: number, to: number): number {
 
 function numberEnd({ classes, digitsMax }: PieceRules, units: Uint16Array, from: number, to: number): number {
   let at = from;
-  for (let digits = 1; digits < digitsMax && at < to && classAt(classes, units, at) === NUMBER_CLASS; digits++) {
-    at += characterUnitsAt(units, at);
+  for (
+    let digits = 1;
+    digits < digitsMax && at < to && readCharacterClass(classes, units, at) === NUMBER_CLASS;
+    digits++
+  ) {
+    at += countCharacterUnits(units, at);
   }
   return at;
 }

@@ -4,7 +4,13 @@
  */
 
 import { readCharacterClasses } from "../character-classes.ts";
-import { type Asset, type BpeHeader, copyToSharedMemory, readBytePlanes, sharedInt32 } from "../tokenizer-asset.ts";
+import {
+  type BpeHeader,
+  copyToSharedMemory,
+  readBytePlanes,
+  sharedInt32,
+  type TokenizerAsset,
+} from "../tokenizer-asset.ts";
 import { buildWords, hashTableBits, type WordTable } from "./words.ts";
 
 /** The rank of two symbols that do not merge. */
@@ -57,7 +63,7 @@ export function pairRank({ pairSlots, pairShift }: BpeTables, left: number, righ
   }
 }
 
-export function buildBpeTables({ header, section }: Asset<BpeHeader>): BpeTables {
+export function buildBpeTables({ header, section }: TokenizerAsset<BpeHeader>): BpeTables {
   const { digitsMax, nfc, tokenBytesMax, addedTokens } = header;
   return {
     kind: "bpe",
@@ -74,7 +80,7 @@ export function buildBpeTables({ header, section }: Asset<BpeHeader>): BpeTables
 }
 
 function buildMerges(
-  section: Asset["section"],
+  section: TokenizerAsset["section"],
 ): Pick<BpeTables, "bytePairRanks" | "pairSlots" | "pairShift" | "merged"> {
   const left = readBytePlanes(section("mergeLeft"), 3);
   const right = readBytePlanes(section("mergeRight"), 3);

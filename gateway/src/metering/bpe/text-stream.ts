@@ -5,7 +5,7 @@
 
 import { CharacterRun, type CharacterRunSnapshot } from "./character-run.ts";
 import type { PieceCounter } from "./piece-counter.ts";
-import { PIECE_END_UNKNOWN, pieceEnd, plainWordEnd } from "./pieces.ts";
+import { findPieceEnd, findPlainWordEnd, PIECE_END_UNKNOWN } from "./pieces.ts";
 import { TextTail, type UndecidedTextSnapshot } from "./text-tail.ts";
 import { BYTES_PER_UNIT_MAX } from "./utf8.ts";
 import { SHORT_WORD_CHARS_MAX } from "./words.ts";
@@ -108,11 +108,11 @@ export class TextStream {
     const { units, normalEnd } = this.#undecided;
     let from = this.#run === null ? 0 : this.#continueRun(this.#run, isEnd);
     while (from < normalEnd && this.#run === null) {
-      let end = plainWordEnd(units, from, normalEnd);
+      let end = findPlainWordEnd(units, from, normalEnd);
       if (end !== PIECE_END_UNKNOWN && end - from <= SHORT_WORD_CHARS_MAX) {
         this.tokensDecided += this.#counter.countShort(units, from, end);
       } else {
-        end = pieceEnd(this.#counter.tables, units, from, normalEnd, isEnd);
+        end = findPieceEnd(this.#counter.tables, units, from, normalEnd, isEnd);
         if (end === PIECE_END_UNKNOWN) break;
         this.tokensDecided += this.#counter.count(units, from, end);
       }

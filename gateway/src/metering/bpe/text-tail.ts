@@ -11,7 +11,7 @@ import {
   NFC_CHANGES_BIT,
   NFC_JOINS_BIT,
 } from "../character-classes.ts";
-import { characterUnitsAt } from "./pieces.ts";
+import { countCharacterUnits } from "./pieces.ts";
 import { SHORT_WORD_CHARS_MAX } from "./words.ts";
 
 const REPLACEMENT = 0xfffd;
@@ -162,7 +162,7 @@ export class TextTail {
     let joined = 0;
     let isNormal = true;
     let isNormalToCut = true;
-    for (let at = start; at < this.length; at += characterUnitsAt(this.units, at)) {
+    for (let at = start; at < this.length; at += countCharacterUnits(this.units, at)) {
       const codePoint = codePointAt(this.units, at);
       const flags = codePoint < CLASSIFIED_CODE_POINTS_END ? (this.#classes[codePoint] as number) : 0;
       if (joined === JOINED_MAX) {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
 import { hashUnits } from "../piece-cache.ts";
-import type { Asset } from "../tokenizer-asset.ts";
+import type { TokenizerAsset } from "../tokenizer-asset.ts";
 import { buildWords, isLongWord, isShort, isShortWord, SHORT_WORD_CHARS_MAX } from "./words.ts";
 
 const unitsOf = (text: string): Uint16Array => Uint16Array.from({ length: text.length }, (_, i) => text.charCodeAt(i));
@@ -14,7 +14,7 @@ function wordsOf(texts: string[]): ReturnType<typeof buildWords> {
     wordLengths: Uint8Array.from(texts, (text) => text.length),
     wordUnits: Uint8Array.of(...units.map((unit) => unit & 0xff), ...units.map((unit) => unit >> 8)),
   };
-  return buildWords(((name: string) => sections[name]) as Asset["section"]);
+  return buildWords(((name: string) => sections[name]) as TokenizerAsset["section"]);
 }
 
 /** Looks a word up inside a longer text. */

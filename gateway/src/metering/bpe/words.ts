@@ -4,7 +4,7 @@
  */
 
 import { hashUnits, startsWithUnits } from "../piece-cache.ts";
-import { type Asset, readBytePlanes16, sharedInt32, sharedUint16 } from "../tokenizer-asset.ts";
+import { readBytePlanes16, sharedInt32, sharedUint16, type TokenizerAsset } from "../tokenizer-asset.ts";
 
 export interface WordTable {
   /**
@@ -107,7 +107,7 @@ export function isLongWord(words: WordTable, hash: number, units: Uint16Array, f
 /** The size, as a power of two, of a hash table that is about half full. */
 export const hashTableBits = (entries: number): number => Math.ceil(Math.log2(Math.max(entries, 1) * 1.7));
 
-export function buildWords(section: Asset["section"]): WordTable {
+export function buildWords(section: TokenizerAsset["section"]): WordTable {
   const lengths = section("wordLengths");
   const units = readBytePlanes16(section("wordUnits"));
   let short = 0;

@@ -1,7 +1,13 @@
 /** The tables of one unigram vocabulary, built from its data file. They contain only numbers, in shared memory. */
 
 import { readCharacterClasses } from "../character-classes.ts";
-import { type Asset, readBytePlanes, readBytePlanes16, sharedInt32, type UnigramHeader } from "../tokenizer-asset.ts";
+import {
+  readBytePlanes,
+  readBytePlanes16,
+  sharedInt32,
+  type TokenizerAsset,
+  type UnigramHeader,
+} from "../tokenizer-asset.ts";
 import { type NormalizationMap, readCharsmap } from "./charsmap.ts";
 
 /** SentencePiece's start-of-word mark. */
@@ -36,7 +42,7 @@ export interface UnigramTables {
 
 export const NO_CHILD = -1;
 
-export function buildUnigramTables({ header, section }: Asset<UnigramHeader>): UnigramTables {
+export function buildUnigramTables({ header, section }: TokenizerAsset<UnigramHeader>): UnigramTables {
   const nodeUnits = readBytePlanes16(section("nodeUnits"));
   const children = readBytePlanes(section("nodeChildren"), 2);
   const firstChild = sharedInt32(header.nodes + 1);
@@ -63,7 +69,7 @@ export function buildUnigramTables({ header, section }: Asset<UnigramHeader>): U
   };
 }
 
-function readScores(section: Asset["section"]): Float32Array {
+function readScores(section: TokenizerAsset["section"]): Float32Array {
   const isPiece = section("nodeIsPiece");
   const bits = readBytePlanes(section("pieceScores"), 4);
   const pieceScores = new Float32Array(bits.buffer);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { PlatformVerdict, PlatformVerdictCause } from "../judge-platform.ts";
-import { combineVerdicts, nextIncidentStep, type Problem, type TrackedProblem } from "./rules.ts";
+import { combineVerdicts, decideNextIncidentStep, type Problem, type TrackedProblem } from "./rules.ts";
 
 const NOW = 1_790_000_000_000;
 const serving: PlatformVerdict = { state: "serving", causes: [] };
@@ -55,7 +55,7 @@ describe("observations over time, every ten seconds", () => {
     const seenAt = (char: string, nowMs: number): Problem | undefined =>
       char === "." ? undefined : { state: char === "d" ? "down" : "degraded", cause: "plane", sinceMs: nowMs };
     for (const [i, char] of [...course].entries()) {
-      const step = nextIncidentStep(known, seenAt(char, i * 10_000), i * 10_000);
+      const step = decideNextIncidentStep(known, seenAt(char, i * 10_000), i * 10_000);
       if (step.kind === "track") known = step;
       if (step.kind === "end" && known) told.push(`${known.state} ${known.beganMs / 10_000}-${step.atMs / 10_000}`);
       if (step.kind === "end" || step.kind === "forget") known = undefined;
@@ -84,7 +84,7 @@ describe("observations over time, every ten seconds", () => {
 
   test('replace the cause "stopped" of an outage by the cause that a gateway reports later', () => {
     const known = { state: "down" as const, cause: "stopped" as const, beganMs: 0, lastMs: 60_000, isOpen: true };
-    const step = nextIncidentStep(known, { state: "down", cause: "database", sinceMs: 60_000 }, 60_000);
+    const step = decideNextIncidentStep(known, { state: "down", cause: "database", sinceMs: 60_000 }, 60_000);
     assert.deepEqual(step, { kind: "track", ...known, cause: "database" });
   });
 });

@@ -9,7 +9,7 @@ import type { PlatformVerdict, PlatformVerdictCause } from "../judge-platform.ts
 /** A problem becomes an incident after this time. */
 export const INCIDENT_OPENS_AFTER_MS = 60_000;
 /** An incident ends after this time without the problem. If the problem returns earlier, the incident continues. */
-export const ENDS_AFTER_CALM_MS = 120_000;
+export const INCIDENT_ENDS_AFTER_CALM_MS = 120_000;
 
 export interface Problem {
   state: IncidentState;
@@ -78,9 +78,13 @@ type Step =
   | ({ kind: "track" } & TrackedProblem);
 
 /** The next step for a followed problem, given the current observation. */
-export function nextIncidentStep(known: TrackedProblem | undefined, seen: Problem | undefined, nowMs: number): Step {
+export function decideNextIncidentStep(
+  known: TrackedProblem | undefined,
+  seen: Problem | undefined,
+  nowMs: number,
+): Step {
   if (seen !== undefined) return { kind: "track", ...tracked(known, seen, nowMs) };
-  if (known === undefined || nowMs - known.lastMs < ENDS_AFTER_CALM_MS) return { kind: "none" };
+  if (known === undefined || nowMs - known.lastMs < INCIDENT_ENDS_AFTER_CALM_MS) return { kind: "none" };
   return known.isOpen ? { kind: "end", atMs: known.lastMs } : { kind: "forget" };
 }
 
@@ -88,11 +92,11 @@ function tracked(known: TrackedProblem | undefined, seen: Problem, nowMs: number
   const beganMs = Math.min(known?.beganMs ?? seen.sinceMs, seen.sinceMs);
   const lastMs = Math.max(nowMs, known?.lastMs ?? nowMs);
   const isOpen = known?.isOpen === true || lastMs - beganMs >= INCIDENT_OPENS_AFTER_MS;
-  return { ...worseState(known, seen), beganMs, lastMs, isOpen };
+  return { ...chooseWorseState(known, seen), beganMs, lastMs, isOpen };
 }
 
 /** Returns the worse state with its cause. The cause "stopped" (no gateway ran) is replaced by any other. */
-export function worseState(
+export function chooseWorseState(
   known: Pick<TrackedProblem, "state" | "cause"> | undefined,
   { state, cause }: Pick<TrackedProblem, "state" | "cause">,
 ): Pick<TrackedProblem, "state" | "cause"> {

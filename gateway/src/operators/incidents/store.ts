@@ -11,13 +11,13 @@ import { inTransaction } from "../../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../../db/rows.ts";
 import type { PlatformVerdict } from "../judge-platform.ts";
 import {
+  chooseWorseState,
   combineVerdicts,
-  ENDS_AFTER_CALM_MS,
+  decideNextIncidentStep,
+  INCIDENT_ENDS_AFTER_CALM_MS,
   INCIDENT_OPENS_AFTER_MS,
-  nextIncidentStep,
   type Problem,
   type TrackedProblem,
-  worseState,
 } from "./rules.ts";
 
 /** The number of the migration that creates the tables. */
@@ -167,7 +167,7 @@ interface Moment {
 }
 
 async function step(client: pg.PoolClient, newId: NewId, { model, known, seen }: Moment, nowMs: number): Promise<void> {
-  const next = nextIncidentStep(known && trackedOf(known), seen, nowMs);
+  const next = decideNextIncidentStep(known && trackedOf(known), seen, nowMs);
   switch (next.kind) {
     case "none":
       return;
@@ -225,7 +225,7 @@ const touched = (client: pg.PoolClient, fromMs: number, toMs: number): Promise<S
     Seen,
     `select ${COLUMNS} from status_incident
       where model is null and began_at <= $2 and (ended_at is null or ended_at >= $1) order by began_at desc limit 1`,
-    [new Date(fromMs - ENDS_AFTER_CALM_MS), new Date(toMs)],
+    [new Date(fromMs - INCIDENT_ENDS_AFTER_CALM_MS), new Date(toMs)],
   );
 
 interface Span {
@@ -236,7 +236,7 @@ interface Span {
 /** Records a problem that began at `seen.sinceMs` and ended at `toMs`. */
 async function span(client: pg.PoolClient, newId: NewId, { known, seen }: Span, toMs: number): Promise<void> {
   if (known === undefined || known.endedAt === null) return step(client, newId, { model: null, known, seen }, toMs);
-  const { state, cause } = worseState(known, seen);
+  const { state, cause } = chooseWorseState(known, seen);
   await client.query(
     `update status_incident set state = $2, cause = $3, began_at = least(began_at, $4), last_at = greatest(last_at, $5),
                                 ended_at = greatest(ended_at, $5) where id = $1`,

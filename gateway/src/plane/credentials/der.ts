@@ -7,7 +7,7 @@ export function derValue(tag: number, ...parts: Buffer[]): Buffer {
   return Buffer.concat([Buffer.of(tag, ...size), content]);
 }
 
-export const sequence = (...parts: Buffer[]): Buffer => derValue(0x30, ...parts);
+export const encodeDerSequence = (...parts: Buffer[]): Buffer => derValue(0x30, ...parts);
 
 /** An object identifier, from its bytes in hexadecimal. */
 export const oid = (hex: string): Buffer => derValue(0x06, Buffer.from(hex, "hex"));

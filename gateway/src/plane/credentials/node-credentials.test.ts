@@ -4,7 +4,7 @@ import { nodePermissions } from "@tollgate/protocol/nats-subjects.ts";
 import { InvariantError } from "../../base/invariant.ts";
 import { systemRandom } from "../../base/random.ts";
 import { createKey, keyFromSeed, parsePublicKey } from "./nkeys.ts";
-import { checkTtl, chooseIssueSecond, issueNodeCredentials, nodeKey } from "./node-credentials.ts";
+import { checkTtl, chooseIssueSecond, deriveNodeKey, issueNodeCredentials } from "./node-credentials.ts";
 import { verifyJwt } from "./user-jwt.ts";
 
 const account = createKey("account", systemRandom());
@@ -26,15 +26,15 @@ describe("node credentials", () => {
 
   test("use one key per node and account, whichever gateway issues them", () => {
     const again = keyFromSeed(account.seed);
-    assert.equal(nodeKey(account, "node_a").seed, nodeKey(again, "node_a").seed);
-    assert.notEqual(nodeKey(account, "node_a").seed, nodeKey(account, "node_b").seed);
+    assert.equal(deriveNodeKey(account, "node_a").seed, deriveNodeKey(again, "node_a").seed);
+    assert.notEqual(deriveNodeKey(account, "node_a").seed, deriveNodeKey(account, "node_b").seed);
     const other = createKey("account", systemRandom());
-    assert.notEqual(nodeKey(account, "node_a").seed, nodeKey(other, "node_a").seed);
+    assert.notEqual(deriveNodeKey(account, "node_a").seed, deriveNodeKey(other, "node_a").seed);
   });
 
   test("are never issued for a node ID that could match other nodes' subjects", () => {
     for (const nodeId of ["", "a.b", "*", ">", "a b", "a\r\nPUB", "ä", "x".repeat(65)]) {
-      assert.throws(() => nodeKey(account, nodeId), InvariantError, nodeId);
+      assert.throws(() => deriveNodeKey(account, nodeId), InvariantError, nodeId);
     }
   });
 

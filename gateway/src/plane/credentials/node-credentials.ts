@@ -16,7 +16,7 @@ export const NODE_CONNECTIONS_MAX = 4;
 /** The largest message in bytes: the default limit of a NATS server. */
 export const PAYLOAD_BYTES_MAX = 1024 * 1024;
 
-export function nodeKey(account: SigningKey, nodeId: string): SigningKey {
+export function deriveNodeKey(account: SigningKey, nodeId: string): SigningKey {
   invariant(isNodeId(nodeId), "a node ID must not be empty or contain dots, spaces, * or >");
   return keyFromBytes("user", createHmac("sha256", account.seed).update(`node key of ${nodeId}`).digest());
 }
@@ -45,7 +45,7 @@ interface NodeGrant {
 
 export function issueNodeCredentials(account: SigningKey, grant: NodeGrant): NodeCredentials {
   const { nodeId, issuerAccount, url, issuedAtS, nowMs, ttlMs, limits } = grant;
-  const user = nodeKey(account, nodeId);
+  const user = deriveNodeKey(account, nodeId);
   const expiresAtS = Math.floor((nowMs + ttlMs) / 1000);
   const jwt = mintUserJwt(account, {
     name: nodeId,

@@ -4,12 +4,12 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { connect, createServer } from "node:tls";
-import { newAuthority } from "./x509.ts";
+import { createAuthority } from "./x509.ts";
 
 const NOW_MS = Date.UTC(2030, 0, 1);
 
 test("a certificate is valid for its server's names and addresses, and for no other server", () => {
-  const authority = newAuthority({ name: "ours", nowMs: NOW_MS });
+  const authority = createAuthority({ name: "ours", nowMs: NOW_MS });
   const root = new X509Certificate(authority.cert);
   assert.equal(root.ca, true);
   assert.ok(root.verify(root.publicKey));
@@ -26,18 +26,21 @@ test("a certificate is valid for its server's names and addresses, and for no ot
   assert.equal(leaf.validFromDate.getTime(), Date.UTC(2029, 11, 31));
   assert.equal(leaf.validToDate.getTime(), NOW_MS + 3650 * 24 * 60 * 60 * 1000);
   assert.notEqual(leaf.serialNumber, root.serialNumber);
-  assert.equal(leaf.verify(new X509Certificate(newAuthority({ name: "ours", nowMs: NOW_MS }).cert).publicKey), false);
+  assert.equal(
+    leaf.verify(new X509Certificate(createAuthority({ name: "ours", nowMs: NOW_MS }).cert).publicKey),
+    false,
+  );
 });
 
 test("a certificate has years before 2050 with two digits and later years with four, as the standard requires", () => {
-  const { cert } = newAuthority({ name: "late", nowMs: Date.UTC(2045, 5, 1) });
+  const { cert } = createAuthority({ name: "late", nowMs: Date.UTC(2045, 5, 1) });
   const { validFromDate, validToDate } = new X509Certificate(cert);
   assert.equal(validFromDate.getUTCFullYear(), 2045);
   assert.equal(validToDate.getUTCFullYear(), 2055);
 });
 
 test("two certificates let both sides of a TLS connection verify each other", async (t) => {
-  const authority = newAuthority({ name: "ours", nowMs: Date.now() });
+  const authority = createAuthority({ name: "ours", nowMs: Date.now() });
   const [a, b] = [authority.issue("a", ["a.example"]), authority.issue("b", ["b.example"])];
   const server = createServer({ ...a, ca: authority.cert, requestCert: true }, (socket) => socket.end("hello"));
   t.after(() => server.close());
@@ -56,7 +59,7 @@ test("two certificates let both sides of a TLS connection verify each other", as
   };
   assert.equal(await said(authority.cert, b), "hello");
   assert.equal(await said(authority.cert, undefined), "");
-  const stranger = newAuthority({ name: "ours", nowMs: Date.now() });
+  const stranger = createAuthority({ name: "ours", nowMs: Date.now() });
   assert.equal(await said(authority.cert, stranger.issue("b", ["b.example"])), "");
   assert.equal(await said(stranger.cert, b), "");
 });

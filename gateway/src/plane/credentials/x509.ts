@@ -5,7 +5,7 @@
  */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { isIPv4, isIPv6 } from "node:net";
-import { derValue, oid, pem, sequence } from "./der.ts";
+import { derValue, encodeDerSequence, oid, pem } from "./der.ts";
 
 interface Certificate {
   /** The certificate in PEM format. `key`: its private key. */
@@ -27,17 +27,17 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 /** Certificates are dated a day back, because clocks differ. */
 const BACKDATED_MS = DAY_MS;
 
-const ECDSA_WITH_SHA256 = sequence(oid("2a8648ce3d040302"));
+const ECDSA_WITH_SHA256 = encodeDerSequence(oid("2a8648ce3d040302"));
 const COMMON_NAME = oid("550403");
 const TRUE = derValue(0x01, Buffer.of(0xff));
-const SERVER_AND_CLIENT = sequence(oid("2b06010505070301"), oid("2b06010505070302"));
+const SERVER_AND_CLIENT = encodeDerSequence(oid("2b06010505070301"), oid("2b06010505070302"));
 
-export function newAuthority({ name, nowMs }: { name: string; nowMs: number }): Authority {
+export function createAuthority({ name, nowMs }: { name: string; nowMs: number }): Authority {
   const keys = newKeys();
   const facts = { issuer: name, signer: keys.privateKey, nowMs };
   const id = keyId(keys.publicKey);
   // The authority may sign server certificates, but no further authority.
-  const constraints = sequence(TRUE, derValue(0x02, Buffer.of(0)));
+  const constraints = encodeDerSequence(TRUE, derValue(0x02, Buffer.of(0)));
   const extensions = [
     extension("551d13", constraints, { critical: true }),
     extension("551d0f", derValue(0x03, Buffer.of(1, 0b00000110)), { critical: true }),
@@ -52,12 +52,12 @@ export function newAuthority({ name, nowMs }: { name: string; nowMs: number }): 
         subject,
         keys: own,
         extensions: [
-          extension("551d13", sequence(), { critical: true }),
+          extension("551d13", encodeDerSequence(), { critical: true }),
           extension("551d0f", derValue(0x03, Buffer.of(7, 0b10000000)), { critical: true }),
           extension("551d25", SERVER_AND_CLIENT),
-          extension("551d11", sequence(...hosts.map(alternativeName))),
+          extension("551d11", encodeDerSequence(...hosts.map(alternativeName))),
           extension("551d0e", derValue(0x04, keyId(own.publicKey))),
-          extension("551d23", sequence(derValue(0x80, id))),
+          extension("551d23", encodeDerSequence(derValue(0x80, id))),
         ],
       });
     },
@@ -81,29 +81,29 @@ interface CertificateFacts {
 const newKeys = (): Keys => generateKeyPairSync("ec", { namedCurve: "P-256" });
 
 function certificate({ subject, issuer, keys, signer, extensions, nowMs }: CertificateFacts): Certificate {
-  const body = sequence(
+  const body = encodeDerSequence(
     derValue(0xa0, derValue(0x02, Buffer.of(2))),
     // The serial number: positive and unpredictable.
     derValue(0x02, Buffer.concat([Buffer.of(1), randomBytes(15)])),
     ECDSA_WITH_SHA256,
     distinguishedName(issuer),
-    sequence(time(nowMs - BACKDATED_MS), time(nowMs + YEARS * 365 * DAY_MS)),
+    encodeDerSequence(time(nowMs - BACKDATED_MS), time(nowMs + YEARS * 365 * DAY_MS)),
     distinguishedName(subject),
     keys.publicKey.export({ format: "der", type: "spki" }),
-    derValue(0xa3, sequence(...extensions)),
+    derValue(0xa3, encodeDerSequence(...extensions)),
   );
   const signature = derValue(0x03, Buffer.of(0), sign("sha256", body, signer));
   return {
-    cert: pem("CERTIFICATE", sequence(body, ECDSA_WITH_SHA256, signature)),
+    cert: pem("CERTIFICATE", encodeDerSequence(body, ECDSA_WITH_SHA256, signature)),
     key: keys.privateKey.export({ format: "pem", type: "pkcs8" }).toString(),
   };
 }
 
 const distinguishedName = (name: string): Buffer =>
-  sequence(derValue(0x31, sequence(COMMON_NAME, derValue(0x0c, Buffer.from(name)))));
+  encodeDerSequence(derValue(0x31, encodeDerSequence(COMMON_NAME, derValue(0x0c, Buffer.from(name)))));
 
 function extension(id: string, value: Buffer, { critical = false } = {}): Buffer {
-  return sequence(oid(id), ...(critical ? [TRUE] : []), derValue(0x04, value));
+  return encodeDerSequence(oid(id), ...(critical ? [TRUE] : []), derValue(0x04, value));
 }
 
 function alternativeName(host: string): Buffer {

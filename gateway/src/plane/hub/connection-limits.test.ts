@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { ConnectionLimits, networkOf } from "./connection-limits.ts";
+import { ConnectionLimits, findNetwork } from "./connection-limits.ts";
 
 const limits = (): ConnectionLimits<string> =>
   new ConnectionLimits({
@@ -45,13 +45,13 @@ describe("connection limits", () => {
   });
 
   test("treat an IPv6 /64 network as one address", () => {
-    assert.equal(networkOf("10.0.0.1"), "10.0.0.1");
-    assert.equal(networkOf("::ffff:10.0.0.1"), "10.0.0.1");
-    assert.equal(networkOf("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2");
-    assert.equal(networkOf("2001:db8:1:2::6"), "2001:db8:1:2");
-    assert.equal(networkOf("2001:db8::6"), "2001:db8:0:0");
-    assert.equal(networkOf("fe80::1%eth0"), "fe80:0:0:0");
-    assert.equal(networkOf("::1"), "0:0:0:0");
-    assert.equal(networkOf(undefined), "");
+    assert.equal(findNetwork("10.0.0.1"), "10.0.0.1");
+    assert.equal(findNetwork("::ffff:10.0.0.1"), "10.0.0.1");
+    assert.equal(findNetwork("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2");
+    assert.equal(findNetwork("2001:db8:1:2::6"), "2001:db8:1:2");
+    assert.equal(findNetwork("2001:db8::6"), "2001:db8:0:0");
+    assert.equal(findNetwork("fe80::1%eth0"), "fe80:0:0:0");
+    assert.equal(findNetwork("::1"), "0:0:0:0");
+    assert.equal(findNetwork(undefined), "");
   });
 });

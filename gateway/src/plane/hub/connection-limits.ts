@@ -26,12 +26,12 @@ export class ConnectionLimits<T> {
 
   hasRoom(address: string | undefined): boolean {
     if (this.#all.size >= this.#limits.connectionsMax) return false;
-    return (this.#perNetwork.get(networkOf(address)) ?? 0) < this.#limits.connectionsPerAddressMax;
+    return (this.#perNetwork.get(findNetwork(address)) ?? 0) < this.#limits.connectionsPerAddressMax;
   }
 
   /** Returns the unauthenticated connection to close before another one from this address is accepted, if any. */
   toEvict(address: string | undefined): T | undefined {
-    const sameNetwork = this.#unauthenticatedPerNetwork.get(networkOf(address)) ?? new Set();
+    const sameNetwork = this.#unauthenticatedPerNetwork.get(findNetwork(address)) ?? new Set();
     const full = sameNetwork.size >= this.#limits.unauthenticatedPerAddressMax;
     if (!full && this.#unauthenticated.size < this.#limits.unauthenticatedMax) return undefined;
     const [oldest] = full ? sameNetwork : this.#unauthenticated;
@@ -39,7 +39,7 @@ export class ConnectionLimits<T> {
   }
 
   add(connection: T, address: string | undefined): void {
-    const network = networkOf(address);
+    const network = findNetwork(address);
     this.#all.set(connection, network);
     this.#perNetwork.set(network, (this.#perNetwork.get(network) ?? 0) + 1);
     this.#unauthenticated.add(connection);
@@ -76,7 +76,7 @@ export class ConnectionLimits<T> {
 /**
  * The address itself, or for IPv6 its first 64 bits, because one customer usually has all addresses that share them.
  */
-export function networkOf(address = ""): string {
+export function findNetwork(address = ""): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (mapped !== undefined || !isIPv6(address)) return mapped ?? address;
   const [head = "", tail] = (address.split("%")[0] ?? "").split("::");

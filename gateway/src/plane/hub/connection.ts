@@ -11,7 +11,7 @@ import type { Log } from "../../base/log.ts";
 import type { RateLimitedLog } from "../../base/rate-limited-log.ts";
 import type { Claims } from "../credentials/user-jwt.ts";
 import { type AcceptedCredentials, authenticate } from "./authenticate.ts";
-import { networkOf } from "./connection-limits.ts";
+import { findNetwork } from "./connection-limits.ts";
 import type { HubLimits } from "./limits.ts";
 import { Outbox } from "./outbox.ts";
 import { Parser, type ProtocolOperations, ProtocolViolation } from "./parser.ts";
@@ -84,7 +84,7 @@ export class Connection implements ProtocolOperations {
     this.#socket = socket;
     this.#nonce = nonce;
     this.#peer = `${socket.remoteAddress}:${socket.remotePort}`;
-    this.#network = networkOf(socket.remoteAddress);
+    this.#network = findNetwork(socket.remoteAddress);
     this.#parser = new Parser(hub.limits, this);
     this.#outbox = new Outbox(socket, hub.limits.outboundBytesMax);
     this.#rate = createRateLimit(hub.limits);

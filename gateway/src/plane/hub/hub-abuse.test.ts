@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { describe, test } from "node:test";
 import { ALL_NODE_STATES_SUBJECT, nodeStateSubject, nodeSubject } from "@tollgate/protocol/nats-subjects.ts";
 import { manualClock } from "../../base/testing.ts";
-import { connectClient, nextDisconnectedNode, openTestHub, rawPeer } from "./testing.ts";
+import { connectClient, connectRawPeer, openTestHub, waitForDisconnectedNode } from "./testing.ts";
 
 const clock = manualClock();
 const x = Buffer.from("x");
@@ -24,7 +24,7 @@ describe("before CONNECT", () => {
       [`CONNECT ${"x".repeat(20_000)}\r\n`, "Maximum Control Line Exceeded"],
     ];
     for (const [said, answer] of table) {
-      const peer = rawPeer(t, hub);
+      const peer = connectRawPeer(t, hub);
       peer.say(said);
       await peer.hears(`-ERR '${answer}'\r\n`);
       await peer.closed;
@@ -35,7 +35,7 @@ describe("before CONNECT", () => {
   test("disconnects a client that has not sent CONNECT by the deadline, and resets its connection if it stays open", async (t) => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time });
-    const peer = rawPeer(t, hub, { allowHalfOpen: true });
+    const peer = connectRawPeer(t, hub, { allowHalfOpen: true });
     peer.say("CONN");
     await peer.hears("INFO");
     time.advance(4_999);
@@ -56,7 +56,7 @@ describe("before CONNECT", () => {
     const hub = await openTestHub(t, { clock: manualClock(), limits: { unauthenticatedMax: 3 } });
     const strangers = [];
     for (let i = 0; i < 3; i++) {
-      const stranger = rawPeer(t, hub);
+      const stranger = connectRawPeer(t, hub);
       await stranger.hears("INFO");
       strangers.push(stranger);
     }
@@ -66,7 +66,7 @@ describe("before CONNECT", () => {
     assert.doesNotMatch(strangers[1]?.heard ?? "", /-ERR/);
     // The client has authenticated and does not count any more, so the next unauthenticated connection only reaches the
     // limit.
-    const next = rawPeer(t, hub);
+    const next = connectRawPeer(t, hub);
     await next.hears("INFO");
     await client.flush();
     assert.doesNotMatch(strangers[1]?.heard ?? "", /-ERR/);
@@ -76,11 +76,11 @@ describe("before CONNECT", () => {
     skip: oneLoopback,
   }, async (t) => {
     const hub = await openTestHub(t, { clock: manualClock(), limits: { unauthenticatedPerAddressMax: 2 } });
-    const elsewhere = rawPeer(t, hub, { from: "127.0.0.2" });
+    const elsewhere = connectRawPeer(t, hub, { from: "127.0.0.2" });
     await elsewhere.hears("INFO");
     const strangers = [];
     for (let i = 0; i < 3; i++) {
-      const stranger = rawPeer(t, hub);
+      const stranger = connectRawPeer(t, hub);
       await stranger.hears("INFO");
       strangers.push(stranger);
     }
@@ -93,12 +93,12 @@ describe("before CONNECT", () => {
   }, async (t) => {
     const hub = await openTestHub(t, { clock, limits: { connectionsPerAddressMax: 2 } });
     const client = await connectClient(t, await hub.mint("n1"));
-    const second = rawPeer(t, hub);
+    const second = connectRawPeer(t, hub);
     await second.hears("INFO");
-    const third = rawPeer(t, hub);
+    const third = connectRawPeer(t, hub);
     await third.hears("-ERR 'maximum connections exceeded'");
     await third.closed;
-    const elsewhere = rawPeer(t, hub, { from: "127.0.0.2" });
+    const elsewhere = connectRawPeer(t, hub, { from: "127.0.0.2" });
     await elsewhere.hears("INFO");
     await client.flush();
   });
@@ -106,9 +106,9 @@ describe("before CONNECT", () => {
   test("refuses connections beyond the limit for the hub", async (t) => {
     const hub = await openTestHub(t, { clock, limits: { connectionsMax: 2 } });
     const client = await connectClient(t, await hub.mint("n1"));
-    const second = rawPeer(t, hub);
+    const second = connectRawPeer(t, hub);
     await second.hears("INFO");
-    const third = rawPeer(t, hub);
+    const third = connectRawPeer(t, hub);
     await third.hears("-ERR 'maximum connections exceeded'");
     await third.closed;
     await client.flush();
@@ -128,9 +128,9 @@ describe("a client that has authenticated", () => {
       [Buffer.concat([Buffer.from("PUB tg.s.n1 4000000\r\n"), Buffer.alloc(4_000_000)]), "Maximum Payload Violation"],
     ];
     for (const [said, answer] of table) {
-      const peer = rawPeer(t, hub);
+      const peer = connectRawPeer(t, hub);
       await peer.authenticate(await hub.mint("n1"));
-      const gone = nextDisconnectedNode(hub);
+      const gone = waitForDisconnectedNode(hub);
       peer.say(said);
       peer.say("PUB tg.s.n1 1\r\nx\r\n");
       await peer.hears(`-ERR '${answer}'\r\n`);
@@ -145,7 +145,7 @@ describe("a client that has authenticated", () => {
     const credentials = await hub.mint("n1");
     const clients = [];
     for (let i = 0; i < 4; i++) clients.push(await connectClient(t, credentials));
-    const fifth = rawPeer(t, hub);
+    const fifth = connectRawPeer(t, hub);
     fifth.say(await fifth.connectLine(credentials));
     await fifth.hears("-ERR 'maximum connections exceeded'");
     await fifth.closed;
@@ -158,7 +158,7 @@ describe("a client that has authenticated", () => {
 
   test("is refused more than 16 subscriptions; each ID counts once and is freed by unsubscribing", async (t) => {
     const hub = await openTestHub(t, { clock, limits: { operationsPerSecondMax: 1e9 } });
-    const peer = rawPeer(t, hub);
+    const peer = connectRawPeer(t, hub);
     await peer.authenticate(await hub.mint("n1"));
     const flood = Array.from({ length: 1000 }, (_, i) => `SUB tg.n.n1 ${i}\r\nSUB tg.n.n1 ${i}\r\n`).join("");
     peer.say(`${flood}PING\r\n`);
@@ -174,7 +174,7 @@ describe("a client that has authenticated", () => {
   test("is disconnected when it does not read and its buffer is full, without effect on others", async (t) => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time });
-    const peer = rawPeer(t, hub);
+    const peer = connectRawPeer(t, hub);
     await peer.authenticate(await hub.mint("n1"));
     peer.say("SUB tg.n.n1 1\r\nPING\r\n");
     await peer.hears("PONG", peer.heard.length);
@@ -188,7 +188,7 @@ describe("a client that has authenticated", () => {
     });
     await client.flush();
 
-    const gone = nextDisconnectedNode(hub);
+    const gone = waitForDisconnectedNode(hub);
     const piece = Buffer.alloc(256 * 1024);
     for (let i = 0; i < 200; i++) {
       hub.publish(nodeSubject("n1"), piece);
@@ -207,10 +207,10 @@ describe("a client that has authenticated", () => {
     const limits = { outboundBytesMax: 64 * 1024, operationsPerSecondMax: 1e9, inboundBytesPerSecondMax: 1e12 };
     const hub = await openTestHub(t, { clock, limits });
     for (const ask of ["PING\r\n", "PUB tg.s.foreign 0\r\n\r\n"]) {
-      const peer = rawPeer(t, hub);
+      const peer = connectRawPeer(t, hub);
       await peer.authenticate(await hub.mint("n1"));
       peer.socket.pause();
-      const gone = nextDisconnectedNode(hub);
+      const gone = waitForDisconnectedNode(hub);
       const asks = Buffer.from(ask.repeat(50_000));
       let asking = true;
       const askOn = (): void => {
@@ -227,9 +227,9 @@ describe("a client that has authenticated", () => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time });
     const client = await connectClient(t, await hub.mint("n2"));
-    const peer = rawPeer(t, hub, { allowHalfOpen: true });
+    const peer = connectRawPeer(t, hub, { allowHalfOpen: true });
     await peer.authenticate(await hub.mint("n1"));
-    const gone = nextDisconnectedNode(hub);
+    const gone = waitForDisconnectedNode(hub);
     for (let round = 0; round < 2; round++) {
       const from = peer.heard.length;
       time.advance(20_000);
@@ -250,13 +250,13 @@ describe("a client that has authenticated", () => {
   test("is reset a moment after it closes its side without reading", async (t) => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time });
-    const peer = rawPeer(t, hub, { allowHalfOpen: true });
+    const peer = connectRawPeer(t, hub, { allowHalfOpen: true });
     await peer.authenticate(await hub.mint("n1"));
     peer.say("SUB tg.n.n1 1\r\nPING\r\n");
     await peer.hears("PONG", peer.heard.length);
     peer.socket.pause();
     for (let i = 0; i < 100; i++) hub.publish(nodeSubject("n1"), Buffer.alloc(256 * 1024));
-    const gone = nextDisconnectedNode(hub);
+    const gone = waitForDisconnectedNode(hub);
     peer.socket.end();
     assert.equal(await gone, "n1");
     time.advance(1_000);
@@ -269,7 +269,7 @@ describe("a client that has authenticated", () => {
     const time = manualClock();
     const limits = { operationsPerSecondMax: 1000, pingOperations: 0, burstMs: 10, pingEveryMs: 1e9 };
     const hub = await openTestHub(t, { clock: time, limits });
-    const peer = rawPeer(t, hub);
+    const peer = connectRawPeer(t, hub);
     await peer.authenticate(await hub.mint("n1"));
     const client = await connectClient(t, await hub.mint("n2"));
     const counts = new Map<string, number>();
@@ -300,7 +300,7 @@ describe("a client that has authenticated", () => {
     const limits = { operationsPerSecondMax: 1000, pingOperations: 0, burstMs: 100, pingEveryMs: 1e9 };
     const hub = await openTestHub(t, { clock: time, limits });
     const credentials = await hub.mint("n1");
-    const peers = Array.from({ length: 4 }, () => rawPeer(t, hub));
+    const peers = Array.from({ length: 4 }, () => connectRawPeer(t, hub));
     for (const peer of peers) await peer.authenticate(credentials);
     const client = await connectClient(t, await hub.mint("n2"));
     let heard = 0;
@@ -326,7 +326,7 @@ describe("a client that has authenticated", () => {
     const hub = await openTestHub(t, { clock: time, limits: { pingEveryMs: 1e9 }, credentialTtlMs: 24 * 3_600_000 });
     const credentials = await hub.mint("n1");
     const comes = async (): Promise<boolean> => {
-      const peer = rawPeer(t, hub);
+      const peer = connectRawPeer(t, hub);
       peer.say(await peer.connectLine(credentials));
       peer.say("PING\r\n");
       await Promise.race([peer.hears("PONG"), peer.closed.then(() => {})]).catch(() => {});
@@ -354,8 +354,8 @@ describe("a client that has authenticated", () => {
     const hub = await openTestHub(t, { clock: time });
     const credentials = await hub.mint("n1");
     const comes = async (): Promise<boolean> => {
-      const peer = rawPeer(t, hub);
-      const gone = nextDisconnectedNode(hub);
+      const peer = connectRawPeer(t, hub);
+      const gone = waitForDisconnectedNode(hub);
       peer.say(`${await peer.connectLine(credentials)}PING\r\n`);
       await Promise.race([peer.hears("PONG"), peer.closed.then(() => {})]).catch(() => {});
       const came = peer.heard.includes("PONG");
@@ -374,7 +374,7 @@ describe("a client that has authenticated", () => {
   test("stops counting against the connection limit when it closes its side, even if it was cut off during a flood", async (t) => {
     const limits = { operationsPerSecondMax: 1000, pingOperations: 0, burstMs: 10, connectionsMax: 1 };
     const hub = await openTestHub(t, { clock: manualClock(), limits });
-    const peer = rawPeer(t, hub);
+    const peer = connectRawPeer(t, hub);
     await peer.authenticate(await hub.mint("n1"));
     const started = new Promise<string>((resolve) => hub.subscribe(nodeStateSubject("n1"), resolve));
     peer.say("PUB tg.s.n1 1\r\nx\r\n".repeat(20_000));
@@ -383,7 +383,7 @@ describe("a client that has authenticated", () => {
     await peer.hears("-ERR 'Authentication Revoked'");
     await peer.closed;
     for (;;) {
-      const next = rawPeer(t, hub);
+      const next = connectRawPeer(t, hub);
       await Promise.race([next.hears("INFO"), next.closed]);
       if (next.heard.startsWith("INFO")) break;
     }
@@ -398,7 +398,7 @@ describe("a client that has authenticated", () => {
       if (subject === nodeStateSubject("n1")) throw new Error("a bug");
       heard.push(subject);
     });
-    const gone = nextDisconnectedNode(hub);
+    const gone = waitForDisconnectedNode(hub);
     client.publish(nodeStateSubject("n1"), x);
     assert.equal(await gone, "n1");
     assert.match(String(await client.closed()), /Internal Error/);

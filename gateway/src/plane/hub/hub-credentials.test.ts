@@ -8,7 +8,7 @@ import { InvariantError } from "../../base/invariant.ts";
 import { systemRandom } from "../../base/random.ts";
 import { manualClock } from "../../base/testing.ts";
 import { createKey, InvalidKeyError } from "../credentials/nkeys.ts";
-import { connectClient, nextDisconnectedNode, openTestHub, rawPeer } from "./testing.ts";
+import { connectClient, connectRawPeer, openTestHub, waitForDisconnectedNode } from "./testing.ts";
 
 const clock = manualClock();
 const REFUSED = /Authorization Violation/;
@@ -41,7 +41,7 @@ describe("node credentials", () => {
   test("are refused with a signature of another connection's nonce", async (t) => {
     const hub = await openTestHub(t, { clock });
     const credentials = await hub.mint("n1");
-    const [first, second] = [rawPeer(t, hub), rawPeer(t, hub)];
+    const [first, second] = [connectRawPeer(t, hub), connectRawPeer(t, hub)];
     const line = await first.connectLine(credentials);
     await second.hears("\r\n");
     second.say(line);
@@ -60,7 +60,7 @@ describe("node credentials", () => {
       '{"jwt":1,"sig":2}',
       '{"jwt":"","sig":""}',
     ]) {
-      const peer = rawPeer(t, hub);
+      const peer = connectRawPeer(t, hub);
       peer.say(`CONNECT ${options}\r\n`);
       await peer.hears("-ERR 'Authorization Violation'");
       await peer.closed;
@@ -72,7 +72,7 @@ describe("node credentials", () => {
     const hub = await openTestHub(t, { clock: time, credentialTtlMs: 60_000 });
     const credentials = await hub.mint("n1");
     const client = await connectClient(t, credentials);
-    const gone = nextDisconnectedNode(hub);
+    const gone = waitForDisconnectedNode(hub);
     time.advance(59_999);
     await client.flush();
     time.advance(1);
@@ -94,7 +94,7 @@ describe("node credentials", () => {
 describe("permissions", () => {
   test("refuse malformed subjects, even if they match a permitted wildcard", async (t) => {
     const hub = await openTestHub(t, { clock });
-    const peer = rawPeer(t, hub);
+    const peer = connectRawPeer(t, hub);
     await peer.authenticate(await hub.mint("n1"));
     const heard: string[] = [];
     hub.subscribe(">", (subject) => heard.push(subject));
@@ -118,7 +118,7 @@ describe("revocation", () => {
     const bystander = await connectClient(t, await hub.mint("n2"));
     const heard: string[] = [];
     hub.subscribe(">", (subject) => heard.push(subject));
-    const gone = nextDisconnectedNode(hub);
+    const gone = waitForDisconnectedNode(hub);
     for (const client of clients) client.publish(nodeStateSubject("n1"), x);
     await hub.revoke("n1");
     assert.equal(await gone, "n1");
@@ -138,7 +138,7 @@ describe("revocation", () => {
 
   test("discards messages that the node sent after it, even if they arrived in the same chunk of bytes", async (t) => {
     const hub = await openTestHub(t, { clock });
-    const peer = rawPeer(t, hub);
+    const peer = connectRawPeer(t, hub);
     await peer.authenticate(await hub.mint("n1"));
     let heard = 0;
     hub.subscribe(nodeStateSubject("n1"), () => {

@@ -8,7 +8,7 @@ import { createLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
 import { manualClock } from "../../base/testing.ts";
 import { openHub } from "./hub.ts";
-import { connectClient, nextDisconnectedNode, openTestHub, RawPeer, rawPeer } from "./testing.ts";
+import { connectClient, connectRawPeer, openTestHub, RawPeer, waitForDisconnectedNode } from "./testing.ts";
 
 const clock = manualClock();
 const x = Buffer.from("x");
@@ -20,20 +20,20 @@ describe("connection lifecycle", () => {
     const gone: string[] = [];
     hub.onNodeGone((nodeId) => gone.push(nodeId));
     const first = await connectClient(t, credentials);
-    const second = rawPeer(t, hub);
+    const second = connectRawPeer(t, hub);
     await second.authenticate(credentials);
     const bystander = await connectClient(t, await hub.mint("n2"));
 
     await first.close();
     await bystander.flush();
     assert.deepEqual(gone, []);
-    const ended = nextDisconnectedNode(hub);
+    const ended = waitForDisconnectedNode(hub);
     second.socket.destroy();
     assert.equal(await ended, "n1");
     assert.deepEqual(gone, ["n1"]);
 
     const back = await connectClient(t, credentials);
-    const again = nextDisconnectedNode(hub);
+    const again = waitForDisconnectedNode(hub);
     await back.close();
     assert.equal(await again, "n1");
     assert.deepEqual(gone, ["n1", "n1"]);
@@ -43,11 +43,11 @@ describe("connection lifecycle", () => {
     const hub = await openTestHub(t, { clock });
     const gone: string[] = [];
     hub.onNodeGone((nodeId) => gone.push(nodeId));
-    const stranger = rawPeer(t, hub);
+    const stranger = connectRawPeer(t, hub);
     stranger.say("hello\r\n");
     await stranger.closed;
     const client = await connectClient(t, await hub.mint("n1"));
-    const ended = nextDisconnectedNode(hub);
+    const ended = waitForDisconnectedNode(hub);
     await client.close();
     await ended;
     assert.deepEqual(gone, ["n1"]);
@@ -55,7 +55,7 @@ describe("connection lifecycle", () => {
 
   test("calls disconnect listeners only after the call that noticed the disconnect has returned", async (t) => {
     const hub = await openTestHub(t, { clock, limits: { outboundBytesMax: 1024 } });
-    const peer = rawPeer(t, hub);
+    const peer = connectRawPeer(t, hub);
     await peer.authenticate(await hub.mint("n1"));
     peer.say("SUB tg.n.n1 1\r\nPING\r\n");
     await peer.hears("PONG", peer.heard.length);
@@ -107,7 +107,7 @@ describe("hub lifecycle", () => {
     const gone: string[] = [];
     hub.onNodeGone((nodeId) => gone.push(nodeId));
     const client = await connectClient(t, await hub.mint("n1"));
-    const stranger = rawPeer(t, hub, { allowHalfOpen: true });
+    const stranger = connectRawPeer(t, hub, { allowHalfOpen: true });
     await stranger.hears("INFO");
     await Promise.all([hub.close(), hub.close(), client.closed()]);
     assert.deepEqual(gone, []);

@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { describe, test } from "node:test";
 import { nodeStateSubject, nodeSubject } from "@tollgate/protocol/nats-subjects.ts";
 import { manualClock } from "../../base/testing.ts";
-import { connectClient, nextDisconnectedNode, openTestHub, rawPeer } from "./testing.ts";
+import { connectClient, connectRawPeer, openTestHub, waitForDisconnectedNode } from "./testing.ts";
 import { selfSignedCertificate } from "./testing-certificate.ts";
 
 const clock = manualClock();
@@ -29,7 +29,7 @@ describe("TLS", () => {
       assert.ok(payload.equals(job.data));
       break;
     }
-    const gone = nextDisconnectedNode(hub);
+    const gone = waitForDisconnectedNode(hub);
     await hub.revoke("n1");
     assert.equal(await gone, "n1");
     assert.match(String(await client.closed()), /Authentication Revoked/);
@@ -39,7 +39,7 @@ describe("TLS", () => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time, tls });
     await assert.rejects(connectClient(t, await hub.mint("n1")), /certificate/);
-    const peer = rawPeer(t, hub);
+    const peer = connectRawPeer(t, hub);
     peer.say(`${await peer.connectLine(await hub.mint("n1"))}PING\r\n`);
     await peer.closed;
     assert.doesNotMatch(peer.heard, /PONG/);
@@ -49,7 +49,7 @@ describe("TLS", () => {
   test("disconnects a client that has not started TLS when the deadline passes", async (t) => {
     const time = manualClock();
     const hub = await openTestHub(t, { clock: time, tls });
-    const peer = rawPeer(t, hub);
+    const peer = connectRawPeer(t, hub);
     await peer.hears("tls_required");
     time.advance(6_000);
     await peer.closed;

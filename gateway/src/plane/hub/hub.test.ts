@@ -7,7 +7,7 @@ import { describe, test } from "node:test";
 import { headers } from "@nats-io/transport-node";
 import { ALL_NODE_STATES_SUBJECT, nodeStateSubject, nodeSubject } from "@tollgate/protocol/nats-subjects.ts";
 import { manualClock } from "../../base/testing.ts";
-import { connectClient, openTestHub, rawPeer, unrestrictedCredentials } from "./testing.ts";
+import { connectClient, connectRawPeer, openTestHub, unrestrictedCredentials } from "./testing.ts";
 
 const clock = manualClock();
 const text = (payload: Uint8Array): string => Buffer.from(payload).toString();
@@ -52,7 +52,7 @@ describe("the hub's NATS protocol", () => {
 
   test("delivers exactly the remaining messages of a limited subscription", async (t) => {
     const hub = await openTestHub(t, { clock });
-    const peer = rawPeer(t, hub);
+    const peer = connectRawPeer(t, hub);
     await peer.authenticate(await hub.mint("n1"));
     peer.say("SUB tg.n.n1 a\r\nUNSUB a 2\r\nSUB tg.n.n1 b\r\nPING\r\n");
     await peer.hears("PONG", peer.heard.length);
@@ -67,7 +67,7 @@ describe("the hub's NATS protocol", () => {
 
   test("confirms each operation to a verbose client, and none to other clients", async (t) => {
     const hub = await openTestHub(t, { clock });
-    const peer = rawPeer(t, hub);
+    const peer = connectRawPeer(t, hub);
     await peer.authenticate(await hub.mint("n1"), { verbose: true });
     peer.say("SUB tg.q 1\r\nPUB tg.s.n1 1\r\nx\r\nUNSUB 1\r\nPUB tg.s.n2 1\r\nx\r\nPING\r\n");
     await peer.hears("PONG", peer.heard.length);

@@ -6,7 +6,7 @@ import { createServer, isIPv6, type Server, type Socket } from "node:net";
 import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
 import type { Certificate } from "../../base/certificate.ts";
 import type { Clock } from "../../base/clock.ts";
-import { alwaysReachable } from "../../base/dependency.ts";
+import { createReachableDependency } from "../../base/dependency.ts";
 import { invariant } from "../../base/invariant.ts";
 import { ListenError } from "../../base/listen-error.ts";
 import type { Log } from "../../base/log.ts";
@@ -68,7 +68,7 @@ export async function openHub(options: HubOptions): Promise<Hub> {
 }
 
 class EmbeddedHub implements Hub, HubForConnections {
-  readonly health = alwaysReachable("plane");
+  readonly health = createReachableDependency("plane");
   readonly hears = true;
   readonly clock: Clock;
   readonly log: Log;

@@ -3,10 +3,10 @@
  * Workers publish and subscribe over a channel to it. Nodes stay connected when a worker ends. Both ends of the channel
  * are in this file to keep them in step.
  */
-import { sendingNodeOf } from "@tollgate/protocol/nats-subjects.ts";
+import { parseSendingNode } from "@tollgate/protocol/nats-subjects.ts";
 import { type Channel, LOWEST_FREE_MESSAGE_KIND } from "../../base/channel.ts";
 import type { Clock } from "../../base/clock.ts";
-import { alwaysReachable } from "../../base/dependency.ts";
+import { createReachableDependency } from "../../base/dependency.ts";
 import { invariant } from "../../base/invariant.ts";
 import type { Log } from "../../base/log.ts";
 import { rateLimitedLog } from "../../base/rate-limited-log.ts";
@@ -74,7 +74,7 @@ export function openPlaneInWorker(channel: Channel, { clock, log }: { clock: Clo
       subscribers.get(number)?.(subject, bytes);
     } catch (error) {
       // A subscriber threw, so the node's stream has a gap: its jobs fail as if it had disconnected.
-      const nodeId = sendingNodeOf(subject);
+      const nodeId = parseSendingNode(subject);
       peerLog.error(nodeId ?? "", { nodeId, err: error }, "plane: subscriber failed");
       if (nodeId !== undefined) tellGone(nodeId);
     }
@@ -82,7 +82,7 @@ export function openPlaneInWorker(channel: Channel, { clock, log }: { clock: Clo
   channel.on(kind("gone"), ({ text }) => tellGone(text));
   return {
     isShared: true,
-    health: alwaysReachable("plane"),
+    health: createReachableDependency("plane"),
     hears: true,
     publish(subject, bytes, rest) {
       invariant(isSubject(subject), "a message is published to one plain subject");

@@ -1,19 +1,24 @@
 /** For tests: a certificate for this machine, created at run time so that the repository contains no private key. */
 import { generateKeyPairSync, sign } from "node:crypto";
-import { derValue, oid, pem, sequence } from "../credentials/der.ts";
+import { derValue, encodeDerSequence, oid, pem } from "../credentials/der.ts";
 
-const ED25519 = sequence(oid("2b6570"));
+const ED25519 = encodeDerSequence(oid("2b6570"));
 const COMMON_NAME = oid("550403");
 const SUBJECT_ALT_NAME = oid("551d11");
 
 /** `commonName`: certificates that are trusted at the same time need different names. */
 export function selfSignedCertificate(commonName = "tollgate test"): { cert: string; key: string } {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
-  const name = sequence(derValue(0x31, sequence(COMMON_NAME, derValue(0x0c, Buffer.from(commonName)))));
-  const validity = sequence(derValue(0x17, Buffer.from("200101000000Z")), derValue(0x17, Buffer.from("490101000000Z")));
+  const name = encodeDerSequence(
+    derValue(0x31, encodeDerSequence(COMMON_NAME, derValue(0x0c, Buffer.from(commonName)))),
+  );
+  const validity = encodeDerSequence(
+    derValue(0x17, Buffer.from("200101000000Z")),
+    derValue(0x17, Buffer.from("490101000000Z")),
+  );
   // A NATS client that connects to an IP address verifies the certificate for "localhost".
-  const names = sequence(derValue(0x82, Buffer.from("localhost")), derValue(0x87, Buffer.of(127, 0, 0, 1)));
-  const body = sequence(
+  const names = encodeDerSequence(derValue(0x82, Buffer.from("localhost")), derValue(0x87, Buffer.of(127, 0, 0, 1)));
+  const body = encodeDerSequence(
     derValue(0xa0, derValue(0x02, Buffer.of(2))),
     derValue(0x02, Buffer.of(1)),
     ED25519,
@@ -21,11 +26,11 @@ export function selfSignedCertificate(commonName = "tollgate test"): { cert: str
     validity,
     name,
     publicKey.export({ format: "der", type: "spki" }),
-    derValue(0xa3, sequence(sequence(SUBJECT_ALT_NAME, derValue(0x04, names)))),
+    derValue(0xa3, encodeDerSequence(encodeDerSequence(SUBJECT_ALT_NAME, derValue(0x04, names)))),
   );
   const signature = derValue(0x03, Buffer.of(0), sign(null, body, privateKey));
   return {
-    cert: pem("CERTIFICATE", sequence(body, ED25519, signature)),
+    cert: pem("CERTIFICATE", encodeDerSequence(body, ED25519, signature)),
     key: privateKey.export({ format: "pem", type: "pkcs8" }).toString(),
   };
 }

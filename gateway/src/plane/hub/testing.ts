@@ -53,7 +53,7 @@ export function unrestrictedCredentials(hub: Hub, clock: Clock): NodeCredentials
 }
 
 /** Resolves with the next node that the hub reports as disconnected. */
-export function nextDisconnectedNode(hub: Hub): Promise<string> {
+export function waitForDisconnectedNode(hub: Hub): Promise<string> {
   return new Promise((resolve) => hub.onNodeGone(resolve));
 }
 
@@ -122,7 +122,7 @@ export class RawPeer {
   }
 }
 
-export function rawPeer(t: TestContext, hub: Hub, options: PeerOptions = {}): RawPeer {
+export function connectRawPeer(t: TestContext, hub: Hub, options: PeerOptions = {}): RawPeer {
   const peer = new RawPeer(hub, options);
   t.after(() => peer.socket.destroy());
   return peer;

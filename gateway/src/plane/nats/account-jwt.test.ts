@@ -6,12 +6,12 @@ import { createKey } from "../credentials/nkeys.ts";
 import { CREDENTIAL_TTL_MS_MAX } from "../credentials/user-jwt.ts";
 import {
   type AccountClaims,
-  deploymentOf,
+  addRevokedKeys,
   includesRevocations,
   readAccount,
-  revokedUntilS,
+  readDeploymentTag,
+  readRevokedUntilS,
   withDeployment,
-  withRevoked,
 } from "./account-jwt.ts";
 
 const NOW_S = 1_900_000_000;
@@ -41,39 +41,39 @@ describe("account JWT", () => {
   });
 
   test("combines revocations: for each key the later one counts", () => {
-    const once = withRevoked(claims, { a: NOW_S, b: NOW_S }, NOW_S);
-    const twice = withRevoked(once, { a: NOW_S - 5, c: NOW_S + 5 }, NOW_S);
+    const once = addRevokedKeys(claims, { a: NOW_S, b: NOW_S }, NOW_S);
+    const twice = addRevokedKeys(once, { a: NOW_S - 5, c: NOW_S + 5 }, NOW_S);
     assert.deepEqual(twice.nats.revocations, { a: NOW_S, b: NOW_S, c: NOW_S + 5 });
     assert.deepEqual(
       [twice.exp, twice.nats.limits, twice.nats.imports],
       [claims.exp, { conn: 7 }, [{ name: "lookup" }]],
     );
-    assert.equal(revokedUntilS(twice, "a"), NOW_S);
-    assert.equal(revokedUntilS(twice, "d"), undefined);
+    assert.equal(readRevokedUntilS(twice, "a"), NOW_S);
+    assert.equal(readRevokedUntilS(twice, "d"), undefined);
     assert.equal(includesRevocations(twice, { a: NOW_S, c: NOW_S }), true);
     assert.equal(includesRevocations(twice, { a: NOW_S + 1 }), false);
     assert.equal(includesRevocations(twice, { d: 0 }), false);
   });
 
   test("is dated later than its previous version, even within one second", () => {
-    const first = withRevoked(claims, { a: NOW_S }, NOW_S);
-    const second = withRevoked(first, { b: NOW_S }, NOW_S);
+    const first = addRevokedKeys(claims, { a: NOW_S }, NOW_S);
+    const second = addRevokedKeys(first, { b: NOW_S }, NOW_S);
     assert.deepEqual([first.iat, second.iat], [NOW_S, NOW_S + 1]);
   });
 
   test("keeps its other tags when the tag that names the deployment changes and when a key is revoked", () => {
-    assert.equal(deploymentOf(claims), undefined);
+    assert.equal(readDeploymentTag(claims), undefined);
     const tagged = { ...claims, nats: { ...claims.nats, tags: ["mine", "deployment:one"] } };
-    assert.equal(deploymentOf(tagged), "one");
-    const taken = withRevoked(withDeployment(tagged, "two"), { a: NOW_S }, NOW_S);
+    assert.equal(readDeploymentTag(tagged), "one");
+    const taken = addRevokedKeys(withDeployment(tagged, "two"), { a: NOW_S }, NOW_S);
     assert.deepEqual(taken.nats.tags, ["mine", "deployment:two"]);
     assert.deepEqual(readAccount(signJwt(operator, taken))?.nats.tags, ["mine", "deployment:two"]);
   });
 
   test("drops revocations that are older than any valid credential", () => {
     const dayS = CREDENTIAL_TTL_MS_MAX / 1000;
-    const old = withRevoked(claims, { a: NOW_S }, NOW_S);
-    assert.deepEqual(withRevoked(old, {}, NOW_S + dayS).nats.revocations, { a: NOW_S });
-    assert.deepEqual(withRevoked(old, {}, NOW_S + dayS + 1).nats.revocations, {});
+    const old = addRevokedKeys(claims, { a: NOW_S }, NOW_S);
+    assert.deepEqual(addRevokedKeys(old, {}, NOW_S + dayS).nats.revocations, { a: NOW_S });
+    assert.deepEqual(addRevokedKeys(old, {}, NOW_S + dayS + 1).nats.revocations, {});
   });
 });

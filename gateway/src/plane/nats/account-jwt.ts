@@ -33,21 +33,21 @@ export function readAccount(jwt: string): AccountClaims | undefined {
 }
 
 /** Parses revocations that another gateway announced. Returns undefined if they are malformed. */
-export function readRevoked(payload: Uint8Array): RevokedKeys | undefined {
+export function readRevokedKeys(payload: Uint8Array): RevokedKeys | undefined {
   return RevokedKeys.safeParse(JSON.parse(Buffer.from(payload).toString())).data;
 }
 
-export function revokedUntilS({ nats }: AccountClaims, userKey: string): number | undefined {
+export function readRevokedUntilS({ nats }: AccountClaims, userKey: string): number | undefined {
   return nats.revocations?.[userKey];
 }
 
 /** Whether the account contains all of these revocations, each at the given second or later. */
 export function includesRevocations(account: AccountClaims, revoked: RevokedKeys): boolean {
-  return Object.entries(revoked).every(([key, untilS]) => (revokedUntilS(account, key) ?? -1) >= untilS);
+  return Object.entries(revoked).every(([key, untilS]) => (readRevokedUntilS(account, key) ?? -1) >= untilS);
 }
 
 /** Drops revocations that are older than any valid credential. */
-export function withoutExpired(revoked: RevokedKeys, nowS: number): RevokedKeys {
+export function dropExpiredRevocations(revoked: RevokedKeys, nowS: number): RevokedKeys {
   const oldestS = nowS - CREDENTIAL_TTL_MS_MAX / 1000;
   return Object.fromEntries(Object.entries(revoked).filter(([, untilS]) => untilS >= oldestS));
 }
@@ -61,7 +61,7 @@ export function mergeRevoked(one: RevokedKeys, other: RevokedKeys): RevokedKeys 
 const DEPLOYMENT_TAG = "deployment:";
 
 /** The ID of the deployment that owns the plane. Undefined if none does. */
-export function deploymentOf({ nats }: AccountClaims): string | undefined {
+export function readDeploymentTag({ nats }: AccountClaims): string | undefined {
   return nats.tags?.find((tag) => tag.startsWith(DEPLOYMENT_TAG))?.slice(DEPLOYMENT_TAG.length);
 }
 
@@ -71,7 +71,7 @@ export function withDeployment(account: AccountClaims, deployment: string): Acco
 }
 
 /** The keys that sign for the account besides its own key. */
-export const signersOf = ({ nats }: AccountClaims): string[] =>
+export const listSigningKeys = ({ nats }: AccountClaims): string[] =>
   (nats.signing_keys ?? []).filter((key) => typeof key === "string");
 
 export function withSigners(account: AccountClaims, keys: string[], nowS: number): AccountClaims {
@@ -84,7 +84,7 @@ export function withSigners(account: AccountClaims, keys: string[], nowS: number
  * Adds revocations to the claims. Each version is dated after its predecessor, because servers that were separated keep
  * the later version.
  */
-export function withRevoked(account: AccountClaims, revoked: RevokedKeys, nowS: number): AccountClaims {
-  const revocations = mergeRevoked(withoutExpired(account.nats.revocations ?? {}, nowS), revoked);
+export function addRevokedKeys(account: AccountClaims, revoked: RevokedKeys, nowS: number): AccountClaims {
+  const revocations = mergeRevoked(dropExpiredRevocations(account.nats.revocations ?? {}, nowS), revoked);
   return { ...account, iat: Math.max(nowS, account.iat + 1), nats: { ...account.nats, revocations } };
 }

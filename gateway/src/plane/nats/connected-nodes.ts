@@ -4,7 +4,7 @@
  * noticed when they connect to another server. Pure; times are monotonic milliseconds.
  */
 import { NODE_CONNECTIONS_MAX } from "../credentials/node-credentials.ts";
-import { serverOf } from "./connection-events.ts";
+import { parseServerId } from "./connection-events.ts";
 
 /** The most connections of an agent. */
 const CONNECTIONS_MAX = 2;
@@ -106,7 +106,7 @@ export class OpenConnections {
    * `answers`: whether a server answers; one that died reports no ends of its connections.
    */
   began(nodeId: string, connection: string, answers: (server: string | undefined) => boolean): boolean {
-    const known = [...(this.#nodes.get(nodeId) ?? [])].filter((each) => answers(serverOf(each)));
+    const known = [...(this.#nodes.get(nodeId) ?? [])].filter((each) => answers(parseServerId(each)));
     const open = new Set([...known, connection]);
     this.#nodes.set(nodeId, open);
     if (open.size <= NODE_CONNECTIONS_MAX) return false;

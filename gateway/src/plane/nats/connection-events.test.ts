@@ -6,9 +6,9 @@ import { test } from "node:test";
 import { systemClock } from "../../base/clock.ts";
 import { systemRandom } from "../../base/random.ts";
 import { createKey } from "../credentials/nkeys.ts";
-import { issueNodeCredentials, nodeKey } from "../credentials/node-credentials.ts";
+import { deriveNodeKey, issueNodeCredentials } from "../credentials/node-credentials.ts";
 import { readEvent } from "./connection-events.ts";
-import { gatewayLogin } from "./gateway-login.ts";
+import { createGatewayLogin } from "./gateway-login.ts";
 import { CONNECT_EVENT_SUBJECT, DISCONNECT_EVENT_SUBJECT } from "./subjects.ts";
 
 const account = createKey("account", systemRandom());
@@ -16,7 +16,7 @@ const grant = { nodeId: "node_1", url: "", issuedAtS: 1, nowMs: 1, ttlMs: 60_000
 const client = {
   id: 9,
   acc: account.publicKey,
-  user: nodeKey(account, "node_1").publicKey,
+  user: deriveNodeKey(account, "node_1").publicKey,
   jwt: issueNodeCredentials(account, grant).jwt,
   kind: "Client",
 };
@@ -48,7 +48,12 @@ test("connection events report which side ended a connection", () => {
 });
 
 test("events that are not about nodes, and messages that are not events, are ignored", () => {
-  const { jwt, key } = gatewayLogin(account, { gatewayId: "gw1", url: "", clock: systemClock, random: systemRandom() });
+  const { jwt, key } = createGatewayLogin(account, {
+    gatewayId: "gw1",
+    url: "",
+    clock: systemClock,
+    random: systemRandom(),
+  });
   assert.equal(readEvent(CONNECT_EVENT_SUBJECT, event({ jwt, user: key.publicKey })), undefined, "a gateway");
   assert.equal(readEvent(CONNECT_EVENT_SUBJECT, event({ user: "UANOTHER" })), undefined, "a JWT of somebody else");
   assert.equal(readEvent(CONNECT_EVENT_SUBJECT, event({ jwt: "x" })), undefined);

@@ -42,7 +42,7 @@ export function readServerIdOfPing(payload: Uint8Array): string | undefined {
 }
 
 /** The server of a connection, from the connection's identifier. */
-export const serverOf = (connection: string): string | undefined => connection.split(" ")[0];
+export const parseServerId = (connection: string): string | undefined => connection.split(" ")[0];
 
 /** Returns undefined for events that are not about a node. */
 export function readEvent(subject: string, payload: Uint8Array): NodeEvent | undefined {

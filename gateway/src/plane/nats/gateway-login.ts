@@ -18,7 +18,7 @@ interface GatewayIdentity {
   clock: Clock;
 }
 
-export function gatewayLogin(
+export function createGatewayLogin(
   account: SigningKey,
   { issuerAccount, url, gatewayId, random, clock }: GatewayIdentity,
 ): Login {

@@ -26,7 +26,7 @@ import { NatsSetupError } from "./connect.ts";
 import { readServerIdOfPing } from "./connection-events.ts";
 import { PlaneUnreachableError } from "./reconnecting-connection.ts";
 import { PING_SERVERS_EVERY_MS } from "./server-pings.ts";
-import { newPlaneSetup } from "./setup.ts";
+import { createPlaneSetup } from "./setup.ts";
 import { pingAnswerSubject } from "./subjects.ts";
 import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
 import { openBreakableConnection } from "./testing-breakable-connection.ts";
@@ -184,7 +184,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
         openTestPlane(t, small),
         /accepts messages of at most 65536 bytes. Set its max_payload to 1MB/,
       );
-      const { system } = newPlaneSetup({ url: server.url, random: seededRandom(1), nowMs: clock.now() });
+      const { system } = createPlaneSetup({ url: server.url, random: seededRandom(1), nowMs: clock.now() });
       await assert.rejects(openTestPlane(t, server, { system }), /refuses this gateway's keys/);
     });
 

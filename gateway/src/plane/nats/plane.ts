@@ -4,7 +4,7 @@
  * report disconnections, and store the revocations.
  */
 import { errors } from "@nats-io/transport-node";
-import { nodeStateSubject, STATE_REQUEST_SUBJECT, sendingNodeOf } from "@tollgate/protocol/nats-subjects.ts";
+import { nodeStateSubject, parseSendingNode, STATE_REQUEST_SUBJECT } from "@tollgate/protocol/nats-subjects.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
 import type { Dependency } from "../../base/dependency.ts";
 import { invariant } from "../../base/invariant.ts";
@@ -16,8 +16,8 @@ import {
   CREDENTIAL_TTL_MS,
   checkTtl,
   chooseIssueSecond,
+  deriveNodeKey,
   issueNodeCredentials,
-  nodeKey,
   PAYLOAD_BYTES_MAX,
 } from "../credentials/node-credentials.ts";
 import { concatPayloadParts, type NodeCredentials, type Plane, type PlaneOwnership } from "../plane.ts";
@@ -25,16 +25,16 @@ import { ReconnectBackoff } from "../reconnect-backoff.ts";
 import { isSubject } from "../subject-patterns.ts";
 import {
   type AccountClaims,
-  deploymentOf,
   type RevokedKeys,
   readAccount,
-  readRevoked,
-  revokedUntilS,
+  readDeploymentTag,
+  readRevokedKeys,
+  readRevokedUntilS,
 } from "./account-jwt.ts";
 import { connectNats } from "./connect.ts";
 import { ConnectedNodes, OpenConnections } from "./connected-nodes.ts";
-import { readEvent, readServerIdOfPing, serverOf } from "./connection-events.ts";
-import { gatewayLogin } from "./gateway-login.ts";
+import { parseServerId, readEvent, readServerIdOfPing } from "./connection-events.ts";
+import { createGatewayLogin } from "./gateway-login.ts";
 import { PlaneUnreachableError, ReconnectingConnection } from "./reconnecting-connection.ts";
 import { Revoker } from "./revoker.ts";
 import { PING_SERVERS_EVERY_MS, ServerPings } from "./server-pings.ts";
@@ -43,8 +43,8 @@ import {
   ACCOUNT_LOOKUP_SUBJECT,
   NODE_EVENTS_SUBJECT,
   PING_SERVERS_SUBJECT,
+  parsePingNumber,
   pingAnswerSubject,
-  pingNumberOf,
   REVOCATIONS_SUBJECT,
 } from "./subjects.ts";
 import { type SystemUser, useSystemAccount } from "./system-account.ts";
@@ -162,7 +162,7 @@ class NatsPlane implements Plane {
       log,
     });
     this.ownership = {
-      owner: async () => deploymentOf(await this.#lookup()),
+      owner: async () => readDeploymentTag(await this.#lookup()),
       claim: (deployment) => this.#revoker.claim(deployment),
       take: (deployment) => this.#revoker.take(deployment),
     };
@@ -170,7 +170,7 @@ class NatsPlane implements Plane {
     this.#connection.subscribe(REVOCATIONS_SUBJECT, (_subject, payload) => this.#heardRevocations(payload));
     this.#connection.subscribe(pingAnswerSubject(options.gatewayId, "*"), (subject, payload) => {
       const server = readServerIdOfPing(payload);
-      if (server !== undefined) this.#servers.answered(server, pingNumberOf(subject));
+      if (server !== undefined) this.#servers.answered(server, parsePingNumber(subject));
     });
     this.#stopAsking = clock.every(PING_SERVERS_EVERY_MS, () => this.#askServers());
   }
@@ -184,7 +184,7 @@ class NatsPlane implements Plane {
       await addSigningKeys({ url, system, account: this.#account, operator, clock, answerTimeoutMs }, named);
     }
     const [signer] = this.#signers;
-    const login = gatewayLogin(signer, { ...this.#options, issuerAccount: this.#issuerAccount });
+    const login = createGatewayLogin(signer, { ...this.#options, issuerAccount: this.#issuerAccount });
     return await connectNats({ ...login, dialTimeoutMs: answerTimeoutMs });
   }
 
@@ -246,7 +246,7 @@ class NatsPlane implements Plane {
 
   movedFrom(nodeId: string): string | undefined {
     const connection = this.#connectedNodes.movedFrom(nodeId);
-    return connection === undefined ? undefined : serverOf(connection);
+    return connection === undefined ? undefined : parseServerId(connection);
   }
 
   answers(server: string): boolean {
@@ -255,7 +255,7 @@ class NatsPlane implements Plane {
 
   reaches(nodeId: string): boolean {
     const connection = this.#connectedNodes.connectionOf(nodeId);
-    return this.#servers.answers(connection === undefined ? undefined : serverOf(connection));
+    return this.#servers.answers(connection === undefined ? undefined : parseServerId(connection));
   }
 
   whenProven(nodeId: string, told: (isWell: boolean) => void): void {
@@ -264,7 +264,7 @@ class NatsPlane implements Plane {
       return;
     }
     const connection = this.#connectedNodes.connectionOf(nodeId);
-    const server = connection === undefined ? undefined : serverOf(connection);
+    const server = connection === undefined ? undefined : parseServerId(connection);
     const ping = this.#servers.newPing();
     this.#connection.publish(PING_SERVERS_SUBJECT, new Uint8Array(0), pingAnswerSubject(this.#options.gatewayId, ping));
     this.#options.clock.after(PROVEN_MS_MAX, () => told(this.#servers.answeredSince(server, ping)));
@@ -276,7 +276,7 @@ class NatsPlane implements Plane {
     if (pauseMs > 0)
       throw new Error(`the node was disconnected and may not reconnect for ${Math.ceil(pauseMs / 1000)} s`);
     const [signer] = this.#signers;
-    const revoked = revokedUntilS(await this.#lookup(), nodeKey(signer, nodeId).publicKey);
+    const revoked = readRevokedUntilS(await this.#lookup(), deriveNodeKey(signer, nodeId).publicKey);
     const nowMs = clock.now();
     return issueNodeCredentials(signer, {
       nodeId,
@@ -295,7 +295,7 @@ class NatsPlane implements Plane {
   /** Revokes the node's keys under all signers. */
   async revoke(nodeId: string): Promise<void> {
     this.#refusingNew.delete(nodeId);
-    await Promise.all(this.#signers.map((signer) => this.#revoker.revoke(nodeKey(signer, nodeId).publicKey)));
+    await Promise.all(this.#signers.map((signer) => this.#revoker.revoke(deriveNodeKey(signer, nodeId).publicKey)));
   }
 
   /**
@@ -353,7 +353,7 @@ class NatsPlane implements Plane {
   }
 
   #heardRevocations(payload: Uint8Array): void {
-    const revoked = readRevoked(payload);
+    const revoked = readRevokedKeys(payload);
     if (revoked !== undefined) this.#revoker.heard(revoked);
     else this.#options.log.warn("another gateway announced revoked keys in an unreadable message; ignoring it");
   }
@@ -436,7 +436,7 @@ class NatsPlane implements Plane {
    * A subscriber in the gateway threw. The node's stream has a gap, so its jobs end as if the node had disconnected.
    */
   #failed(subject: string, error: unknown): void {
-    const nodeId = sendingNodeOf(subject);
+    const nodeId = parseSendingNode(subject);
     this.#peerLog.error(nodeId ?? "", { nodeId, err: error }, "plane: subscriber failed");
     if (nodeId !== undefined) this.#gone(nodeId, "node");
   }

@@ -11,14 +11,14 @@ import { signJwt } from "../credentials/jwt.ts";
 import type { SigningKey } from "../credentials/nkeys.ts";
 import {
   type AccountClaims,
-  deploymentOf,
+  addRevokedKeys,
+  dropExpiredRevocations,
   includesRevocations,
   mergeRevoked,
   type RevokedKeys,
-  revokedUntilS,
+  readDeploymentTag,
+  readRevokedUntilS,
   withDeployment,
-  withoutExpired,
-  withRevoked,
 } from "./account-jwt.ts";
 import type { AccountJwtAccess } from "./system-account.ts";
 
@@ -78,13 +78,13 @@ export class Revoker {
 
   /** Stores revocations that another gateway announced. */
   heard(revoked: RevokedKeys): void {
-    this.#known = mergeRevoked(withoutExpired(this.#known, this.#nowS()), revoked);
+    this.#known = mergeRevoked(dropExpiredRevocations(this.#known, this.#nowS()), revoked);
   }
 
   /** Claims the plane for the deployment if the plane has no owner. Returns the owner. */
   async claim(deployment: string): Promise<string> {
     for (let writes = 0; ; writes++) {
-      const owner = deploymentOf(await this.#options.lookup());
+      const owner = readDeploymentTag(await this.#options.lookup());
       if (owner !== undefined) {
         this.#deployment = owner;
         return owner;
@@ -101,7 +101,7 @@ export class Revoker {
   /** Makes the deployment the plane's owner, replacing any other. */
   async take(deployment: string): Promise<void> {
     this.#deployment = deployment;
-    for (let writes = 0; deploymentOf(await this.#options.lookup()) !== deployment; writes++) {
+    for (let writes = 0; readDeploymentTag(await this.#options.lookup()) !== deployment; writes++) {
       if (writes === CLAIMS_MAX)
         throw new Error(`could not store in NATS which deployment owns this dispatch plane (${writes} attempts)`);
       await this.#options.withSystem((record) =>
@@ -149,7 +149,7 @@ export class Revoker {
       const account = await record.read();
       if (includesRevocations(account, this.#known)) return;
       if (writes === WRITES_MAX) throw new Error(`the NATS servers did not save a revocation in ${writes} attempts`);
-      await record.write(signJwt(operator, withRevoked(this.#owned(account), this.#known, this.#nowS())));
+      await record.write(signJwt(operator, addRevokedKeys(this.#owned(account), this.#known, this.#nowS())));
       if (writes > 0) await sleep(clock, PAUSE_MS * writes);
     }
   }
@@ -160,8 +160,8 @@ export class Revoker {
     isDue: (before: string | undefined) => boolean,
   ): Promise<void> {
     const account = await record.read();
-    if (!isDue(deploymentOf(account))) return;
-    const owned = withRevoked(withDeployment(account, deployment), this.#known, this.#nowS());
+    if (!isDue(readDeploymentTag(account))) return;
+    const owned = addRevokedKeys(withDeployment(account, deployment), this.#known, this.#nowS());
     await record.write(signJwt(this.#options.operator, owned));
   }
 
@@ -170,7 +170,7 @@ export class Revoker {
    * owner, because an operator set it.
    */
   #owned(account: AccountClaims): AccountClaims {
-    if (this.#deployment === undefined || deploymentOf(account) !== undefined) return account;
+    if (this.#deployment === undefined || readDeploymentTag(account) !== undefined) return account;
     return withDeployment(account, this.#deployment);
   }
 
@@ -206,7 +206,7 @@ export class Revoker {
  */
 function secondsToRevoke(account: AccountClaims, asked: Map<string, number>): RevokedKeys {
   const seconds = [...asked].map(([key, second]): [string, number] => {
-    return [key, Math.max(second + SKEW_S, (revokedUntilS(account, key) ?? -1) + 1)];
+    return [key, Math.max(second + SKEW_S, (readRevokedUntilS(account, key) ?? -1) + 1)];
   });
   return Object.fromEntries(seconds);
 }

@@ -62,12 +62,12 @@ export function clusterConfiguration(
   { name, client, route }: ClusterServer,
   { servers, routePassword, ...accounts }: ClusterFacts,
 ): string {
-  const [cert, key] = [`./${certificateFile(name)}`, `./${keyFile(name)}`];
+  const [cert, key] = [`./${certificateFile(name)}`, `./${nameKeyFile(name)}`];
   const routes = servers
     .filter((server) => server.name !== name)
     .map((server) => `    "nats-route://${ROUTE_USER}:${routePassword}@${formatHostAndPort(server.route)}"`);
   return `# Written by \`tollgate admin plane init\`. Secret: the password of the routes is in it.
-# Start the server in this directory: nats-server -c ${configurationFile(name)}
+# Start the server in this directory: nats-server -c ${nameConfigurationFile(name)}
 server_name: "${name}"
 listen: "${listenAddress(bracketed(client.host), client.port)}"
 
@@ -105,9 +105,9 @@ ${accountsPart(accounts, `./jwt-${name}`)}`;
 }
 
 export const AUTHORITY_FILE = "ca.pem";
-export const configurationFile = (server: string): string => `nats-${server}.conf`;
+export const nameConfigurationFile = (server: string): string => `nats-${server}.conf`;
 export const certificateFile = (server: string): string => `nats-${server}-cert.pem`;
-export const keyFile = (server: string): string => `nats-${server}-key.pem`;
+export const nameKeyFile = (server: string): string => `nats-${server}-key.pem`;
 
 export const formatHostAndPort = ({ host, port }: Address): string => `${bracketed(host)}:${port}`;
 

@@ -36,7 +36,7 @@ export interface PlaneSetup {
 
 const UNLIMITED = { subs: -1, data: -1, payload: -1, imports: -1, exports: -1, wildcards: true, conn: -1, leaf: -1 };
 
-export function newPlaneSetup(options: { url: string; random: Random; nowMs: number }): PlaneSetup {
+export function createPlaneSetup(options: { url: string; random: Random; nowMs: number }): PlaneSetup {
   const { url, random } = options;
   const nowS = Math.floor(options.nowMs / 1000);
   const root = createKey("operator", random);

@@ -6,7 +6,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { signJwt } from "../credentials/jwt.ts";
 import type { SigningKey } from "../credentials/nkeys.ts";
-import { signersOf, withSigners } from "./account-jwt.ts";
+import { listSigningKeys, withSigners } from "./account-jwt.ts";
 import { type SystemUser, useSystemAccount } from "./system-account.ts";
 
 interface Signers {
@@ -38,7 +38,7 @@ async function change(where: Signers, to: (named: string[]) => string[]): Promis
   const { url, system: user, account, operator, clock, answerTimeoutMs } = where;
   await useSystemAccount({ url, user, account, answerTimeoutMs }, async (record) => {
     const claims = await record.read();
-    const named = signersOf(claims);
+    const named = listSigningKeys(claims);
     const wanted = to(named);
     if (wanted.length === named.length && wanted.every((key) => named.includes(key))) return;
     await record.write(signJwt(operator, withSigners(claims, wanted, Math.floor(clock.now() / 1000))));

@@ -21,7 +21,7 @@ export const GATEWAY_SUBJECTS = "tg.>";
 export const PING_SERVERS_SUBJECT = "$SYS.REQ.ACCOUNT.PING.STATZ";
 /** The subject of the answers to one ping of this gateway. `*`: to any of its pings. */
 export const pingAnswerSubject = (gatewayId: string, ping: number | "*"): string => `tg.v.${gatewayId}.${ping}`;
-export const pingNumberOf = (subject: string): number => Number(subject.slice(subject.lastIndexOf(".") + 1));
+export const parsePingNumber = (subject: string): number => Number(subject.slice(subject.lastIndexOf(".") + 1));
 
 /** On the system account: a new version of an account's JWT. */
 export const CLAIMS_UPDATE_SUBJECT = "$SYS.REQ.CLAIMS.UPDATE";

@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { findFreePort, newProcess } from "@tollgate/stage/killable-process.ts";
+import { createProcess, findFreePort } from "@tollgate/stage/killable-process.ts";
 import { HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
 import { natsReleases } from "../../../../tools/nats-servers.ts";
 import { type Clock, systemClock } from "../../base/clock.ts";
@@ -13,7 +13,7 @@ import { createLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
 import type { Plane } from "../plane.ts";
 import { type NatsPlaneOptions, openNatsPlane } from "./plane.ts";
-import { newPlaneSetup, type PlaneSetup } from "./setup.ts";
+import { createPlaneSetup, type PlaneSetup } from "./setup.ts";
 
 export interface NatsProcess {
   /** Kills the server, like a crash. */
@@ -58,7 +58,7 @@ export async function runNatsServer(
   port: number,
   configuration = "nats-server.conf",
 ): Promise<NatsProcess> {
-  const server = newProcess({
+  const server = createProcess({
     name: "nats-server",
     command: [findNatsServer() as string, "-c", configuration],
     directory,
@@ -81,7 +81,7 @@ export async function startNatsServer(options: ServerOptions = {}): Promise<Nats
   const directory = await mkdtemp(join(tmpdir(), "tollgate-nats-"));
   const port = await findFreePort();
   const url = `nats://127.0.0.1:${port}`;
-  const setup = options.setup ?? newPlaneSetup({ url, random: systemRandom(), nowMs: systemClock.now() });
+  const setup = options.setup ?? createPlaneSetup({ url, random: systemRandom(), nowMs: systemClock.now() });
   const listen = setup.serverConfiguration.replace(/^listen: .*$/m, `listen: "127.0.0.1:${port}"`);
   // Clients on a busy machine may take long to log in after the server's greeting.
   const patience = `authorization { timeout = ${HANG_LIMIT_MS / 1000} }`;

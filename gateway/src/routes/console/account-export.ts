@@ -35,7 +35,7 @@ interface Caller {
 type Reads<Answer> = (asked: never) => Promise<Answer>;
 type Page = { data: unknown[]; next_cursor: string | null };
 
-export async function* accountFiles(
+export async function* exportAccountFiles(
   parts: RouteServices,
   { who, call }: Caller,
   account: Membership,

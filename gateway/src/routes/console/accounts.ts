@@ -1,6 +1,6 @@
 /** The signed-in person, their accounts, and their other sessions. */
 import type { accountRoutes } from "@tollgate/api/console/accounts.ts";
-import { permissionsOf } from "@tollgate/api/roles.ts";
+import { listPermissions } from "@tollgate/api/roles.ts";
 import type { Membership } from "../../accounts/accounts.ts";
 import type { Identities, SignedInPerson } from "../../accounts/identities.ts";
 import type { ChosenPreferences } from "../../accounts/preferences.ts";
@@ -83,7 +83,7 @@ function identityObject(who: SignedInPerson, { locale, timeZone }: ChosenPrefere
 }
 
 export function accountObject({ id, kind, name, suspended, role }: Membership) {
-  return { id: publicId("acc", id), kind, name, suspended, role, may: [...permissionsOf(role)] };
+  return { id: publicId("acc", id), kind, name, suspended, role, may: [...listPermissions(role)] };
 }
 
 const sessionName = (id: Uuid): string => `ses_${publicIdSuffix(id)}`;

@@ -22,7 +22,7 @@ import { stripeProvider } from "../../payments/stripe.ts";
 import { createStripeProviderAt } from "../../payments/testing.ts";
 import { type Answer, Browser } from "../testing/browser.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
-import { originOf } from "./credits.ts";
+import { findConsoleOrigin } from "./credits.ts";
 
 const log = createLog("silent");
 let platform: TestPlatform;
@@ -158,14 +158,14 @@ describe("status 200", () => {
   });
 });
 
-test("originOf reads the console's address from a request's headers", () => {
-  assert.equal(originOf({ host: "a.test:8080" }), "http://a.test:8080");
-  assert.equal(originOf({ host: "a.test", origin: "https://a.test" }), "https://a.test");
-  assert.equal(originOf({ host: "a.test", origin: "https://evil.test" }), "http://a.test");
-  assert.equal(originOf({ host: "a.test", origin: "null" }), "http://a.test");
-  assert.equal(originOf({ host: "[::1]:8080", origin: "http://[::1]:8080" }), "http://[::1]:8080");
+test("findConsoleOrigin() reads the console's address from a request's headers", () => {
+  assert.equal(findConsoleOrigin({ host: "a.test:8080" }), "http://a.test:8080");
+  assert.equal(findConsoleOrigin({ host: "a.test", origin: "https://a.test" }), "https://a.test");
+  assert.equal(findConsoleOrigin({ host: "a.test", origin: "https://evil.test" }), "http://a.test");
+  assert.equal(findConsoleOrigin({ host: "a.test", origin: "null" }), "http://a.test");
+  assert.equal(findConsoleOrigin({ host: "[::1]:8080", origin: "http://[::1]:8080" }), "http://[::1]:8080");
   for (const host of [undefined, "", "a b", "a.test/evil", "user@a.test"]) {
-    assert.throws(() => originOf({ ...(host !== undefined && { host }) }), { status: 400 }, String(host));
+    assert.throws(() => findConsoleOrigin({ ...(host !== undefined && { host }) }), { status: 400 }, String(host));
   }
 });
 

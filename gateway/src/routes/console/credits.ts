@@ -12,10 +12,10 @@ import { formatExactMicrodollars } from "../../base/money.ts";
 import { fault, invalidRequest } from "../../faults.ts";
 import { singlePage } from "../../http/lists/pages.ts";
 import type { Handlers } from "../../http/routes.ts";
-import { type Scheme, schemeOf } from "../../http/scheme.ts";
-import type { Pack } from "../../payments/credit-packs.ts";
+import { detectScheme, type Scheme } from "../../http/scheme.ts";
+import type { CreditPack } from "../../payments/credit-packs.ts";
 import type { Payments } from "../../payments/payments.ts";
-import { parseCheckedMicro } from "./statement.ts";
+import { parseValidatedMicro } from "./statement.ts";
 
 export function creditHandlers({
   payments,
@@ -32,7 +32,7 @@ export function creditHandlers({
       const { pack_id: packId = "", amount_micro } = body();
       const { id, url, pack, price } = await payments.checkout({
         accountId: account.id,
-        what: amount_micro === undefined ? { packId } : { amount: parseCheckedMicro(amount_micro) },
+        what: amount_micro === undefined ? { packId } : { amount: parseValidatedMicro(amount_micro) },
         successUrl: (reference) => `${page}?purchase=done&checkout=${reference}`,
         cancelUrl: (reference) => `${page}?purchase=cancelled&checkout=${reference}`,
       });
@@ -59,13 +59,13 @@ export function registerDisabledPaymentRoutes(app: FastifyInstance): void {
 
 /** The page of the console to which the payment provider sends the buyer back. */
 export const consoleReturnUrl = (publicUrl: string | undefined, request: IncomingMessage): string =>
-  `${publicUrl === undefined ? originOf(request.headers, schemeOf(request)) : new URL(publicUrl).origin}/console`;
+  `${publicUrl === undefined ? findConsoleOrigin(request.headers, detectScheme(request)) : new URL(publicUrl).origin}/console`;
 
 /**
  * The console's address according to the browser's request, used if none is configured. It cannot be another origin:
  * cross-site requests are refused before.
  */
-export function originOf({ origin, host }: IncomingHttpHeaders, scheme: Scheme = "http"): string {
+export function findConsoleOrigin({ origin, host }: IncomingHttpHeaders, scheme: Scheme = "http"): string {
   const from = URL.parse(origin ?? "");
   const called = URL.parse(`${scheme}://${host ?? ""}`);
   // The Host header must contain only a host and a port: no path and no user.
@@ -76,7 +76,7 @@ export function originOf({ origin, host }: IncomingHttpHeaders, scheme: Scheme =
   return sameHost && /^https?:$/.test(from.protocol) ? from.origin : called.origin;
 }
 
-function packObject({ id, name, price }: Pack) {
+function packObject({ id, name, price }: CreditPack) {
   const micro = formatExactMicrodollars(price);
   return {
     id,

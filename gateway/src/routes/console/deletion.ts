@@ -1,5 +1,10 @@
 /** Export and deletion of an account, and of a person. */
-import { CODE_RULE, type deletionRoutes, EMAIL_RULE, NAME_RULE } from "@tollgate/api/console/deletion.ts";
+import {
+  DELETION_CODE_RULE,
+  DELETION_NAME_RULE,
+  type deletionRoutes,
+  EMAIL_RULE,
+} from "@tollgate/api/console/deletion.ts";
 import type { Membership } from "../../accounts/accounts.ts";
 import type { SignedInPerson } from "../../accounts/identities.ts";
 import { publicId } from "../../base/ids.ts";
@@ -11,10 +16,10 @@ import { requireRole } from "../../http/guards.ts";
 import { singlePage } from "../../http/lists/pages.ts";
 import type { Handlers } from "../../http/routes.ts";
 import type { RouteServices } from "../services.ts";
-import { accountFiles } from "./account-export.ts";
+import { exportAccountFiles } from "./account-export.ts";
 import { meObject, sessionObject } from "./accounts.ts";
 import { requireSecondFactor } from "./second-factor.ts";
-import { callerOf, setCookies, withSignInErrors } from "./sign-in.ts";
+import { readCaller, setCookies, withSignInErrors } from "./sign-in.ts";
 
 export function deletionHandlers(parts: RouteServices): Handlers<typeof deletionRoutes> {
   const { identities, apiKeys, hostTokens, payments, now } = parts;
@@ -33,12 +38,12 @@ export function deletionHandlers(parts: RouteServices): Handlers<typeof deletion
     return account;
   };
   const prove = (asked: { who: SignedInPerson; call: OpenCall }, code: string | null | undefined): Promise<void> =>
-    requireSecondFactor(identities, asked, { code, rule: CODE_RULE });
+    requireSecondFactor(identities, asked, { code, rule: DELETION_CODE_RULE });
 
   return withSignInErrors<Handlers<typeof deletionRoutes>>({
     async exportAccount(asked) {
       const account = await owned(asked.who, asked.params.id, asked.refuse);
-      return { name: `${publicId("acc", account.id)}.zip`, text: writeZip(accountFiles(parts, asked, account)) };
+      return { name: `${publicId("acc", account.id)}.zip`, text: writeZip(exportAccountFiles(parts, asked, account)) };
     },
 
     async getDeletion({ who, params, refuse }) {
@@ -60,7 +65,7 @@ export function deletionHandlers(parts: RouteServices): Handlers<typeof deletion
       const { who, params, refuse } = asked;
       const { id, name } = await owned(who, params.id, refuse);
       const { name: typed, code } = asked.body();
-      if (typed !== name) throw ruleViolation("name", NAME_RULE);
+      if (typed !== name) throw ruleViolation("name", DELETION_NAME_RULE);
       const [blocker] = (await deletion.plan(id)).blockers;
       if (blocker !== undefined) throw refuse(blocker.code, { message: blocker.why });
       await prove(asked, code);
@@ -89,7 +94,7 @@ export function deletionHandlers(parts: RouteServices): Handlers<typeof deletion
       await prove(asked, code);
       const outcome = await leaving.leave(who);
       if (outcome !== "gone") throw refuse(outcome.code, { message: outcome.why });
-      const { cookies } = await identities.signIn.leave(callerOf(asked));
+      const { cookies } = await identities.signIn.leave(readCaller(asked));
       return setCookies(asked, { deleted: publicId("usr", who.identityId), cookies });
     },
   });

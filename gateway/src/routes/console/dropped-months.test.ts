@@ -9,7 +9,7 @@ import { publicId, type Uuid } from "../../base/ids.ts";
 import { formatExactMicrodollars, pico } from "../../base/money.ts";
 import { toUnixSeconds } from "../../base/time.ts";
 import { openRetention } from "../../history/retention.ts";
-import { makePastMonths, monthsAgo, nameOfMonth } from "../../history/testing.ts";
+import { formatMonth, makePastMonths, monthsAgo } from "../../history/testing.ts";
 import { insertServedRequest } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { type Person, signInTestPerson } from "../testing/sign-in-test-person.ts";
@@ -58,7 +58,7 @@ test("the console lists all requests before retention drops a month", async () =
 test("after two months were dropped, the console lists later requests only, and all sums are unchanged", async () => {
   const statement = await listed("statement");
   const { as_of: _, ...totals } = (await get("requests/totals")).body;
-  const usage = await listed(`usage?from=${nameOfMonth(monthsAgo(3))}-01`);
+  const usage = await listed(`usage?from=${formatMonth(monthsAgo(3))}-01`);
   const days = Math.floor((systemClock.now() - monthsAgo(1).getTime()) / DAY_MS);
   const done = await openRetention({
     pool: platform.pool,
@@ -82,7 +82,7 @@ test("after two months were dropped, the console lists later requests only, and 
   assert.deepEqual(await listed("statement"), statement);
   const { as_of: __, ...totalsAfter } = (await get("requests/totals")).body;
   assert.deepEqual(totalsAfter, totals);
-  assert.deepEqual(await listed(`usage?from=${nameOfMonth(monthsAgo(3))}-01`), usage);
+  assert.deepEqual(await listed(`usage?from=${formatMonth(monthsAgo(3))}-01`), usage);
 
   // The pages cross from a month with records into a dropped month, which has one closing line.
   const lines: Record<string, unknown>[] = [];
@@ -104,7 +104,7 @@ test("after two months were dropped, the console lists later requests only, and 
     [2, 1]
       .map((n) => [
         "charge",
-        nameOfMonth(monthsAgo(n + 1)),
+        formatMonth(monthsAgo(n + 1)),
         formatExactMicrodollars(pico(-3n * CHARGE)),
         null,
         null,

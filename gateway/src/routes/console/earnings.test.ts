@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { formatExactMicrodollars, pico } from "../../base/money.ts";
-import { hostShareOf } from "../../base/testing.ts";
+import { computeHostShare } from "../../base/testing.ts";
 import { openFleet } from "../../fleet/fleet.ts";
 import { openWithheldSharesReserve } from "../../ledger/withheld-shares-reserve.ts";
 import { insertServedRequest } from "../testing/past-requests.ts";
@@ -19,7 +19,7 @@ before(async () => {
 after(() => platform.close());
 
 const share = (...charges: bigint[]): string =>
-  formatExactMicrodollars(pico(charges.reduce((sum, charge) => sum + hostShareOf(charge), 0n)));
+  formatExactMicrodollars(pico(charges.reduce((sum, charge) => sum + computeHostShare(charge), 0n)));
 
 async function hostWithNode(name: string) {
   const host = await signInTestPerson(platform, [{ kind: "host" }]);

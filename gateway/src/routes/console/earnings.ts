@@ -1,23 +1,23 @@
 /** A host's earnings: by request with signed receipts, as sums, and as a CSV file. */
 import type { EarningSumsFields, earningRoutes } from "@tollgate/api/console/earnings.ts";
 import type { z } from "zod";
-import type { Columns } from "../../base/csv.ts";
+import type { CsvColumns } from "../../base/csv.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { formatExactMicrodollars, ZERO } from "../../base/money.ts";
 import { DAY_MS, toUnixSeconds } from "../../base/time.ts";
 import { ruleViolation } from "../../faults.ts";
 import type { EarningHourlySum, EarningLine } from "../../history/earnings.ts";
 import type { HistoryServices } from "../../history/services.ts";
-import { requestNotFound } from "../../http/lists/no-such-request.ts";
+import { createRequestNotFoundFault } from "../../http/lists/no-such-request.ts";
 import type { Handlers } from "../../http/routes.ts";
 import type { WithheldShare } from "../../ledger/withheld-shares-reserve.ts";
 import {
   type EarningsDependencies,
-  nodeIdOfFilter,
+  parseNodeFilter,
   readEarningsPage,
   readWithheldEarningsPage,
 } from "../nodes/earnings.ts";
-import { csvFile } from "./csv.ts";
+import { createCsvFile } from "./csv.ts";
 import { refuseTooManySums } from "./money.ts";
 
 const DAYS_DEFAULT = 30;
@@ -34,8 +34,8 @@ export function earningHandlers(
     listWithheld: ({ account, query }) => readWithheldEarningsPage(parts, account.id, query),
 
     async exportEarnings({ account, query }) {
-      const span = { from: query.from, to: query.to, nodeId: nodeIdOfFilter(query) };
-      return csvFile({
+      const span = { from: query.from, to: query.to, nodeId: parseNodeFilter(query) };
+      return createCsvFile({
         name: "earnings.csv",
         columns: CSV_COLUMNS,
         async read(last, limit) {
@@ -58,7 +58,7 @@ export function earningHandlers(
         throw ruleViolation("from", `must be at most ${HOURLY_DAYS_MAX} days before "to" when "by" is "hour"`);
       }
       const data = refuseTooManySums(
-        await earnings.sums(account.id, { by, split, from, to, nodeId: nodeIdOfFilter(query) }),
+        await earnings.sums(account.id, { by, split, from, to, nodeId: parseNodeFilter(query) }),
       );
       const shown = data.map((row) => sumObject(row, query));
       return { object: "list", by, from: toUnixSeconds(from), to: toUnixSeconds(to), data: shown, next_cursor: null };
@@ -67,7 +67,7 @@ export function earningHandlers(
     async getEarningReceipt({ account, params, refuse }) {
       const id = parseId("req", params.id);
       const record = id === undefined ? undefined : await history.findServed(account.id, id);
-      if (record === undefined) throw await requestNotFound(history, id, refuse);
+      if (record === undefined) throw await createRequestNotFoundFault(history, id, refuse);
       return receipts.of(record);
     },
   };
@@ -107,7 +107,7 @@ const amountIf = (isDue: boolean | undefined, { withheld }: EarningRow): string 
   formatExactMicrodollars(isDue === true && withheld !== undefined ? withheld.amount : ZERO);
 
 /** What the host got for a request is what it earned, less the part taken back, plus the part released. */
-const CSV_COLUMNS: Columns<EarningRow> = {
+const CSV_COLUMNS: CsvColumns<EarningRow> = {
   request_id: ({ id }) => publicId("req", id),
   finished_at: ({ paid, withheld }) => (paid?.finishedAt ?? withheld?.at)?.toISOString(),
   node: ({ paid, withheld }) => {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { dollars, formatExactMicrodollars, pico, ZERO } from "../../base/money.ts";
-import { hostShareOf } from "../../base/testing.ts";
+import { computeHostShare } from "../../base/testing.ts";
 import { type Node, openFleet } from "../../fleet/fleet.ts";
 import { insertServedRequest } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
@@ -44,7 +44,7 @@ describe("status 200", () => {
         }),
       );
     }
-    const shares = charges.map((charge) => hostShareOf(charge));
+    const shares = charges.map((charge) => computeHostShare(charge));
     const total = shares.reduce((sum, share) => sum + share, 0n);
     const payout = { id: platform.newId(), kind: "payout", accountId: account, reason: "a test" } as const;
     await platform.ledger.transfer({ ...payout, amount: pico(2_000_000n) });

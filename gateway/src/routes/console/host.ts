@@ -7,14 +7,14 @@ import { toUnixSeconds } from "../../base/time.ts";
 import type { Handlers } from "../../http/routes.ts";
 import { type SecretRecord, TooManyActiveSecretsError } from "../../keys/keys.ts";
 import type { KeyServices } from "../../keys/services.ts";
-import { type ChecksDependencies, checksPage } from "../nodes/checks.ts";
+import { type ChecksDependencies, readChecksPage } from "../nodes/checks.ts";
 import { type MarketDependencies, readMarketForHost } from "../nodes/market.ts";
-import { modelsForHosts } from "../nodes/models.ts";
-import { type InsightDependencies, jobsPage, readHostActivity, readNodeActivity } from "../nodes/node-activity.ts";
+import { listModelsForHosts } from "../nodes/models.ts";
+import { type InsightDependencies, readHostActivity, readJobsPage, readNodeActivity } from "../nodes/node-activity.ts";
 import { type OwnNodesDependencies, ownNodeHandlers } from "../nodes/own-nodes.ts";
 import { type NodeStatsDependencies, nodeStats } from "../nodes/stats.ts";
 import type { SiteServices } from "../services.ts";
-import { secretsPage } from "./secrets-page.ts";
+import { readSecretsPage } from "./secrets-page.ts";
 
 export function hostHandlers(
   parts: Pick<KeyServices, "hostTokens"> &
@@ -30,7 +30,7 @@ export function hostHandlers(
   return {
     async listHostTokens({ account, query }) {
       const list = `host tokens ${account.id}`;
-      return secretsPage({ secrets: hostTokens, cursors, list, accountId: account.id, query, show: tokenObject });
+      return readSecretsPage({ secrets: hostTokens, cursors, list, accountId: account.id, query, show: tokenObject });
     },
 
     async createHostToken({ account, body, refuse }) {
@@ -76,13 +76,13 @@ export function hostHandlers(
     async listJobs({ account, params, query, refuse }) {
       const node = await nodes.find(account.id, params.id);
       if (node === undefined) throw refuse("node_not_found");
-      return jobsPage(parts, node.id, query);
+      return readJobsPage(parts, node.id, query);
     },
 
     async listChecks({ account, params, query, refuse }) {
       const node = await nodes.find(account.id, params.id);
       if (node === undefined) throw refuse("node_not_found");
-      return checksPage(parts, node.id, query);
+      return readChecksPage(parts, node.id, query);
     },
 
     async getMarket({ account, query, refuse }) {
@@ -91,7 +91,7 @@ export function hostHandlers(
       return readMarketForHost(parts, account.id, node);
     },
 
-    listNodeModels: async () => modelsForHosts(catalogue()),
+    listNodeModels: async () => listModelsForHosts(catalogue()),
   };
 }
 

@@ -4,21 +4,21 @@ import type { z } from "zod";
 import type { Membership } from "../../accounts/accounts.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { invariant } from "../../base/invariant.ts";
-import { formatExactMicrodollars, type Pico, picoOfMicro, ZERO } from "../../base/money.ts";
+import { formatExactMicrodollars, type Pico, parseMicroAsPico, ZERO } from "../../base/money.ts";
 import { startOfDay, startOfMonth, toUnixSeconds } from "../../base/time.ts";
 import { invalidRequest, ruleViolation } from "../../faults.ts";
 import type { HourlySum } from "../../history/hourly-sums.ts";
 import type { HistoryServices } from "../../history/services.ts";
-import { roleRequired } from "../../http/guards.ts";
+import { makeRoleRequiredFault } from "../../http/guards.ts";
 import type { Handlers } from "../../http/routes.ts";
 import type { InferenceServices } from "../../inference/services.ts";
 import type { ApiKeyRecord } from "../../keys/api-keys.ts";
 import { type LimitOverrides, TooManyActiveSecretsError } from "../../keys/keys.ts";
 import type { KeyServices } from "../../keys/services.ts";
-import { type KeyChange, loosenedLimits } from "../../keys/settings.ts";
-import { effectiveLimits, highestLimitsOwnerMaySet, type KeyLimits } from "../../limits/limits.ts";
+import { findLoosenedLimit, type KeyChange } from "../../keys/settings.ts";
+import { computeEffectiveLimits, findHighestOwnerLimits, type KeyLimits } from "../../limits/limits.ts";
 import type { SiteServices } from "../services.ts";
-import { secretsPage } from "./secrets-page.ts";
+import { readSecretsPage } from "./secrets-page.ts";
 
 /** The fields of a key that the request contains. */
 type Fields = { [Name in keyof z.output<typeof KeyFields>]?: z.output<typeof KeyFields>[Name] | undefined };
@@ -60,7 +60,7 @@ export function keyHandlers(
       const spend = await spendOf(account.id);
       const show = (record: ApiKeyRecord) => keyObject(record, spend);
       const list = `keys ${account.id}`;
-      return secretsPage({ secrets: apiKeys, cursors, list, accountId: account.id, query, show });
+      return readSecretsPage({ secrets: apiKeys, cursors, list, accountId: account.id, query, show });
     },
 
     async getKey({ account, params, refuse }) {
@@ -71,7 +71,7 @@ export function keyHandlers(
 
     async createKey({ who, account, body, refuse }) {
       const { name, ...fields } = body();
-      const key = { name, by: who.identityId, settings: settings(fields, highestLimitsOwnerMaySet(null)) };
+      const key = { name, by: who.identityId, settings: settings(fields, findHighestOwnerLimits(null)) };
       const { id, token } = await apiKeys.create(account.id, key).catch((cause) => {
         throw cause instanceof TooManyActiveSecretsError ? refuse("limit_reached", { cause }) : cause;
       });
@@ -82,9 +82,9 @@ export function keyHandlers(
       const found = await find(account.id, params.id);
       if (found === undefined) throw refuse("not_found");
       requireOwnKey(account, who, found);
-      const change = settings(body(), highestLimitsOwnerMaySet(found.limits), found.models ?? []);
-      const looser = account.role === "owner" ? undefined : loosenedLimits(found, change);
-      if (looser !== undefined) throw roleRequired("own", onlyOwnersLoosen(looser));
+      const change = settings(body(), findHighestOwnerLimits(found.limits), found.models ?? []);
+      const looser = account.role === "owner" ? undefined : findLoosenedLimit(found, change);
+      if (looser !== undefined) throw makeRoleRequiredFault("own", onlyOwnersLoosen(looser));
       if (Object.keys(change).length === 0)
         throw invalidRequest("name", `"name" or one of these fields is required: ${SETTINGS}`);
       const isDone = await apiKeys.change(account.id, found.id, change).catch((cause) => {
@@ -120,7 +120,7 @@ export function keyHandlers(
  */
 function requireOwnKey({ role }: Membership, who: { identityId: Uuid }, key: ApiKeyRecord): void {
   if (role !== "owner" && key.createdById !== who.identityId)
-    throw roleRequired(
+    throw makeRoleRequiredFault(
       "own",
       "Only an owner of the account, or the member who created this key, can change or rotate it.",
     );
@@ -167,7 +167,7 @@ function changeOf(fields: Fields, rules: { ceiling: KeyLimits; models: Set<strin
   };
 }
 
-const amountOf = (micro: string | null): Pico | null => (micro === null ? null : picoOfMicro(micro));
+const amountOf = (micro: string | null): Pico | null => (micro === null ? null : parseMicroAsPico(micro));
 
 const LIMIT_FIELDS = [
   ["requests_per_minute", "requestsPerMinute"],
@@ -199,9 +199,9 @@ export function keyObject(record: ApiKeyRecord, spend: KeySpend): z.input<typeof
     object: "api_key",
     name,
     start: `tsk_live_${reference}`,
-    limits: limitsObject(effectiveLimits({ overrides, own })),
+    limits: limitsObject(computeEffectiveLimits({ overrides, own })),
     limits_set: limitsObject(own),
-    limits_max: limitsObject(highestLimitsOwnerMaySet(overrides)),
+    limits_max: limitsObject(findHighestOwnerLimits(overrides)),
     budget_day_micro: record.budgetDay === null ? null : formatExactMicrodollars(record.budgetDay),
     budget_month_micro: record.budgetMonth === null ? null : formatExactMicrodollars(record.budgetMonth),
     spend_today: spendObject(spend.today.get(id)),

@@ -12,7 +12,7 @@ import type { OperatorServices } from "../../operators/services.ts";
 import type { NodeServices } from "../nodes/services.ts";
 import type { SiteServices } from "../services.ts";
 import { balanceObject } from "./money.ts";
-import { capacityOfModels } from "./operator/overview.ts";
+import { sumCapacityByModel } from "./operator/overview.ts";
 
 /** The data of each event of a stream, by the event's name, as the API declares it. */
 type Numbers<Id extends keyof typeof liveRoutes> = {
@@ -52,7 +52,7 @@ export function liveNumberHandlers(
         nodes,
         slots: connected.reduce((sum, { slots }) => sum + slots, 0),
         busy: connected.reduce((sum, { busy }) => sum + busy, 0),
-        capacity: capacityOfModels(parts),
+        capacity: sumCapacityByModel(parts),
       },
     };
   };

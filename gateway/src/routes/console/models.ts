@@ -1,7 +1,7 @@
 /** The models that the console shows, and the hold that a chat request would need, calculated before it is sent. */
 import { type modelRoutes, QuoteFields } from "@tollgate/api/console/models.ts";
 import { formatExactMicrodollars } from "../../base/money.ts";
-import { timeSlotsOf } from "../../history/performance.ts";
+import { computeTimeSlots } from "../../history/performance.ts";
 import type { HistoryServices } from "../../history/services.ts";
 import { parseFields } from "../../http/fields.ts";
 import { singlePage } from "../../http/lists/pages.ts";
@@ -67,7 +67,7 @@ export function modelHandlers(
     async readModelPerformance({ params, query: { range, to }, refuse }) {
       const entry = find(params.id);
       if (entry === undefined) throw refuse("model_not_found");
-      const slots = timeSlotsOf(range, now(), to);
+      const slots = computeTimeSlots(range, now(), to);
       const asked = { ...slots, scope: "platform" as const, model: entry.id, percentilesOf: ["ttft"] as const };
       const [{ total, performed }, samples] = await Promise.all([
         performance.each(asked, { total: [], performed: ["slot"] }),

@@ -27,7 +27,7 @@ import { createLocalizedFormat, type LocalizedFormat } from "../../notifications
 import { writeNotificationTexts } from "../../notifications/notification-texts.ts";
 import type { NotificationServices } from "../../notifications/services.ts";
 import { isNotificationOn, UNCONFIGURED_SETTINGS } from "../../notifications/settings.ts";
-import { urlMistake } from "../../notifications/webhook-addresses.ts";
+import { findUrlMistake } from "../../notifications/webhook-addresses.ts";
 import type { SiteServices } from "../services.ts";
 
 const HOUR_MS = 3_600_000;
@@ -62,7 +62,7 @@ export function notificationHandlers(
     };
   };
   const checked = (field: string, url: string | null | undefined): string | null | undefined => {
-    const mistake = url == null ? undefined : urlMistake(url, { allowLoopback: loopbackWebhooks });
+    const mistake = url == null ? undefined : findUrlMistake(url, { allowLoopback: loopbackWebhooks });
     if (mistake !== undefined) throw ruleViolation(field, mistake);
     return url;
   };

@@ -15,7 +15,7 @@ import type { Payments } from "../../payments/payments.ts";
 import type { PaymentServices } from "../../payments/services.ts";
 import type { SiteServices } from "../services.ts";
 import { consoleReturnUrl } from "./credits.ts";
-import { parseCheckedMicro, readCredits } from "./statement.ts";
+import { parseValidatedMicro, readCredits } from "./statement.ts";
 
 type CreditParts = Pick<LedgerServices, "ledger"> &
   Pick<HistoryServices, "usage"> &
@@ -32,9 +32,9 @@ export function paymentHandlers(parts: CreditParts): Handlers<typeof paymentRout
       const { enabled, amount_micro, mark_micro, month_max_micro } = body();
       const isSet = await payments.topUps.set(account.id, {
         enabled,
-        amount: parseCheckedMicro(amount_micro),
-        mark: parseCheckedMicro(mark_micro),
-        monthMax: parseCheckedMicro(month_max_micro),
+        amount: parseValidatedMicro(amount_micro),
+        mark: parseValidatedMicro(mark_micro),
+        monthMax: parseValidatedMicro(month_max_micro),
       });
       if (!isSet) throw refuse("no_payment_method");
       return await readCredits(parts, account.id);

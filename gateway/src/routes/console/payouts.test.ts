@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Email } from "../../accounts/mail.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
-import { latestAuditEntries } from "../testing/audit-log.ts";
+import { readLatestAuditEntries } from "../testing/audit-log.ts";
 import { insertServedRequest } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { assertRefused, type Person, signInTestPerson } from "../testing/sign-in-test-person.ts";
@@ -160,7 +160,7 @@ describe("a payout method", () => {
     await set(host, IBAN);
     await host.browser.send("DELETE", METHOD);
     const by = `person ${publicId("usr", host.identityId)}`;
-    const acts = await latestAuditEntries(operator, 2);
+    const acts = await readLatestAuditEntries(operator, 2);
     assert.deepEqual(
       acts.map(({ operator: who, action, subject, details, outcome }) => ({ who, action, subject, details, outcome })),
       ["payout_method.remove", "payout_method.set"].map((action) => ({

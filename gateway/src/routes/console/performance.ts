@@ -3,7 +3,7 @@ import type { performanceRoutes } from "@tollgate/api/console/performance.ts";
 import { PLAYGROUND_KEY_FILTER } from "@tollgate/api/console/playground.ts";
 import { publicId } from "../../base/ids.ts";
 import { toUnixSeconds } from "../../base/time.ts";
-import { type PerformanceSum, timeSlotsOf } from "../../history/performance.ts";
+import { computeTimeSlots, type PerformanceSum } from "../../history/performance.ts";
 import type { HistoryServices } from "../../history/services.ts";
 import type { Handlers } from "../../http/routes.ts";
 import type { InferenceServices } from "../../inference/services.ts";
@@ -32,7 +32,7 @@ export function performanceHandlers(
   return {
     async getPerformance({ account, query: { range, by, model, key, to }, refuse }) {
       if (model !== undefined && !catalogue().entries.some(({ id }) => id === model)) throw refuse("unknown_model");
-      const slots = timeSlotsOf(range, now(), to);
+      const slots = computeTimeSlots(range, now(), to);
       const [keyIds, ofPlayground] = await Promise.all([
         findApiKeysOfFilter(sessionKeys, account.id, key),
         by === "key" ? sessionKeys.ofAccount(account.id) : [],

@@ -7,7 +7,7 @@ import { REQUEST_OUTCOMES } from "@tollgate/api/enumerations.ts";
 import { RequestOutcome } from "@tollgate/api/values.ts";
 import type { z } from "zod";
 import type { Uuid } from "../../base/ids.ts";
-import { picoOfMicro } from "../../base/money.ts";
+import { parseMicroAsPico } from "../../base/money.ts";
 import { DAY_MS } from "../../base/time.ts";
 import { type Fault, ruleViolation } from "../../faults.ts";
 import { type Filter, type MeasureBounds, needsRecordSearch, usesRollupColumns } from "../../history/filter.ts";
@@ -106,7 +106,8 @@ function outcomesOf({ outcome, not_outcome: not }: Query, refuse: Refuse): Filte
 }
 
 function measuresOf(query: Query): NonNullable<Filter["measures"]> {
-  const micro = (text: string | undefined): bigint | undefined => (text === undefined ? undefined : picoOfMicro(text));
+  const micro = (text: string | undefined): bigint | undefined =>
+    text === undefined ? undefined : parseMicroAsPico(text);
   const whole = (number: number | undefined): bigint | undefined => (number === undefined ? undefined : BigInt(number));
   const { charge_micro_min, charge_micro_max, tokens_min, tokens_max } = query;
   const { ttft_ms_min, ttft_ms_max, duration_ms_min, duration_ms_max } = query;

@@ -1,7 +1,7 @@
 /** A builder's request history: filtered pages, single records, CSV export, and signed receipts. */
 import type { Request, requestRoutes } from "@tollgate/api/console/requests.ts";
 import type { z } from "zod";
-import type { Columns } from "../../base/csv.ts";
+import type { CsvColumns } from "../../base/csv.ts";
 import { creationTimeMsOf, parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { formatExactMicrodollars, pico } from "../../base/money.ts";
 import { DAY_MS, startOfMonth, toUnixSeconds } from "../../base/time.ts";
@@ -10,13 +10,13 @@ import { needsRecordSearch } from "../../history/filter.ts";
 import type { RequestRecord } from "../../history/history.ts";
 import type { StoredAttempt } from "../../history/request-attempts.ts";
 import type { HistoryServices } from "../../history/services.ts";
-import { requestNotFound } from "../../http/lists/no-such-request.ts";
+import { createRequestNotFoundFault } from "../../http/lists/no-such-request.ts";
 import { listPage } from "../../http/lists/pages.ts";
 import type { HandlerInput, Handlers } from "../../http/routes.ts";
 import type { InferenceServices } from "../../inference/services.ts";
 import type { KeyServices } from "../../keys/services.ts";
 import type { SiteServices } from "../services.ts";
-import { csvFile } from "./csv.ts";
+import { createCsvFile } from "./csv.ts";
 import { RECORDS_READ_MAX, requestFilters, tooManyToRead } from "./request-filter.ts";
 
 const UNFUNDED_DAYS_MAX = 400;
@@ -38,7 +38,7 @@ export function requestHandlers(
   ): Promise<RequestRecord> => {
     const id = parseId("req", text.replace(ANSWER_ID_PREFIX, "req_"));
     const record = id === undefined ? undefined : await history.find(accountId, id);
-    if (record === undefined) throw await requestNotFound(history, id, refuse);
+    if (record === undefined) throw await createRequestNotFoundFault(history, id, refuse);
     return record;
   };
   const withKept = async <Page extends object>(read: Promise<Page>) => {
@@ -135,7 +135,7 @@ export function requestHandlers(
 
     async exportRequests({ account, query, refuse }) {
       const filter = await filterOf(account.id, query, refuse);
-      return csvFile({
+      return createCsvFile({
         name: "requests.csv",
         columns: CSV_COLUMNS,
         read: (last, limit) => history.list(account.id, { ...filter, before: last?.id, limit }),
@@ -212,7 +212,7 @@ export function requestObject(record: RequestRecord): z.input<typeof Request> {
   };
 }
 
-const CSV_COLUMNS: Columns<RequestRecord> = {
+const CSV_COLUMNS: CsvColumns<RequestRecord> = {
   id: ({ id }) => publicId("req", id),
   created_at: ({ createdAt }) => createdAt.toISOString(),
   finished_at: ({ finishedAt }) => finishedAt.toISOString(),

@@ -3,7 +3,7 @@ import type { Caller } from "../../accounts/auth-library-call.ts";
 import type { Identities, SignedInPerson } from "../../accounts/identities.ts";
 import { ruleViolation } from "../../faults.ts";
 import type { OpenCall } from "../../http/call.ts";
-import { callerOf } from "./sign-in.ts";
+import { readCaller } from "./sign-in.ts";
 
 export async function requireSecondFactor(
   { twoFactor }: Pick<Identities, "twoFactor">,
@@ -12,6 +12,6 @@ export async function requireSecondFactor(
 ): Promise<void> {
   if (!asked.who.twoFactor) return;
   if (code == null) throw ruleViolation("code", rule);
-  const caller: Caller = callerOf(asked);
+  const caller: Caller = readCaller(asked);
   await twoFactor.prove(code, { identityId: asked.who.identityId, caller });
 }

@@ -4,7 +4,7 @@ import type { Cursors } from "../../http/lists/cursors.ts";
 import { listPage } from "../../http/lists/pages.ts";
 import type { SecretPageCursor, SecretRecord, Secrets } from "../../keys/keys.ts";
 
-export function secretsPage<Record extends SecretRecord, Shown>(parts: {
+export function readSecretsPage<Record extends SecretRecord, Shown>(parts: {
   secrets: Secrets<Record>;
   cursors: Cursors;
   list: string;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { ProviderFaults } from "../../accounts/testing/oidc.ts";
 import { Browser } from "../testing/browser.ts";
-import { currentIdentity, newOpenIdPerson, type OpenIdStage, openOpenIdStage } from "../testing/openid.ts";
+import { createOpenIdPerson, type OpenIdStage, openOpenIdStage, readCurrentIdentity } from "../testing/openid.ts";
 
 let stage: OpenIdStage;
 before(async () => {
@@ -21,15 +21,15 @@ describe("claims of OpenID's UserInfo", () => {
       { name: undefined },
       { email_verified: undefined },
     ]) {
-      const [browser, who] = [new Browser(stage.platform), newOpenIdPerson()];
+      const [browser, who] = [new Browser(stage.platform), createOpenIdPerson()];
       assert.equal(await stage.signIn(browser, who, { mischief: { claims } }), "/console/");
-      const { email, name, email_verified } = (await currentIdentity(browser)) ?? {};
+      const { email, name, email_verified } = (await readCurrentIdentity(browser)) ?? {};
       assert.deepEqual([email, name, email_verified], [who.email, "Öpen Person", true]);
     }
   });
 
   test("are ignored if the ID token has the same claims", async () => {
-    const [browser, who] = [new Browser(stage.platform), newOpenIdPerson()];
+    const [browser, who] = [new Browser(stage.platform), createOpenIdPerson()];
     const userInfo = { email: "other@example.test", email_verified: false, name: "Other" };
     assert.equal(
       await stage.signIn(browser, who, { mischief: { claims: { preferred_username: 1 }, userInfo } }),
@@ -40,7 +40,7 @@ describe("claims of OpenID's UserInfo", () => {
       "/console/",
     );
     assert.deepEqual(
-      [(await currentIdentity(browser))?.email, (await currentIdentity(browser))?.name],
+      [(await readCurrentIdentity(browser))?.email, (await readCurrentIdentity(browser))?.name],
       [who.email, "Other"],
     );
   });
@@ -99,21 +99,21 @@ describe("claims of OpenID's UserInfo", () => {
   ];
   for (const { why, mischief, told: expected } of REFUSED) {
     test(`${why}: the sign-in is refused`, async () => {
-      const [browser, who] = [new Browser(stage.platform), newOpenIdPerson()];
+      const [browser, who] = [new Browser(stage.platform), createOpenIdPerson()];
       const [line] = await stage.told(async () => {
         assert.equal(await stage.signIn(browser, who, { mischief }), `/console/?sign_in=${expected[0]}`);
       });
       assert.equal(line?.[0], expected[0]);
       assert.match(String(line?.[1]), expected[1] instanceof RegExp ? expected[1] : new RegExp(`^${expected[1]}$`));
-      assert.equal(await currentIdentity(browser), undefined);
+      assert.equal(await readCurrentIdentity(browser), undefined);
     });
   }
 
   test("are not required if the ID token lacks only the name", async () => {
-    const [browser, who] = [new Browser(stage.platform), newOpenIdPerson()];
+    const [browser, who] = [new Browser(stage.platform), createOpenIdPerson()];
     const mischief = { claims: { name: undefined }, status: { userInfo: 503 } };
     assert.equal(await stage.signIn(browser, who, { mischief }), "/console/");
-    assert.equal((await currentIdentity(browser))?.name, who.sub);
+    assert.equal((await readCurrentIdentity(browser))?.name, who.sub);
     assert.equal(stage.logged.at(-1)?.msg, "OpenID provider request for the display name failed");
   });
 });

@@ -5,12 +5,12 @@ import { openTestIssuer, type ProviderFaults } from "../../accounts/testing/oidc
 import { Browser } from "../testing/browser.ts";
 import {
   AUTH_BASE_PATH,
-  currentIdentity,
+  createOpenIdPerson,
   finishOpenIdSignIn,
-  newOpenIdPerson,
   type OpenIdStage,
   openOpenIdStage,
   PUBLIC_URL,
+  readCurrentIdentity,
   startOpenIdSignIn,
 } from "../testing/openid.ts";
 import { openTestPlatform } from "../testing/platform.ts";
@@ -41,7 +41,7 @@ describe("an OpenID sign-in is refused", () => {
   for (const { why, mischief, reason } of TOKENS) {
     test(`for an ID token ${why}`, async () => {
       const browser = new Browser(stage.platform);
-      const who = newOpenIdPerson();
+      const who = createOpenIdPerson();
       const [line] = await stage.told(async () => {
         assert.equal(await stage.signIn(browser, who, { mischief }), "/console/?sign_in=failed");
       });
@@ -54,7 +54,7 @@ describe("an OpenID sign-in is refused", () => {
 
   test("for a state parameter that is missing, forged, used, or from another browser", async () => {
     const [browser, other] = [new Browser(stage.platform), new Browser(stage.platform)];
-    const url = await stage.issuer.signIn(await startOpenIdSignIn(browser), newOpenIdPerson());
+    const url = await stage.issuer.signIn(await startOpenIdSignIn(browser), createOpenIdPerson());
     const changed = (change: (params: URLSearchParams) => void): URL => {
       const copy = new URL(url);
       change(copy.searchParams);
@@ -79,7 +79,7 @@ describe("an OpenID sign-in is refused", () => {
     assert.equal(await finishOpenIdSignIn(browser, url), "/console/");
     await browser.send("POST", `${AUTH_BASE_PATH}/sign-out`);
     assert.equal(await finishOpenIdSignIn(browser, url), expired);
-    assert.equal(await currentIdentity(browser), undefined);
+    assert.equal(await readCurrentIdentity(browser), undefined);
   });
 
   test("for an answer from another issuer, or with a forged or missing code", async () => {
@@ -89,7 +89,7 @@ describe("an OpenID sign-in is refused", () => {
       ["code", "", /^no_code$/],
     ] as const) {
       const browser = new Browser(stage.platform);
-      const url = await stage.issuer.signIn(await startOpenIdSignIn(browser), newOpenIdPerson());
+      const url = await stage.issuer.signIn(await startOpenIdSignIn(browser), createOpenIdPerson());
       url.searchParams.set(name, value);
       const [line] = await stage.told(async () => {
         assert.equal(await finishOpenIdSignIn(browser, url), "/console/?sign_in=failed", name);
@@ -106,7 +106,7 @@ describe("an OpenID sign-in is refused", () => {
     ] as const) {
       const browser = new Browser(stage.platform);
       const lines = await stage.told(async () => {
-        const where = await stage.signIn(browser, newOpenIdPerson(), { mischief: { status } });
+        const where = await stage.signIn(browser, createOpenIdPerson(), { mischief: { status } });
         assert.equal(where, "/console/?sign_in=provider_unavailable");
       });
       assert.match(String(lines[0]?.[1]), reason);
@@ -122,7 +122,7 @@ describe("an OpenID sign-in is refused", () => {
     });
     const browser = new Browser(other);
     const begun = await browser.send("POST", `${AUTH_BASE_PATH}/sign-in/openid`, { body: { provider: "test" } });
-    const url = await gone.signIn(String(begun.body.url), newOpenIdPerson());
+    const url = await gone.signIn(String(begun.body.url), createOpenIdPerson());
     await gone.close();
     const lines = await stage.told(async () => {
       assert.equal(await finishOpenIdSignIn(browser, url), "/console/?sign_in=provider_unavailable");

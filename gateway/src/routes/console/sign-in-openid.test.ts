@@ -5,11 +5,11 @@ import { totp } from "../../accounts/testing/totp.ts";
 import { Browser, PASSWORD } from "../testing/browser.ts";
 import {
   AUTH_BASE_PATH,
-  currentIdentity,
-  newOpenIdPerson,
+  createOpenIdPerson,
   type OpenIdStage,
   openOpenIdStage,
   PUBLIC_URL,
+  readCurrentIdentity,
   startOpenIdSignIn,
 } from "../testing/openid.ts";
 
@@ -33,21 +33,21 @@ describe("a successful OpenID sign-in", () => {
   });
 
   test("creates an identity the first time, and later finds it by the provider's subject claim", async () => {
-    const who = newOpenIdPerson();
+    const who = createOpenIdPerson();
     const browser = new Browser(stage.platform);
     assert.equal(await stage.signIn(browser, who), "/console/");
-    const first = await currentIdentity(browser);
+    const first = await readCurrentIdentity(browser);
     assert.equal(first?.email, who.email);
     assert.equal(first?.name, "Öpen Person");
     assert.equal(first?.email_verified, true);
     assert.equal(first?.operator, false);
     const again = new Browser(stage.platform);
     assert.equal(await stage.signIn(again, { ...who, email: "moved@example.test", operator: true }), "/console/");
-    assert.deepEqual(await currentIdentity(again), first);
+    assert.deepEqual(await readCurrentIdentity(again), first);
   });
 
   test("stores none of the provider's tokens", async () => {
-    await stage.signIn(new Browser(stage.platform), newOpenIdPerson());
+    await stage.signIn(new Browser(stage.platform), createOpenIdPerson());
     const { rows } = await stage.platform.pool.query(
       "select access_token, refresh_token, id_token, password_hash from identity_credential where provider = 'test'",
     );
@@ -71,8 +71,8 @@ describe("a successful OpenID sign-in", () => {
       [{ name: `a\u0000b${"x".repeat(300)}` }, `a b${"x".repeat(197)}`],
     ] as const) {
       const browser = new Browser(stage.platform);
-      assert.equal(await stage.signIn(browser, newOpenIdPerson(claims)), "/console/");
-      assert.equal((await currentIdentity(browser))?.name, name);
+      assert.equal(await stage.signIn(browser, createOpenIdPerson(claims)), "/console/");
+      assert.equal((await readCurrentIdentity(browser))?.name, name);
     }
   });
 });
@@ -89,7 +89,7 @@ describe("linking an OpenID sign-in with an existing identity", () => {
   test("succeeds for the same email address if both sides have verified it", async () => {
     const known = await stage.platform.person([{ kind: "builder" }]);
     const browser = new Browser(stage.platform);
-    assert.equal(await stage.signIn(browser, newOpenIdPerson({ email: known.email.toUpperCase() })), "/console/");
+    assert.equal(await stage.signIn(browser, createOpenIdPerson({ email: known.email.toUpperCase() })), "/console/");
     assert.equal((await browser.send("GET", "/console/api/balance")).status, 200);
     assert.deepEqual(await credentials(known.email), ["credential", "test"]);
   });
@@ -99,7 +99,7 @@ describe("linking an OpenID sign-in with an existing identity", () => {
     for (const email of [known.email, "unproven@example.test"]) {
       for (const email_verified of [false, "false", undefined]) {
         const browser = new Browser(stage.platform);
-        const where = await stage.signIn(browser, newOpenIdPerson({ email, email_verified }));
+        const where = await stage.signIn(browser, createOpenIdPerson({ email, email_verified }));
         assert.equal(where, "/console/?sign_in=email_not_verified");
         assert.equal(browser.cookies.has("tollgate.session_token"), false);
       }
@@ -113,17 +113,19 @@ describe("linking an OpenID sign-in with an existing identity", () => {
     const body = { email: "victim@example.test", password: PASSWORD, name: "Squatter" };
     await squatter.send("POST", `${AUTH_BASE_PATH}/sign-up/email`, { body });
     const owner = new Browser(stage.platform);
-    const where = await stage.signIn(owner, newOpenIdPerson({ email: "victim@example.test" }));
+    const where = await stage.signIn(owner, createOpenIdPerson({ email: "victim@example.test" }));
     assert.equal(where, "/console/?sign_in=account_not_linked");
-    assert.equal(await currentIdentity(owner), undefined);
+    assert.equal(await readCurrentIdentity(owner), undefined);
     assert.deepEqual(await credentials("victim@example.test"), ["credential"]);
   });
 
   test("succeeds with an unverified address of a trusted provider", async () => {
     const browser = new Browser(stage.platform);
-    const where = await stage.signIn(browser, newOpenIdPerson({ email_verified: undefined }), { provider: "company" });
+    const where = await stage.signIn(browser, createOpenIdPerson({ email_verified: undefined }), {
+      provider: "company",
+    });
     assert.equal(where, "/console/");
-    assert.equal((await currentIdentity(browser))?.email_verified, true);
+    assert.equal((await readCurrentIdentity(browser))?.email_verified, true);
   });
 });
 
@@ -136,12 +138,12 @@ test("an OpenID sign-in also asks for the second factor", async () => {
   await browser.send("POST", `${AUTH_BASE_PATH}/two-factor/confirm`, { body: { code: totp(secret) } });
   const next = new Browser(stage.platform);
   assert.equal(
-    await stage.signIn(next, newOpenIdPerson({ email: known.email })),
+    await stage.signIn(next, createOpenIdPerson({ email: known.email })),
     "/console/?sign_in=two_factor_required",
   );
   assert.equal(next.cookies.has("tollgate.session_token"), false);
-  assert.equal(await currentIdentity(next), undefined);
+  assert.equal(await readCurrentIdentity(next), undefined);
   const entered = await next.send("POST", `${AUTH_BASE_PATH}/sign-in/code`, { body: { code: totp(secret, 1) } });
   assert.deepEqual(entered.body, { status: "signed_in" }, entered.text);
-  assert.equal((await currentIdentity(next))?.email, known.email);
+  assert.equal((await readCurrentIdentity(next))?.email, known.email);
 });

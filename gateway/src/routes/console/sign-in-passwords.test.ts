@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { smtpMail } from "../../accounts/mail.ts";
+import { createSmtpMailSender } from "../../accounts/mail.ts";
 import { openTestMailbox, type ReceivedEmail, type TestMailbox } from "../../accounts/testing/smtp.ts";
 import { Browser, PASSWORD } from "../testing/browser.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
@@ -14,7 +14,7 @@ before(async () => {
   mailbox = await openTestMailbox();
   platform = await openTestPlatform({
     publicUrl: "http://gate.test",
-    mail: smtpMail({ url: mailbox.url, from: "noreply@gate.test" }),
+    mail: createSmtpMailSender({ url: mailbox.url, from: "noreply@gate.test" }),
     verifyEmails: true,
   });
 });

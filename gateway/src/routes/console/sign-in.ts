@@ -11,7 +11,7 @@ import {
 import type { Caller } from "../../accounts/auth-library-call.ts";
 import type { SignedInPerson } from "../../accounts/identities.ts";
 import { SignInRefusal } from "../../accounts/refusals.ts";
-import { scriptToken } from "../../accounts/script-sessions.ts";
+import { readScriptToken } from "../../accounts/script-sessions.ts";
 import type { AccountServices } from "../../accounts/services.ts";
 import type { SecondFactorOwner } from "../../accounts/two-factor.ts";
 import { Fault } from "../../faults.ts";
@@ -34,52 +34,52 @@ export function signInHandlers({ identities }: Pick<AccountServices, "identities
 
     async signUp(asked) {
       const { remember_me: remember, ...who } = asked.body();
-      return setCookies(asked, await signIn.signUp({ ...who, remember }, callerOf(asked)));
+      return setCookies(asked, await signIn.signUp({ ...who, remember }, readCaller(asked)));
     },
     async signIn(asked) {
       const { remember_me: remember, ...who } = asked.body();
-      return setCookies(asked, await signIn.enter({ ...who, remember }, callerOf(asked)));
+      return setCookies(asked, await signIn.enter({ ...who, remember }, readCaller(asked)));
     },
     async signInWithCode(asked) {
-      return setCookies(asked, await signIn.enterCode(asked.body().code, callerOf(asked)));
+      return setCookies(asked, await signIn.enterCode(asked.body().code, readCaller(asked)));
     },
     async signOut(asked) {
-      const token = scriptToken(asked.call.authorization);
+      const token = readScriptToken(asked.call.authorization);
       if (token !== undefined) {
         await identities.scripts.end(token);
         return { status: "signed_out" as const };
       }
-      return setCookies(asked, { status: "signed_out" as const, ...(await signIn.leave(callerOf(asked))) });
+      return setCookies(asked, { status: "signed_out" as const, ...(await signIn.leave(readCaller(asked))) });
     },
     async getSession(asked) {
-      const { who, cookies } = await signIn.renew(callerOf(asked));
+      const { who, cookies } = await signIn.renew(readCaller(asked));
       const me = who === undefined ? { identity: null, accounts: [] } : await meObject(identities, who);
       return setCookies(asked, { cookies, ...me });
     },
 
     async signInWithOpenId(asked) {
-      return setCookies(asked, await openId.begin(asked.body().provider, callerOf(asked)));
+      return setCookies(asked, await openId.begin(asked.body().provider, readCaller(asked)));
     },
     async finishOpenId({ params, ...asked }) {
       const query = new URL(asked.call.request.url ?? "", "http://gateway").searchParams;
-      const { outcome, cookies } = await openId.finish(params.provider, query, callerOf(asked));
+      const { outcome, cookies } = await openId.finish(params.provider, query, readCaller(asked));
       return setCookies(asked, { cookies, location: outcome === "signed_in" ? HOME : `${HOME}?sign_in=${outcome}` });
     },
 
     async requestPasswordReset(asked) {
-      await passwords.requestReset(asked.body().email, callerOf(asked));
+      await passwords.requestReset(asked.body().email, readCaller(asked));
       return { status: "sent_if_known" };
     },
     async resetPassword(asked) {
-      await passwords.reset(asked.body(), callerOf(asked));
+      await passwords.reset(asked.body(), readCaller(asked));
       return { status: "password_changed" };
     },
     async requestEmailVerification(asked) {
-      await passwords.requestVerification(asked.body().email, callerOf(asked));
+      await passwords.requestVerification(asked.body().email, readCaller(asked));
       return { status: "sent_if_known" };
     },
     async verifyEmail(asked) {
-      await passwords.verify(asked.body().token, callerOf(asked));
+      await passwords.verify(asked.body().token, readCaller(asked));
       return { status: "email_verified" };
     },
     async changePassword(asked) {
@@ -136,13 +136,13 @@ function faultOf(refused: SignInRefusal): Fault {
   });
 }
 
-export function callerOf({ call }: { call: OpenCall }): Caller {
+export function readCaller({ call }: { call: OpenCall }): Caller {
   const { cookie, "user-agent": userAgent } = call.request.headers;
   return { cookie, address: call.address(), userAgent };
 }
 
 function ownerOf(asked: { call: OpenCall; who: SignedInPerson }): SecondFactorOwner {
-  return { identityId: asked.who.identityId, caller: callerOf(asked) };
+  return { identityId: asked.who.identityId, caller: readCaller(asked) };
 }
 
 /** Sets the cookies as headers, and removes them from the response body. */

@@ -7,7 +7,7 @@ import { DAY_MS } from "../../base/time.ts";
 import { insertServedRequest } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { type Person, signInTestPerson } from "../testing/sign-in-test-person.ts";
-import { creditDurationS } from "./statement.ts";
+import { estimateCreditDurationS } from "./statement.ts";
 
 let platform: TestPlatform;
 before(async () => {
@@ -177,9 +177,9 @@ describe("the estimate of how long credit lasts", () => {
   });
 
   test("is rounded down", () => {
-    assert.equal(creditDurationS(pico(0n), pico(1n)), 0);
-    assert.equal(creditDurationS(pico(-5n), pico(1n)), 0);
-    assert.equal(creditDurationS(pico(5n), pico(0n)), null);
-    assert.equal(creditDurationS(dollars(9_000_000), pico(1n)), 3650 * 86_400);
+    assert.equal(estimateCreditDurationS(pico(0n), pico(1n)), 0);
+    assert.equal(estimateCreditDurationS(pico(-5n), pico(1n)), 0);
+    assert.equal(estimateCreditDurationS(pico(5n), pico(0n)), null);
+    assert.equal(estimateCreditDurationS(dollars(9_000_000), pico(1n)), 3650 * 86_400);
   });
 });

@@ -2,7 +2,7 @@
 import type { Credits, StatementRow, statementRoutes } from "@tollgate/api/console/credits.ts";
 import { parseMicroToPico } from "@tollgate/api/microdollars.ts";
 import type { z } from "zod";
-import type { Columns } from "../../base/csv.ts";
+import type { CsvColumns } from "../../base/csv.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { invariant } from "../../base/invariant.ts";
 import { formatExactMicrodollars, type Pico, pico } from "../../base/money.ts";
@@ -16,7 +16,7 @@ import type { NotificationServices } from "../../notifications/services.ts";
 import type { PaymentServices } from "../../payments/services.ts";
 import type { AutoTopUp } from "../../payments/top-up-settings.ts";
 import type { SiteServices } from "../services.ts";
-import { csvFile } from "./csv.ts";
+import { createCsvFile } from "./csv.ts";
 
 type CreditParts = Pick<LedgerServices, "ledger"> &
   Pick<HistoryServices, "usage"> &
@@ -33,7 +33,7 @@ export function statementHandlers(
 
     async setAlert({ account, body }) {
       const { mark_micro: mark } = body();
-      await alerts.set(account.id, mark === undefined ? null : parseCheckedMicro(mark));
+      await alerts.set(account.id, mark === undefined ? null : parseValidatedMicro(mark));
       return await readCredits(parts, account.id);
     },
 
@@ -48,7 +48,7 @@ export function statementHandlers(
       }),
 
     exportStatement: async ({ account }) =>
-      csvFile({
+      createCsvFile({
         name: "statement.csv",
         columns: CSV_COLUMNS,
         // Reads all rows in one query, so that the balances belong to one moment. One row per day is little data.
@@ -58,7 +58,7 @@ export function statementHandlers(
 }
 
 /** Parses an amount of microdollars from a field that is already validated. */
-export function parseCheckedMicro(text: string): Pico {
+export function parseValidatedMicro(text: string): Pico {
   const amount = parseMicroToPico(text);
   invariant(amount !== undefined, `not an amount: ${text}`);
   return pico(amount);
@@ -68,7 +68,7 @@ const DAY_S = 86_400n;
 const LASTS_S_MAX = 3_650n * DAY_S;
 
 /** How many seconds the balance lasts at this daily spend; null if nothing is spent. */
-export function creditDurationS(balance: Pico, perDay: Pico): number | null {
+export function estimateCreditDurationS(balance: Pico, perDay: Pico): number | null {
   if (perDay <= 0n) return null;
   const lasts = balance <= 0n ? 0n : (balance * DAY_S) / perDay;
   return Number(lasts < LASTS_S_MAX ? lasts : LASTS_S_MAX);
@@ -95,7 +95,7 @@ export async function readCredits(
       last_day_micro: formatExactMicrodollars(burn.day),
       last_week_micro: formatExactMicrodollars(burn.week),
       per_day_micro: formatExactMicrodollars(burn.perDay),
-      lasts_s: creditDurationS(money.balance, burn.perDay),
+      lasts_s: estimateCreditDurationS(money.balance, burn.perDay),
     },
     alert: {
       mark_micro: alert === undefined ? null : formatExactMicrodollars(alert.mark),
@@ -134,7 +134,7 @@ function rowObject(row: Row): z.input<typeof StatementRow> {
   };
 }
 
-const CSV_COLUMNS: Columns<Row> = {
+const CSV_COLUMNS: CsvColumns<Row> = {
   kind: ({ kind }) => kind,
   day: ({ day }) => day,
   at: ({ at }) => at?.toISOString(),

@@ -5,7 +5,7 @@ import type { AccountServices } from "../../accounts/services.ts";
 import type { Member, TeamEvent } from "../../accounts/team.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { toUnixSeconds } from "../../base/time.ts";
-import { requireRole, roleRequired } from "../../http/guards.ts";
+import { makeRoleRequiredFault, requireRole } from "../../http/guards.ts";
 import type { Handlers } from "../../http/routes.ts";
 import { accountObject } from "./accounts.ts";
 import { withSignInErrors } from "./sign-in.ts";
@@ -30,7 +30,7 @@ export function teamHandlers({ identities }: Pick<AccountServices, "identities">
 
     async inviteToTeam({ who, account, body, refuse }) {
       const sent = await team.invitations.send(account.id, body(), who);
-      if (sent === "role_required") throw roleRequired("own");
+      if (sent === "role_required") throw makeRoleRequiredFault("own");
       if (typeof sent === "string") throw refuse(sent);
       return { ...invitationObject(sent.invitation), link: sent.link };
     },
@@ -38,7 +38,7 @@ export function teamHandlers({ identities }: Pick<AccountServices, "identities">
     async withdrawInvitation({ who, account, params, refuse }) {
       const id = parseId("inv", params.id);
       const outcome = id === undefined ? "not_found" : await team.invitations.withdraw(account.id, id, who);
-      if (outcome === "role_required") throw roleRequired("own");
+      if (outcome === "role_required") throw makeRoleRequiredFault("own");
       if (outcome === "not_found") throw refuse(outcome);
       return { removed: true };
     },
@@ -47,7 +47,7 @@ export function teamHandlers({ identities }: Pick<AccountServices, "identities">
       const id = await memberIn(account.id, params.id);
       if (id === undefined) throw refuse("not_found");
       const changed = await team.setRole(account.id, id, body().role, who);
-      if (changed === "role_required") throw roleRequired("own");
+      if (changed === "role_required") throw makeRoleRequiredFault("own");
       if (typeof changed === "string") throw refuse(changed);
       return memberObject(changed, who.identityId);
     },

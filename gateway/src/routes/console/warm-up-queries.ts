@@ -5,7 +5,7 @@
 
 import type { AccountServices } from "../../accounts/services.ts";
 import type { Uuid } from "../../base/ids.ts";
-import { timeSlotsOf } from "../../history/performance.ts";
+import { computeTimeSlots } from "../../history/performance.ts";
 import type { HistoryServices } from "../../history/services.ts";
 import type { KeyServices } from "../../keys/services.ts";
 import type { LedgerServices } from "../../ledger/services.ts";
@@ -43,7 +43,7 @@ function questions(parts: WarmedParts): ((i: number) => Promise<unknown>)[] {
   const { identities, ledger, usage, performance, history, unfunded, refusedCalls, apiKeys, statement, alerts } = parts;
   const now = new Date(parts.now());
   const span = { from: now, to: now };
-  const day = timeSlotsOf("24h", parts.now());
+  const day = computeTimeSlots("24h", parts.now());
   const slots = { ...day, ...span };
   return [
     () => identities.warm(),

@@ -6,15 +6,21 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { consoleApi } from "@tollgate/api/console/api.ts";
 import { type FaultCode, faults } from "@tollgate/api/faults.ts";
-import { ACCOUNT_GUARDS, type Guard as AnyGuard, GUARDS, accessRulesOf as refusalsOf } from "@tollgate/api/guards.ts";
+import { ACCOUNT_GUARDS, type Guard as AnyGuard, GUARDS, findAccessRules as refusalsOf } from "@tollgate/api/guards.ts";
 import { nodeApi } from "@tollgate/api/nodes/api.ts";
-import { type Permission, type Role, requiredPermissionOf } from "@tollgate/api/roles.ts";
+import { findRequiredPermission, type Permission, type Role } from "@tollgate/api/roles.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import type { UnpaidJobResult } from "../../inference/unpaid-job.ts";
 import type { Answer } from "../testing/browser.ts";
 import { type AccessCase, findObsoleteAccessRows, listAccessCases } from "./testing/access.ts";
 import { openEvents } from "./testing/events.ts";
-import { type Fixture, openFixture, PERSON_KINDS, type PersonKind, TEAM_MEMBER_KINDS } from "./testing/fixture.ts";
+import {
+  type ContractFixture,
+  openFixture,
+  PERSON_KINDS,
+  type PersonKind,
+  TEAM_MEMBER_KINDS,
+} from "./testing/fixture.ts";
 import { isStream, operationRequestLine } from "./testing/operations.ts";
 
 type Guard = Exclude<AnyGuard, "hostToken" | "apiKey">;
@@ -94,7 +100,7 @@ const guardOf = ({ guard }: AccessCase): Guard => guard as Guard;
 function toldBy(access: AccessCase, who: PersonKind): string {
   const told = TOLD[who][guardOf(access)];
   if (told !== "passes" || !ACCOUNT_GUARDS.includes(access.guard)) return told;
-  return MAY[ROLE[who] ?? "owner"].includes(requiredPermissionOf(access)) ? "passes" : "role_required";
+  return MAY[ROLE[who] ?? "owner"].includes(findRequiredPermission(access)) ? "passes" : "role_required";
 }
 /** The team members who share the owner's access to the object. */
 function teamOf(access: AccessCase): readonly PersonKind[] {
@@ -104,7 +110,7 @@ function teamOf(access: AccessCase): readonly PersonKind[] {
     : [];
 }
 
-let fixture: Fixture;
+let fixture: ContractFixture;
 before(async () => {
   fixture = await openFixture();
 });

@@ -5,11 +5,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { consoleApi } from "@tollgate/api/console/api.ts";
-import { objectKindOf } from "./testing/access.ts";
+import { findObjectKind } from "./testing/access.ts";
 import * as builders from "./testing/builder-routes.ts";
 import { openCoverage } from "./testing/coverage.ts";
 import { callDeletionRoutes } from "./testing/deletion.ts";
-import { type Fixture, type ObjectKind, openFixture, type PersonKind } from "./testing/fixture.ts";
+import { type ContractFixture, type ObjectKind, openFixture, type PersonKind } from "./testing/fixture.ts";
 import * as hosts from "./testing/host-routes.ts";
 import { callNotificationRoutes } from "./testing/notifications.ts";
 import type { Operation } from "./testing/operations.ts";
@@ -19,7 +19,7 @@ import { callTeamRoutes } from "./testing/team.ts";
 import { unknownIds, wrongInputs } from "./testing/wrong-input.ts";
 
 const coverage = openCoverage(consoleApi);
-let fixture: Fixture;
+let fixture: ContractFixture;
 before(async () => {
   fixture = await openFixture();
 });
@@ -35,7 +35,7 @@ describe("refusals that every operation shares", () => {
   test("refuse an invalid body, query or header", async () => {
     const made = new Map<ObjectKind | undefined, string>();
     for (const operation of coverage.operations) {
-      const thing = objectKindOf(operation);
+      const thing = findObjectKind(operation);
       if (thing !== undefined && !made.has(thing)) made.set(thing, await fixture.make(thing));
       for (const sent of wrongInputs(operation, made.get(thing)))
         await coverage.send(browserFor(operation), operation.id, sent);

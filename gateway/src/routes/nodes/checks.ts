@@ -21,7 +21,7 @@ const VERDICTS: Record<SpotCheckVerdict, string> = {
   unjudged: "The answer was too short, or there were too few answers to compare it with. The check does not count.",
 };
 
-export const checksPage = (
+export const readChecksPage = (
   { checks, cursors }: ChecksDependencies,
   nodeId: Uuid,
   query: { cursor?: string | undefined; limit: number },

@@ -18,7 +18,7 @@ export type EarningsDependencies = Pick<HistoryServices, "earnings"> &
   Pick<LedgerServices, "hostMoney" | "reserve"> &
   Pick<SiteServices, "cursors" | "now">;
 
-export const nodeIdOfFilter = ({ node }: { node?: string | undefined }): Uuid | undefined =>
+export const parseNodeFilter = ({ node }: { node?: string | undefined }): Uuid | undefined =>
   node === undefined ? undefined : parseId("node", node);
 
 export async function readEarningsPage(
@@ -27,7 +27,7 @@ export async function readEarningsPage(
   query: z.output<typeof EarningsQuery>,
 ): Promise<WithOptionalTime<z.input<typeof EarningList>>> {
   const { from, to } = query;
-  const nodeId = nodeIdOfFilter(query);
+  const nodeId = parseNodeFilter(query);
   const [{ pending, paidOut, setOff, heldBack, withheld }, own, today, lines] = await Promise.all([
     hostMoney(accountId),
     earnings.own(accountId),
@@ -75,12 +75,12 @@ export const readWithheldEarningsPage = (
     list: `withheld ${hostId}`,
     query,
     read: (before, limit) =>
-      reserve.list({ hostId, nodeId: nodeIdOfFilter(query), before: before as Uuid | undefined, limit }),
+      reserve.list({ hostId, nodeId: parseNodeFilter(query), before: before as Uuid | undefined, limit }),
     position: ({ requestId }) => requestId,
-    show: withheldObject,
+    show: makeWithheldShareObject,
   });
 
-export function withheldObject(share: Share): z.input<typeof WithheldShare> {
+export function makeWithheldShareObject(share: Share): z.input<typeof WithheldShare> {
   return {
     request_id: publicId("req", share.requestId),
     node: publicId("node", share.nodeId),

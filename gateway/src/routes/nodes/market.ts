@@ -4,7 +4,11 @@ import type { z } from "zod";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { formatExactMicrodollars, HOST_SHARE_PERCENT, pico } from "../../base/money.ts";
 import type { Node } from "../../fleet/fleet.ts";
-import { computeHourlySlotEarnings, type ModelTokensAndBusyTime, meanHourlyEarnings } from "../../history/market.ts";
+import {
+  computeHourlySlotEarnings,
+  computeMeanHourlyEarnings,
+  type ModelTokensAndBusyTime,
+} from "../../history/market.ts";
 import type { HistoryServices } from "../../history/services.ts";
 import { singlePage } from "../../http/lists/pages.ts";
 import type { WithOptionalTime } from "../../http/routes.ts";
@@ -38,7 +42,7 @@ export async function readMarketForHost(
     const prices = { in: BigInt(price_in_micro_1m ?? 0), out: BigInt(price_out_micro_1m ?? 0) };
     const hour =
       work === undefined ? null : computeHourlySlotEarnings(work, { ...prices, sharePercent: HOST_SHARE_PERCENT });
-    const mean = everybody === undefined ? null : meanHourlyEarnings(everybody, accountId);
+    const mean = everybody === undefined ? null : computeMeanHourlyEarnings(everybody, accountId);
     return {
       ...{ model, kind, price_in_micro_1m, price_out_micro_1m },
       tokens_per_hour_24h: twoDigits(everybody?.hourTokens24h ?? 0),

@@ -3,7 +3,7 @@
 import { singlePage } from "../../http/lists/pages.ts";
 import type { Catalogue } from "../../metering/catalogue.ts";
 
-export function modelsForHosts({ entries, active }: Catalogue) {
+export function listModelsForHosts({ entries, active }: Catalogue) {
   const data = entries.flatMap((entry) => {
     const build = active.get(entry.id)?.build;
     if (build === undefined) return [];

@@ -13,7 +13,7 @@ import type { RequestOutcome } from "../../base/states.ts";
 import { toUnixSeconds } from "../../base/time.ts";
 import type { Job } from "../../history/jobs.ts";
 import type { NodeActivityReader, NodePerformanceFigures } from "../../history/node-activity.ts";
-import { timeSlotsOf } from "../../history/performance.ts";
+import { computeTimeSlots } from "../../history/performance.ts";
 import type { HistoryServices } from "../../history/services.ts";
 import { listPage } from "../../http/lists/pages.ts";
 import type { WithOptionalTime } from "../../http/routes.ts";
@@ -32,7 +32,7 @@ export async function readNodeActivity(
   node: { id: Uuid; accountId: Uuid },
   { range, to }: Asked,
 ): Promise<WithOptionalTime<z.input<typeof NodeInsight>>> {
-  const insight = await insights.of(node.accountId, [node.id], timeSlotsOf(range, now(), to), now());
+  const insight = await insights.of(node.accountId, [node.id], computeTimeSlots(range, now(), to), now());
   return { object: "node_insight", node: publicId("node", node.id), ...show(insight, range) };
 }
 
@@ -41,7 +41,7 @@ export async function readHostActivity(
   accountId: Uuid,
   { range, to }: Asked,
 ): Promise<WithOptionalTime<z.input<typeof HostInsight>>> {
-  const slots = timeSlotsOf(range, now(), to);
+  const slots = computeTimeSlots(range, now(), to);
   const ids = await fleet.atWork(accountId, slots.from);
   const insight = await insights.of(accountId, ids, slots, now());
   return {
@@ -94,7 +94,7 @@ const showFigures = ({ performed, utilisation, connected }: NodePerformanceFigur
 /** Rounded for display. */
 const share = (value: number | null): number | null => (value === null ? null : Math.round(value * 10_000) / 10_000);
 
-export const jobsPage = (
+export const readJobsPage = (
   { jobs, cursors }: InsightDependencies,
   nodeId: Uuid,
   query: z.output<typeof JobsQuery>,

@@ -57,7 +57,7 @@ export function ownNodeHandlers(parts: OwnNodesDependencies) {
       }
       const outcome = await fleet.elect(accountId, node.id, [...new Set(models)]);
       if (outcome.kind === "refused")
-        throw refuse("node_state_conflict", { message: notAllowedMessage(outcome.standing) });
+        throw refuse("node_state_conflict", { message: formatNotAllowedMessage(outcome.standing) });
       return show(await showChangedNode(outcome, refuse, nodeChanged));
     },
 
@@ -83,7 +83,7 @@ export function ownNodeHandlers(parts: OwnNodesDependencies) {
       if (node === undefined) throw refuse("node_not_found");
       const outcome = await fleet.move(accountId, node.id, "retire");
       if (outcome.kind === "refused")
-        throw refuse("node_state_conflict", { message: notAllowedMessage(outcome.standing) });
+        throw refuse("node_state_conflict", { message: formatNotAllowedMessage(outcome.standing) });
       return show(await showChangedNode(outcome, refuse, nodeChanged));
     },
 
@@ -110,10 +110,10 @@ export async function showChangedNode(
 
 function refusedMove(standing: string, refuse: RefuseMove): Fault {
   if (standing === "quarantined") return refuse("node_quarantined");
-  return refuse("node_state_conflict", { message: notAllowedMessage(standing) });
+  return refuse("node_state_conflict", { message: formatNotAllowedMessage(standing) });
 }
 
-export const notAllowedMessage = (standing: string): string =>
+export const formatNotAllowedMessage = (standing: string): string =>
   `This action is not possible while the node is ${standing}.`;
 
 /** A node in a list. Its hardware description is left out, because it would make a page too large. */

@@ -8,19 +8,19 @@ import { ruleViolation } from "../../faults.ts";
 import { TooManyNodes } from "../../fleet/fleet.ts";
 import type { HistoryServices } from "../../history/services.ts";
 import { hostTokenGuard } from "../../http/guards.ts";
-import { requestNotFound } from "../../http/lists/no-such-request.ts";
+import { createRequestNotFoundFault } from "../../http/lists/no-such-request.ts";
 import { type Handlers, serveRoutes } from "../../http/routes.ts";
 import type { InferenceServices } from "../../inference/services.ts";
 import type { UnpaidJobResult } from "../../inference/unpaid-job.ts";
 import type { KeyServices } from "../../keys/services.ts";
 import type { ActiveModel } from "../../metering/catalogue.ts";
 import type { SiteServices } from "../services.ts";
-import { type ChecksDependencies, checksPage } from "./checks.ts";
+import { type ChecksDependencies, readChecksPage } from "./checks.ts";
 import { type EarningsDependencies, readEarningsPage, readWithheldEarningsPage } from "./earnings.ts";
 import { type MarketDependencies, readMarketForHost } from "./market.ts";
-import { modelsForHosts } from "./models.ts";
-import { type InsightDependencies, jobsPage, readHostActivity, readNodeActivity } from "./node-activity.ts";
-import { notAllowedMessage, type OwnNodesDependencies, ownNodeHandlers } from "./own-nodes.ts";
+import { listModelsForHosts } from "./models.ts";
+import { type InsightDependencies, readHostActivity, readJobsPage, readNodeActivity } from "./node-activity.ts";
+import { formatNotAllowedMessage, type OwnNodesDependencies, ownNodeHandlers } from "./own-nodes.ts";
 import type { NodeServices } from "./services.ts";
 import { type NodeStatsDependencies, nodeStats, roundToTenth } from "./stats.ts";
 
@@ -36,7 +36,7 @@ type NodeApiParts = OwnNodesDependencies &
   Pick<InferenceServices, "runPrivately"> &
   Pick<HistoryServices, "history" | "receipts">;
 
-export function nodeRoutes(app: FastifyInstance, parts: NodeApiParts): void {
+export function registerNodeRoutes(app: FastifyInstance, parts: NodeApiParts): void {
   const guards = hostTokenGuard(parts.hostTokens);
   serveRoutes(app, { door: parts.door, guards }, declared, nodeHandlers(parts));
 }
@@ -80,13 +80,13 @@ function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
     async listJobs({ accountId, params, query, refuse }) {
       const node = await nodes.find(accountId, params.id);
       if (node === undefined) throw refuse("node_not_found");
-      return jobsPage(parts, node.id, query);
+      return readJobsPage(parts, node.id, query);
     },
 
     async listChecks({ accountId, params, query, refuse }) {
       const node = await nodes.find(accountId, params.id);
       if (node === undefined) throw refuse("node_not_found");
-      return checksPage(parts, node.id, query);
+      return readChecksPage(parts, node.id, query);
     },
 
     async getMarket({ accountId, query, refuse }) {
@@ -135,7 +135,8 @@ function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
       const node = await nodes.find(accountId, params.id);
       if (node === undefined) throw refuse("node_not_found");
       if (node.standing === "quarantined") throw refuse("node_quarantined");
-      if (node.standing === "retired") throw refuse("node_state_conflict", { message: notAllowedMessage("retired") });
+      if (node.standing === "retired")
+        throw refuse("node_state_conflict", { message: formatNotAllowedMessage("retired") });
       if (node.models.length === 0) throw refuse("no_elected_builds");
       if (mint === undefined) throw refuse("not_implemented");
       const nodeId = publicId("node", node.id);
@@ -161,7 +162,7 @@ function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
       };
     },
 
-    listModels: async () => modelsForHosts(catalogue()),
+    listModels: async () => listModelsForHosts(catalogue()),
     listEarnings: ({ accountId, query }) => readEarningsPage(parts, accountId, query),
 
     listWithheld: ({ accountId, query }) => readWithheldEarningsPage(parts, accountId, query),
@@ -169,7 +170,7 @@ function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
     async getReceipt({ accountId, params, refuse }) {
       const id = parseId("req", params.id);
       const record = id === undefined ? undefined : await history.findServed(accountId, id);
-      if (record === undefined) throw await requestNotFound(history, id, refuse);
+      if (record === undefined) throw await createRequestNotFoundFault(history, id, refuse);
       return receipts.of(record);
     },
   };

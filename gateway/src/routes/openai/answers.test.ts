@@ -14,7 +14,7 @@ import type { Answer, Endpoint } from "../../inference/endpoint.ts";
 import { type CatalogueEntry, parseCatalogue } from "../../metering/catalogue.ts";
 import { receiptKeyRoutes } from "../receipt-keys.ts";
 import { makeTestHttpOptions } from "../testing/http-options.ts";
-import { modelList, modelObject, rateSheet } from "./catalogue.ts";
+import { modelObject, rateSheet, renderModelList } from "./catalogue.ts";
 import { chat } from "./chat.ts";
 import { completions } from "./completions.ts";
 import { embeddings } from "./embeddings.ts";
@@ -88,10 +88,13 @@ describe("responses of the public API match their schemas", () => {
     const file = new URL("../../../catalogue/models.json", import.meta.url);
     const { entries } = parseCatalogue(readFileSync(file, "utf8"), "models.json");
     const measured = { ttftMs: 180.5, tokensPerSecond: 40 };
-    fits(answers.ModelList, modelList(entries, { speedOf: () => measured, keepsFormat: () => true, allowed: null }));
     fits(
       answers.ModelList,
-      modelList(entries, {
+      renderModelList(entries, { speedOf: () => measured, keepsFormat: () => true, allowed: null }),
+    );
+    fits(
+      answers.ModelList,
+      renderModelList(entries, {
         speedOf: () => ({ ttftMs: null, tokensPerSecond: null }),
         keepsFormat: () => false,
         allowed: ["tiny-3b"],
@@ -193,7 +196,7 @@ describe("examples in the OpenAPI document equal real responses byte by byte", (
       keepsFormat: (id: string) => id === active.id,
       allowed: null,
     };
-    assert.equal(modelList([active, coming], live), JSON.stringify(samples.models));
+    assert.equal(renderModelList([active, coming], live), JSON.stringify(samples.models));
     assert.deepEqual(modelObject(active, live), samples.activeModel);
     assert.equal(rateSheet([active, coming]), JSON.stringify(samples.rates));
   });
@@ -203,7 +206,8 @@ describe("examples in the OpenAPI document equal real responses byte by byte", (
   });
 
   test("for requests: the gateway accepts each example unchanged", () => {
-    for (const request of [samples.chatRequest, samples.streamRequest, samples.structuredRequest]) chat.parse(request);
+    for (const request of [samples.chatRequest, samples.streamingChatRequest, samples.structuredRequest])
+      chat.parse(request);
     completions.parse(samples.completionRequest);
     embeddings.parse(samples.embeddingRequest);
   });

@@ -16,7 +16,7 @@ interface Live {
   keepsFormat: (model: string) => boolean;
 }
 
-export function modelList(entries: CatalogueEntry[], live: Live): string {
+export function renderModelList(entries: CatalogueEntry[], live: Live): string {
   const list: AnswerJsonOf<typeof publicRoutes.listModels> = {
     object: "list",
     data: entries.map((entry) => modelObject(entry, live)),

@@ -4,8 +4,8 @@ import { publicRoutes } from "@tollgate/api/public/routes.ts";
 import type { AnswerJsonOf } from "@tollgate/api/route.ts";
 import { parseFields } from "../../http/fields.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
-import { renderedRole } from "../../metering/templates.ts";
-import { generationRequest, outputFormatOf, usageObject, withoutUnusedStreamOptions } from "./generation.ts";
+import { renderRole } from "../../metering/templates.ts";
+import { convertOutputFormat, makeGenerationRequest, removeUnusedStreamOptions, usageObject } from "./generation.ts";
 
 const route = publicRoutes.createChatCompletion;
 
@@ -15,18 +15,18 @@ export const chat: Endpoint = {
   kind: "generation",
 
   parse(body) {
-    const fields = isCommonChatRequest(body) ? body : parseFields(route.body.fields, withoutUnusedStreamOptions(body));
+    const fields = isCommonChatRequest(body) ? body : parseFields(route.body.fields, removeUnusedStreamOptions(body));
     const messages = fields.messages.map(({ role, content }) => ({
       // Tokens are counted with the rendered role (the name that the prompt template uses), so the node must get the
       // same one.
-      role: renderedRole(role),
+      role: renderRole(role),
       content: typeof content === "string" ? content : (content ?? []).map((part) => part.text).join(""),
     }));
     return {
-      ...generationRequest(fields, body),
+      ...makeGenerationRequest(fields, body),
       prompt: { kind: "chat", messages },
       promptField: "messages",
-      body: { messages, ...outputFormatOf(fields) },
+      body: { messages, ...convertOutputFormat(fields) },
       vectorsDue: 0,
     };
   },

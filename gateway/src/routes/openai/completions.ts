@@ -3,7 +3,7 @@ import { publicRoutes } from "@tollgate/api/public/routes.ts";
 import type { AnswerJsonOf } from "@tollgate/api/route.ts";
 import { parseFields } from "../../http/fields.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
-import { generationRequest, outputFormatOf, usageObject, withoutUnusedStreamOptions } from "./generation.ts";
+import { convertOutputFormat, makeGenerationRequest, removeUnusedStreamOptions, usageObject } from "./generation.ts";
 
 const route = publicRoutes.createCompletion;
 
@@ -13,13 +13,13 @@ export const completions: Endpoint = {
   kind: "generation",
 
   parse(body) {
-    const fields = parseFields(route.body.fields, withoutUnusedStreamOptions(body));
+    const fields = parseFields(route.body.fields, removeUnusedStreamOptions(body));
     const text = typeof fields.prompt === "string" ? fields.prompt : fields.prompt.join("\n");
     return {
-      ...generationRequest(fields, body),
+      ...makeGenerationRequest(fields, body),
       prompt: { kind: "text", text },
       promptField: "prompt",
-      body: { prompt: text, ...outputFormatOf(fields) },
+      body: { prompt: text, ...convertOutputFormat(fields) },
       vectorsDue: 0,
     };
   },

@@ -2,9 +2,9 @@
 import { IGNORED_EMBEDDING_FIELDS, IGNORED_FIELDS } from "@tollgate/api/public/ignored-fields.ts";
 import { publicRoutes } from "@tollgate/api/public/routes.ts";
 import type { AnswerJsonOf } from "@tollgate/api/route.ts";
-import { parseFields, presentFields } from "../../http/fields.ts";
+import { listPresentFields, parseFields } from "../../http/fields.ts";
 import type { Answer, AnswerMeta, ClientSdk, Endpoint, ParsedRequest } from "../../inference/endpoint.ts";
-import { requestLabelOf } from "./label.ts";
+import { readRequestLabel } from "./request-label.ts";
 
 const route = publicRoutes.createEmbedding;
 type List = AnswerJsonOf<typeof route>;
@@ -26,7 +26,7 @@ export function embeddingsEndpoint({ base64Compat }: { base64Compat: boolean }):
       const texts = typeof input === "string" ? [input] : input;
       const { encoding_format: asked } = body as { encoding_format?: unknown };
       const vectorsAs = base64Compat && asked === "base64" && corruptsFloats(sdk) ? "base64" : "floats";
-      const ignored = presentFields(body, [...IGNORED_FIELDS, ...IGNORED_EMBEDDING_FIELDS]);
+      const ignored = listPresentFields(body, [...IGNORED_FIELDS, ...IGNORED_EMBEDDING_FIELDS]);
       return {
         model,
         prompt: { kind: "texts", texts },
@@ -40,7 +40,7 @@ export function embeddingsEndpoint({ base64Compat }: { base64Compat: boolean }):
         formatted: false,
         keywords: [],
         vectorsAs,
-        ...requestLabelOf(body),
+        ...readRequestLabel(body),
         ignored: vectorsAs === "base64" ? ignored.filter((name) => name !== "encoding_format") : ignored,
       };
     },

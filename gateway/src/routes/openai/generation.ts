@@ -6,17 +6,17 @@ import type { OutputFormat, Sampling } from "@tollgate/protocol/frames.ts";
 import { type KeywordUse, readSchema } from "@tollgate/protocol/json-schema.ts";
 import type { z } from "zod";
 import { invalidRequest } from "../../faults.ts";
-import { presentFields } from "../../http/fields.ts";
+import { listPresentFields } from "../../http/fields.ts";
 import type { ParsedRequest, Usage } from "../../inference/endpoint.ts";
 import { SCHEMA_FIELD } from "../../inference/schema-support.ts";
-import { requestLabelOf } from "./label.ts";
+import { readRequestLabel } from "./request-label.ts";
 
 const IGNORED_UNSTREAMED: readonly string[] = [...IGNORED_FIELDS, "stream_options"];
 
 type Generation = z.output<typeof ChatRequest> | z.output<typeof CompletionRequest>;
 
 /** Builds the request from the parsed fields and the original body. */
-export function generationRequest(
+export function makeGenerationRequest(
   fields: Generation,
   body: unknown,
 ): Omit<ParsedRequest, "prompt" | "promptField" | "body" | "vectorsDue"> {
@@ -27,22 +27,22 @@ export function generationRequest(
     includeUsage: stream && fields.stream_options?.include_usage === true,
     outputTokensMax: fields.max_completion_tokens ?? fields.max_tokens,
     sampling: sampling(fields),
-    formatted: "format" in outputFormatOf(fields),
+    formatted: "format" in convertOutputFormat(fields),
     keywords: keywordsOf(fields),
     vectorsAs: "floats",
-    ...requestLabelOf(body),
-    ignored: presentFields(body, stream ? IGNORED_FIELDS : IGNORED_UNSTREAMED),
+    ...readRequestLabel(body),
+    ignored: listPresentFields(body, stream ? IGNORED_FIELDS : IGNORED_UNSTREAMED),
   };
 }
 
 /** Prepares the body for validation: removes stream options, unless the request streams. */
-export function withoutUnusedStreamOptions(body: unknown): unknown {
+export function removeUnusedStreamOptions(body: unknown): unknown {
   if (typeof body !== "object" || body === null || !("stream_options" in body)) return body;
   return "stream" in body && body.stream === true ? body : { ...body, stream_options: null };
 }
 
 /** The output format in the job's body. Plain text needs none. */
-export function outputFormatOf({ response_format: asked }: Generation): { format?: OutputFormat } {
+export function convertOutputFormat({ response_format: asked }: Generation): { format?: OutputFormat } {
   if (asked === undefined || asked.type === "text") return {};
   if (asked.type === "json_object") return { format: { type: "json_object" } };
   const { name, schema, strict } = asked.json_schema;

@@ -5,15 +5,15 @@ import type { FastifyInstance } from "fastify";
 import { fault, modelNotFound } from "../../faults.ts";
 import type { OpenCall } from "../../http/call.ts";
 import { streamResponse } from "../../http/handlers.ts";
-import { sendCached } from "../../http/send-cached.ts";
+import { sendCachedResponse } from "../../http/send-cached-response.ts";
 import { checkDeclaredBodyLength, countAgainstKeyLimit } from "../../inference/check-limits.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
 import type { Gateway } from "../../inference/gateway.ts";
 import { countRefusedCall, type RefusedCaller } from "../../inference/refused-calls.ts";
-import { serve } from "../../inference/serve.ts";
+import { serveRequest } from "../../inference/serve.ts";
 import type { InferenceServices } from "../../inference/services.ts";
 import type { KeyHolder } from "../../keys/keys.ts";
-import { modelList, modelObject, rateSheet } from "./catalogue.ts";
+import { modelObject, rateSheet, renderModelList } from "./catalogue.ts";
 import { chat } from "./chat.ts";
 import { completions } from "./completions.ts";
 import { embeddingsEndpoint } from "./embeddings.ts";
@@ -29,7 +29,7 @@ export function openAiRoutes(
   ];
   for (const [route, endpoint] of endpoints) {
     const { method, url } = splitMethodAndUrl(route);
-    const handle = (call: OpenCall): Promise<void> => serve(gateway, endpoint, call);
+    const handle = (call: OpenCall): Promise<void> => serveRequest(gateway, endpoint, call);
     app.direct.set(url, handle);
     app.route({ method, url, handler: (request, reply) => streamResponse(request, reply, handle) });
   }
@@ -44,7 +44,7 @@ export function openAiRoutes(
     ...splitMethodAndUrl(publicRoutes.listModels),
     async handler({ call }, reply) {
       const key = await countAsRequest(gateway, call);
-      return reply.type(JSON_TYPE).send(modelList(gateway.catalogue().entries, seenBy(key)));
+      return reply.type(JSON_TYPE).send(renderModelList(gateway.catalogue().entries, seenBy(key)));
     },
   });
 
@@ -63,7 +63,7 @@ export function openAiRoutes(
     ...splitMethodAndUrl(publicRoutes.listRates),
     async handler(request, reply) {
       request.call.checkDeclaredLength();
-      return sendCached(request, reply, { body: rateSheet(gateway.catalogue().entries) });
+      return sendCachedResponse(request, reply, { body: rateSheet(gateway.catalogue().entries) });
     },
   });
 }

@@ -10,7 +10,7 @@ interface Act {
 }
 
 /** The latest entries of the audit log, newest first. */
-export async function latestAuditEntries({ browser }: Person, count: number): Promise<Act[]> {
+export async function readLatestAuditEntries({ browser }: Person, count: number): Promise<Act[]> {
   const { body } = await browser.send("GET", `/console/api/operator/audit?limit=${count}`);
   return (body.data as (Act & { object: string; at: number })[]).map(({ object, at, ...act }) => act);
 }

@@ -33,6 +33,6 @@ export const makeTestLargeBodies = (): LargeBodyParsing => ({
 });
 
 /** A reader for tests that send no body large enough for a worker thread. */
-export const NO_READER: LargeBodyReader = {
+export const NO_LARGE_BODY_READER: LargeBodyReader = {
   read: () => Promise.reject(new Error("no test sends a large request here")),
 };

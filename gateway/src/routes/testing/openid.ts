@@ -54,7 +54,7 @@ export async function openOpenIdStage(): Promise<OpenIdStage> {
 let people = 0;
 
 /** A person at the provider who has no identity on the platform yet. */
-export function newOpenIdPerson(claims: Record<string, unknown> = {}): Person {
+export function createOpenIdPerson(claims: Record<string, unknown> = {}): Person {
   const sub = `subject-${++people}`;
   return { sub, email: `${sub}@example.test`, email_verified: true, name: "Öpen Person", ...claims };
 }
@@ -79,4 +79,5 @@ export async function finishOpenIdSignIn(browser: Browser, url: URL): Promise<st
   return String(answer.headers.location);
 }
 
-export const currentIdentity = async (browser: Browser) => (await browser.send("GET", "/console/api/me")).body.identity;
+export const readCurrentIdentity = async (browser: Browser) =>
+  (await browser.send("GET", "/console/api/me")).body.identity;

@@ -9,7 +9,7 @@ import type { FastifyInstance } from "fastify";
 import type { AccountKind } from "../../accounts/accounts.ts";
 import type { Identities } from "../../accounts/identities.ts";
 import type { ExternalInterfaces, Listener } from "../../assemble/port-interfaces.ts";
-import { TEST_SECRET, testSettings, testStore } from "../../assemble/testing.ts";
+import { createTestDatabaseAccess, TEST_SECRET, testSettings } from "../../assemble/testing.ts";
 import { assemble, type Settings } from "../../assemble.ts";
 import { systemClock } from "../../base/clock.ts";
 import { type NewId, newIds, type Uuid } from "../../base/ids.ts";
@@ -19,14 +19,14 @@ import { systemRandom } from "../../base/random.ts";
 import { noTracing } from "../../base/tracing.ts";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
-import { memoryLimits } from "../../limits/in-memory-limits.ts";
+import { openMemoryLimits } from "../../limits/in-memory-limits.ts";
 import { CATALOGUE_FILE, loadCatalogue } from "../../metering/catalogue.ts";
 import { absentPlane } from "../../plane/absent-plane.ts";
 import { publicServer } from "../../site/public-server.ts";
 import type { RouteServices } from "../services.ts";
 import { PASSWORD } from "./browser.ts";
 import { defaultEnvironment, type SimulatedEnvironment, simulateOutsideServices, WORD_METER } from "./environment.ts";
-import { makeTestLargeBodies, NO_READER } from "./http-options.ts";
+import { makeTestLargeBodies, NO_LARGE_BODY_READER } from "./http-options.ts";
 
 export interface TestPlatform {
   app: FastifyInstance;
@@ -139,17 +139,17 @@ async function portsOn(
     gatewayId: "test",
     log: createLog("silent"),
     tracing: noTracing,
-    store: testStore(database),
+    store: createTestDatabaseAccess(database),
     models: {
       catalogue: () => catalogue,
       meter: () => ({ ...WORD_METER, ...outside.counting }),
       // Served requests are tested in inference/ and e2e/. Here, the gateway only calculates their holds.
-      reader: NO_READER,
+      reader: NO_LARGE_BODY_READER,
       parseForm: makeTestLargeBodies().parseForm,
     },
     plane: { ...absentPlane(), mint: (nodeId) => outside.mint(nodeId) },
     deployment: Promise.resolve("test"),
-    limits: async () => memoryLimits({ clock }),
+    limits: async () => openMemoryLimits({ clock }),
     spool: { directory },
     mail: undefined,
     payments: undefined,

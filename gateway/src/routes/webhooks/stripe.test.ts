@@ -8,9 +8,9 @@ import { dollars } from "../../base/money.ts";
 import { createServerWithoutRoutes } from "../../http/server.ts";
 import { answerUnknownPaths } from "../../http/unknown-paths.ts";
 import type { Payments } from "../../payments/payments.ts";
-import { assertLedgerBalances, eventBody, openTestPayments, type TestPayments } from "../../payments/testing.ts";
+import { assertLedgerBalances, buildEventBody, openTestPayments, type TestPayments } from "../../payments/testing.ts";
 import { makeTestHttpOptions } from "../testing/http-options.ts";
-import { webhookRoutes } from "./stripe.ts";
+import { addWebhookRoutes } from "./stripe.ts";
 
 let t: TestPayments;
 let app: FastifyInstance;
@@ -30,7 +30,7 @@ after(async () => {
 function serve(payments: Payments | undefined): FastifyInstance {
   const server = createServerWithoutRoutes(makeTestHttpOptions());
   const finish = answerUnknownPaths(server);
-  webhookRoutes(server, { payments });
+  addWebhookRoutes(server, { payments });
   finish();
   return server;
 }
@@ -52,7 +52,7 @@ async function paidSession(): Promise<{ account: Uuid; body: string }> {
   const account = await t.openBuilder();
   const { id, sale } = await t.start(account);
   const paid = { ...sale, state: "paid", payment: `pi_${id}`, charge: `ch_${id}` } as const;
-  return { account, body: eventBody("checkout.session.completed", buildCheckoutSession(paid)) };
+  return { account, body: buildEventBody("checkout.session.completed", buildCheckoutSession(paid)) };
 }
 
 describe("status 200", () => {
@@ -72,7 +72,7 @@ describe("status 200", () => {
   });
 
   test("acknowledges an event of a type that the gateway does not use", async () => {
-    assert.equal((await signed(eventBody("customer.created", { id: "cus_1" }))).status, 200);
+    assert.equal((await signed(buildEventBody("customer.created", { id: "cus_1" }))).status, 200);
   });
 });
 

@@ -14,7 +14,7 @@ const PATH = "/webhooks/stripe";
 const BODY_BYTES_MAX = 256 * 1024;
 
 /** Without payments the route behaves as if it did not exist. */
-export function webhookRoutes(app: FastifyInstance, { payments }: Pick<PaymentServices, "payments">): void {
+export function addWebhookRoutes(app: FastifyInstance, { payments }: Pick<PaymentServices, "payments">): void {
   if (payments === undefined) {
     app.all(PATH, async () => {
       throw fault("billing_disabled");

@@ -1,6 +1,6 @@
 /** The base URL for examples: the configured public URL, or the address that the request was sent to. */
 import type { IncomingMessage } from "node:http";
-import { schemeOf } from "../../http/scheme.ts";
+import { detectScheme } from "../../http/scheme.ts";
 
 /** The address of a gateway started with `npm start`, used if no other is known. */
 const LOCAL_URL = "http://localhost:8080";
@@ -18,10 +18,10 @@ export interface BaseUrlOptions {
 }
 
 /** The base URL, without a trailing slash. */
-export function baseUrlOf(request: Pick<IncomingMessage, "headers" | "socket">, known: BaseUrlOptions): string {
+export function findBaseUrl(request: Pick<IncomingMessage, "headers" | "socket">, known: BaseUrlOptions): string {
   const { publicUrl, trustedProxies } = known;
   if (publicUrl !== undefined) return publicUrl.replace(/\/+$/, "");
   const { host = "" } = request.headers;
   if (!HOST.test(host)) return LOCAL_URL;
-  return URL.parse(`${schemeOf(request, trustedProxies)}://${host}`)?.origin ?? LOCAL_URL;
+  return URL.parse(`${detectScheme(request, trustedProxies)}://${host}`)?.origin ?? LOCAL_URL;
 }

@@ -8,7 +8,7 @@ import type { FastifyInstance } from "fastify";
 import { createServerWithoutRoutes } from "../../http/server.ts";
 import { answerUnknownPaths } from "../../http/unknown-paths.ts";
 import { makeTestHttpOptions } from "../../routes/testing/http-options.ts";
-import { docsRoutes } from "./docs.ts";
+import { addDocsRoutes } from "./docs.ts";
 import { html } from "./html.ts";
 import { ADDRESS_PLACEHOLDER, framePage } from "./page-frame.ts";
 
@@ -25,10 +25,10 @@ const PICTURE = Buffer.from([0x52, 0x49, 0x46, 0x46, 0xff, 0x00]);
 const INDEX = '[{"heading":"Holds"}]';
 const BROWSER = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 
-function openDocs(options: Partial<Parameters<typeof docsRoutes>[1]> = {}): FastifyInstance {
+function openDocs(options: Partial<Parameters<typeof addDocsRoutes>[1]> = {}): FastifyInstance {
   const app = createServerWithoutRoutes(makeTestHttpOptions());
   const finish = answerUnknownPaths(app);
-  docsRoutes(app, { folder: join(folder, "dist"), ...options });
+  addDocsRoutes(app, { folder: join(folder, "dist"), ...options });
   finish();
   after(() => app.close());
   return app;

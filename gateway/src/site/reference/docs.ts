@@ -7,8 +7,8 @@ import { extname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { notFound } from "../../faults.ts";
-import { etagOf, sendCached } from "../../http/send-cached.ts";
-import { type BaseUrlOptions, baseUrlOf } from "./base-url.ts";
+import { computeEtag, sendCachedResponse } from "../../http/send-cached-response.ts";
+import { type BaseUrlOptions, findBaseUrl } from "./base-url.ts";
 import { wantsHtml } from "./home.ts";
 import { html } from "./html.ts";
 import { ADDRESS_PLACEHOLDER, removeStatusLink, SECURITY_HEADERS } from "./page-frame.ts";
@@ -39,7 +39,10 @@ interface DocsOptions extends BaseUrlOptions {
   folder?: string;
 }
 
-export function docsRoutes(app: FastifyInstance, { hasStatus = true, folder = FOLDER, ...known }: DocsOptions): void {
+export function addDocsRoutes(
+  app: FastifyInstance,
+  { hasStatus = true, folder = FOLDER, ...known }: DocsOptions,
+): void {
   let names: Set<string> | undefined;
   const files = new Map<string, DocsFile>();
   const read = (name: string, all: Set<string>): DocsFile => {
@@ -47,7 +50,7 @@ export function docsRoutes(app: FastifyInstance, { hasStatus = true, folder = FO
     const page = (): string => (hasStatus ? bytes.toString() : removeStatusLink(bytes.toString()));
     const body = extname(name) === ".html" ? page() : bytes;
     const zipped = all.has(`${name}.gz`) ? readFileSync(join(folder, `${name}.gz`)) : undefined;
-    return { type: TYPES[extname(name)] ?? "", body, zipped, etag: etagOf(body) };
+    return { type: TYPES[extname(name)] ?? "", body, zipped, etag: computeEtag(body) };
   };
   const fileOf = (name: string, all: Set<string>): DocsFile => {
     const file = files.get(name) ?? read(name, all);
@@ -57,9 +60,9 @@ export function docsRoutes(app: FastifyInstance, { hasStatus = true, folder = FO
   // A page that contains the address from the caller's headers may be cached only for that caller.
   const keep = known.publicUrl === undefined ? "private" : "public";
   const sendPage = (request: FastifyRequest, reply: FastifyReply, { body, etag, type }: DocsFile): FastifyReply => {
-    const address = baseUrlOf(request.raw, known);
+    const address = findBaseUrl(request.raw, known);
     const filled = (): string => String(body).replaceAll(ADDRESS_PLACEHOLDER, html`${address}`.text);
-    return sendCached(request, reply, { body: filled, etag: etagOf(`${etag} ${address}`), type, keep });
+    return sendCachedResponse(request, reply, { body: filled, etag: computeEtag(`${etag} ${address}`), type, keep });
   };
   for (const url of ["/docs", "/docs/*"]) {
     app.get<{ Params: { "*"?: string } }>(url, async (request, reply) => {
@@ -95,13 +98,13 @@ function nameOf(path: string, names: Set<string>): string | undefined {
 }
 
 function sendAsset(request: FastifyRequest, reply: FastifyReply, { zipped, ...file }: DocsFile): FastifyReply {
-  if (zipped === undefined) return sendCached(request, reply, file);
+  if (zipped === undefined) return sendCachedResponse(request, reply, file);
   reply.header("vary", "accept-encoding");
   const isAccepted = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(String(request.headers["accept-encoding"] ?? ""));
-  return sendCached(
+  return sendCachedResponse(
     request,
     isAccepted ? reply.header("content-encoding", "gzip") : reply,
-    isAccepted ? { ...file, body: zipped, etag: etagOf(zipped) } : file,
+    isAccepted ? { ...file, body: zipped, etag: computeEtag(zipped) } : file,
   );
 }
 

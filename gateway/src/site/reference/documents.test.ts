@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { buildDocument } from "@tollgate/api/openapi/document.ts";
-import { documentText } from "@tollgate/api/openapi/openapi.ts";
+import { formatDocument } from "@tollgate/api/openapi/openapi.ts";
 import { DOCUMENTS } from "./documents.ts";
 
 for (const { name, file, api } of DOCUMENTS) {
   test(`the committed document of the ${name} matches the API's declaration`, () => {
     const committed = readFileSync(new URL(`../../../openapi/${file}`, import.meta.url), "utf8").split("\n");
-    const current = documentText(buildDocument(api)).split("\n");
+    const current = formatDocument(buildDocument(api)).split("\n");
     const at = current.findIndex((line, i) => line !== committed[i]);
     const same = at < 0 && committed.length === current.length;
     const where = `line ${at + 1} is\n  ${committed[at]}\nand should be\n  ${current[at]}`;

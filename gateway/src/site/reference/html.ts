@@ -19,7 +19,7 @@ function render(piece: Piece): string {
 }
 
 /** Converts the part of Markdown that the API documents use: paragraphs, lists with hyphens, and `code`. */
-export function markdownHtml(text: string): Html {
+export function renderMarkdown(text: string): Html {
   const blocks = text.split("\n\n").map((block) => {
     const lines = block.split("\n");
     if (!lines.every((line) => line.startsWith("- "))) return html`<p>${inlineMarkdown(block)}</p>\n`;

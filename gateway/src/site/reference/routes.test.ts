@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, describe, test } from "node:test";
 import { buildDocument } from "@tollgate/api/openapi/document.ts";
-import { documentText } from "@tollgate/api/openapi/openapi.ts";
+import { formatDocument } from "@tollgate/api/openapi/openapi.ts";
 import { createServerWithoutRoutes } from "../../http/server.ts";
 import { answerUnknownPaths } from "../../http/unknown-paths.ts";
 import { makeTestHttpOptions } from "../../routes/testing/http-options.ts";
 import { DOCUMENTS } from "./documents.ts";
-import { referenceRoutes } from "./routes.ts";
+import { addReferenceRoutes } from "./routes.ts";
 
 const app = createServerWithoutRoutes(makeTestHttpOptions());
 const finish = answerUnknownPaths(app);
-referenceRoutes(app, { publicUrl: "https://api.example.test/", door: makeTestHttpOptions() });
+addReferenceRoutes(app, { publicUrl: "https://api.example.test/", door: makeTestHttpOptions() });
 finish();
 after(() => app.close());
 
@@ -26,7 +26,7 @@ describe("status 200", () => {
       const answer = await app.inject({ url });
       assert.equal(answer.statusCode, 200);
       assert.equal(answer.headers["content-type"], "application/json; charset=utf-8");
-      assert.equal(answer.payload, documentText(buildDocument(api)));
+      assert.equal(answer.payload, formatDocument(buildDocument(api)));
     }
   });
 

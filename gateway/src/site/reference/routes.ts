@@ -4,12 +4,12 @@
  */
 import { readFileSync } from "node:fs";
 import { buildDocument } from "@tollgate/api/openapi/document.ts";
-import { documentText } from "@tollgate/api/openapi/openapi.ts";
+import { formatDocument } from "@tollgate/api/openapi/openapi.ts";
 import type { FastifyInstance } from "fastify";
-import { etagOf, sendCached } from "../../http/send-cached.ts";
+import { computeEtag, sendCachedResponse } from "../../http/send-cached-response.ts";
 import type { SiteServices } from "../../routes/services.ts";
-import { baseUrlOf } from "./base-url.ts";
-import { docsRoutes } from "./docs.ts";
+import { findBaseUrl } from "./base-url.ts";
+import { addDocsRoutes } from "./docs.ts";
 import { DOCUMENTS } from "./documents.ts";
 import { homePage, serviceUrls, wantsHtml } from "./home.ts";
 import {
@@ -27,7 +27,7 @@ interface File {
   body: () => string;
 }
 
-export function referenceRoutes(
+export function addReferenceRoutes(
   app: FastifyInstance,
   {
     publicUrl,
@@ -43,20 +43,20 @@ export function referenceRoutes(
   for (const { url, type, body } of files()) {
     const made = once(() => {
       const text = body();
-      return { text, etag: etagOf(text) };
+      return { text, etag: computeEtag(text) };
     });
     app.get(url, async (request, reply) => {
       const { text, etag } = made();
-      return sendCached(request, reply.headers(SECURITY_HEADERS), { body: text, etag, type });
+      return sendCachedResponse(request, reply.headers(SECURITY_HEADERS), { body: text, etag, type });
     });
   }
-  docsRoutes(app, { ...known, hasStatus, ...(folder !== undefined && { folder }) });
+  addDocsRoutes(app, { ...known, hasStatus, ...(folder !== undefined && { folder }) });
   app.get("/", async (request, reply) => {
-    const places = serviceUrls(baseUrlOf(request.raw, known), hasStatus);
+    const places = serviceUrls(findBaseUrl(request.raw, known), hasStatus);
     const shown = wantsHtml(request.headers.accept)
       ? { body: homePage(places), type: HTML }
       : { body: `${JSON.stringify(places)}\n` };
-    return sendCached(request, reply.headers({ ...SECURITY_HEADERS, vary: "accept" }), { ...shown, keep });
+    return sendCachedResponse(request, reply.headers({ ...SECURITY_HEADERS, vary: "accept" }), { ...shown, keep });
   });
 }
 
@@ -70,7 +70,7 @@ function files(): File[] {
     ...DOCUMENTS.map(({ url, api }) => ({
       url,
       type: "application/json; charset=utf-8",
-      body: () => documentText(buildDocument(api)),
+      body: () => formatDocument(buildDocument(api)),
     })),
     { url: STYLE_URL, type: "text/css; charset=utf-8", body: () => file("reference.css") },
     { url: GUIDE_STYLE_URL, type: "text/css; charset=utf-8", body: () => file("guide.css") },

@@ -12,7 +12,7 @@ import { publicApi } from "@tollgate/api/public/api.ts";
 import { type Route, splitMethodAndUrl } from "@tollgate/api/route.ts";
 import { createServerWithoutRoutes } from "../../http/server.ts";
 import { consoleRoutes } from "../../routes/console/routes.ts";
-import { nodeRoutes } from "../../routes/nodes/routes.ts";
+import { registerNodeRoutes } from "../../routes/nodes/routes.ts";
 import { openAiRoutes } from "../../routes/openai/routes.ts";
 import { receiptKeyRoutes } from "../../routes/receipt-keys.ts";
 import type { RouteServices } from "../../routes/services.ts";
@@ -40,7 +40,7 @@ describe("every declared path is served, and every served path is declared", () 
   openAiRoutes(app, parts);
   receiptKeyRoutes(app, parts);
   statusRoutes(app, openStatusReader(parts));
-  nodeRoutes(app, parts);
+  registerNodeRoutes(app, parts);
   consoleRoutes(app, parts);
 
   for (const [name, api, below] of [

@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { buildDocument } from "@tollgate/api/openapi/document.ts";
-import { documentText, findMistakes } from "@tollgate/api/openapi/openapi.ts";
+import { findMistakes, formatDocument } from "@tollgate/api/openapi/openapi.ts";
 import { DOCUMENTS } from "./documents.ts";
 
 const documents = DOCUMENTS.map(({ file, api }) => ({ file, document: buildDocument(api) }));
@@ -16,6 +16,6 @@ if (mistakes.length > 0) {
   process.exit(1);
 }
 for (const { file, document } of documents) {
-  writeFileSync(new URL(`../../../openapi/${file}`, import.meta.url), documentText(document));
+  writeFileSync(new URL(`../../../openapi/${file}`, import.meta.url), formatDocument(document));
   console.log(`wrote gateway/openapi/${file}`);
 }

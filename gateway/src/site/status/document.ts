@@ -11,7 +11,7 @@ import type { CatalogueEntry } from "../../metering/catalogue.ts";
 import type { Incident } from "../../operators/incidents/store.ts";
 import type { CurrentPlatformVerdict } from "../../operators/platform-verdict.ts";
 import {
-  availabilityOf,
+  computeAvailability,
   ERROR_SHARE_REQUESTS_MIN,
   measuredPerformanceObject,
   sumSamples,
@@ -57,7 +57,7 @@ export function buildStatus(known: Known): Status {
         id: entry.id,
         kind: entry.kind,
         now: { state: stateOf(entry.id, verdict), ...speedsOf(entry, nodes) },
-        availability: availabilityOf(sumSamples(own.samples)),
+        availability: computeAvailability(sumSamples(own.samples)),
         days: daysOf(entry, slots, own),
       };
     }),

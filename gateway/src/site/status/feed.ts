@@ -14,7 +14,7 @@ const KINDS: Record<Incident["kind"], string> = {
 };
 
 /** A short description, such as "tiny-3b: no node could serve it". */
-export function incidentTitle({ model, state, kind }: Incident): string {
+export function formatIncidentTitle({ model, state, kind }: Incident): string {
   if (model !== null) return `${model}: ${KINDS[kind]}`;
   const what = kind === "unavailable" ? "no node could serve any model" : KINDS[kind];
   return state === "down" ? `No requests were served: ${what}` : `Some requests were not served: ${what}`;
@@ -30,7 +30,7 @@ export function incidentFeed({ incidents, at }: Status, address: string): string
       `${timeText(from)} to ${to === null ? "now" : timeText(to)}`,
       ...updates.map((update) => `${timeText(update.at)}: ${update.text}`),
     ];
-    return html`<entry><id>${address}#${id}</id><title>${incidentTitle(incident)}</title><updated>${timeText(changedAt(incident))}</updated><link href="${address}#${id}"/><content type="text">${said.join("\n")}</content></entry>
+    return html`<entry><id>${address}#${id}</id><title>${formatIncidentTitle(incident)}</title><updated>${timeText(changedAt(incident))}</updated><link href="${address}#${id}"/><content type="text">${said.join("\n")}</content></entry>
 `;
   });
   const updated = incidents.length === 0 ? at : Math.max(...incidents.map(changedAt));

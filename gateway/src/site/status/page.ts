@@ -6,7 +6,7 @@
 import { type Html, html } from "../reference/html.ts";
 import { framePage } from "../reference/page-frame.ts";
 import type { Status } from "./document.ts";
-import { FEED_URL, incidentTitle } from "./feed.ts";
+import { FEED_URL, formatIncidentTitle } from "./feed.ts";
 
 export const STYLE_URL = "/status/status.css";
 
@@ -128,7 +128,7 @@ ${rows}</tbody>
 function incidentItem(incident: Incident): Html {
   const { id, from, to, updates } = incident;
   return html`<article class="incident" id="${id}">
-<h3>${incidentTitle(incident)}</h3>
+<h3>${formatIncidentTitle(incident)}</h3>
 <p class="note">${moment(from)} to ${to === null ? html`<strong>now</strong>` : html`${moment(to)}, ${lengthText(to - from)}`}</p>
 ${updates.length === 0 ? "" : html`<ol>${updates.map(({ at, text }) => html`<li>${moment(at)}: ${text}</li>\n`)}</ol>`}
 </article>

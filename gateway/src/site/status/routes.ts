@@ -7,7 +7,7 @@ import { statusRoutes as consoleStatus } from "@tollgate/api/console/status.ts";
 import { publicRoutes } from "@tollgate/api/public/routes.ts";
 import { splitMethodAndUrl } from "@tollgate/api/route.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { etagOf, sendCached } from "../../http/send-cached.ts";
+import { computeEtag, sendCachedResponse } from "../../http/send-cached-response.ts";
 import { SECURITY_HEADERS, STATUS_URL } from "../reference/page-frame.ts";
 import type { Status } from "./document.ts";
 import { FEED_URL, incidentFeed } from "./feed.ts";
@@ -21,7 +21,7 @@ function textOf(make: (status: Status) => string) {
   return (status: Status) => {
     if (made?.of !== status) {
       const body = make(status);
-      made = { of: status, body, etag: etagOf(body) };
+      made = { of: status, body, etag: computeEtag(body) };
     }
     return { body: made.body, etag: made.etag, keepS: KEEP_S };
   };
@@ -33,23 +33,23 @@ function textOf(make: (status: Status) => string) {
 export function statusRoutes(app: FastifyInstance, current: () => Promise<Status>, publicUrl?: string): void {
   const [json, page] = [textOf((status) => JSON.stringify(status)), textOf(statusPage)];
   const handler = async (request: FastifyRequest, reply: FastifyReply) =>
-    sendCached(request, reply, json(await current()));
+    sendCachedResponse(request, reply, json(await current()));
   for (const route of [publicRoutes.readStatus, consoleStatus.getStatus])
     app.route({ ...splitMethodAndUrl(route), handler });
   app.get(FEED_URL, async (request, reply) => {
     const body = incidentFeed(await current(), `${publicUrl ?? `http://${request.host}`}${STATUS_URL}`);
-    return sendCached(request, reply, { body, keepS: KEEP_S, type: "application/atom+xml; charset=utf-8" });
+    return sendCachedResponse(request, reply, { body, keepS: KEEP_S, type: "application/atom+xml; charset=utf-8" });
   });
   for (const url of ["/status", "/status/"]) {
     app.get(url, async (request, reply) =>
-      sendCached(request, reply.headers(SECURITY_HEADERS), {
+      sendCachedResponse(request, reply.headers(SECURITY_HEADERS), {
         ...page(await current()),
         type: "text/html; charset=utf-8",
       }),
     );
   }
   app.get(STYLE_URL, async (request, reply) =>
-    sendCached(request, reply.headers(SECURITY_HEADERS), {
+    sendCachedResponse(request, reply.headers(SECURITY_HEADERS), {
       body: readFileSync(new URL("page/status.css", import.meta.url), "utf8"),
       type: "text/css; charset=utf-8",
     }),

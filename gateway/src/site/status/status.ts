@@ -3,13 +3,13 @@
  * is served with the platform's current state.
  */
 import { isDatabaseUnreachable } from "../../db/errors.ts";
-import { timeSlotsOf } from "../../history/performance.ts";
+import { computeTimeSlots } from "../../history/performance.ts";
 import type { HistoryServices } from "../../history/services.ts";
 import type { InferenceServices } from "../../inference/services.ts";
 import { createPlatformVerdicts } from "../../operators/platform-verdict.ts";
 import type { OperatorServices } from "../../operators/services.ts";
 import { INCIDENTS_MAX } from "../../routes/console/operator/incidents.ts";
-import { capacityOfModels } from "../../routes/console/operator/overview.ts";
+import { sumCapacityByModel } from "../../routes/console/operator/overview.ts";
 import type { NodeServices } from "../../routes/nodes/services.ts";
 import type { SiteServices } from "../../routes/services.ts";
 import { buildStatus, type DailyRows, type Status, updateStaleStatus } from "./document.ts";
@@ -42,7 +42,7 @@ export function openStatusReader({
   const verdicts = createPlatformVerdicts({
     availability,
     outages,
-    capacity: () => capacityOfModels({ catalogue, nodes }),
+    capacity: () => sumCapacityByModel({ catalogue, nodes }),
   });
   const { clock, log } = door;
   const everyMs = Math.min(MADE_EVERY_MS, status.sampleEveryMs);
@@ -53,7 +53,7 @@ export function openStatusReader({
   let madeAt = Number.NEGATIVE_INFINITY;
 
   const read = async (from: Date, to: Date): Promise<DailyRows> => {
-    const slots = { ...timeSlotsOf("90d", clock.now()), from, to };
+    const slots = { ...computeTimeSlots("90d", clock.now()), from, to };
     const [sums, samples] = await Promise.all([
       performance.sums({ ...slots, scope: "platform", by: ["slot", "model"], percentilesOf: ["ttft"] }),
       availability.sums(slots),
@@ -64,7 +64,7 @@ export function openStatusReader({
     buildStatus({ ...read, sampleEveryMs: status.sampleEveryMs, entries: catalogue().entries, nodes });
   const make = async (): Promise<Status> => {
     const at = clock.now();
-    const slots = timeSlotsOf("90d", at);
+    const slots = computeTimeSlots("90d", at);
     const today = new Date(slots.to.getTime() - slots.slotMs);
     if (past?.until !== today.getTime() || clock.monotonic() - past.readAt > PAST_KEPT_MS) {
       past = { until: today.getTime(), readAt: clock.monotonic(), days: await read(slots.from, today) };
@@ -82,7 +82,7 @@ export function openStatusReader({
     const at = clock.now();
     const verdict = verdicts.remembered();
     const days = { performance: [], samples: [] };
-    const known = last ?? documentOf({ at, slots: timeSlotsOf("90d", at), days, verdict, incidents: [] });
+    const known = last ?? documentOf({ at, slots: computeTimeSlots("90d", at), days, verdict, incidents: [] });
     return updateStaleStatus(known, verdict, at);
   };
 

@@ -27,7 +27,7 @@ const rates = (tiny: number | null, small: number | null, mid: number, large = m
 
 const list = (items: readonly string[], and = "and"): string =>
   items.length < 2 ? items.join("") : `${items.slice(0, -1).join(", ")} ${and} ${items.at(-1)}`;
-const number = (d: RandomChoices, value: number): string => (d.percent(50) ? String(value) : words.inWords(value));
+const number = (d: RandomChoices, value: number): string => (d.percent(50) ? String(value) : words.spellNumber(value));
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 const sentences = (parts: string[]): string => parts.map((part) => `${capital(part)}.`).join(" ");
 const choice = (right: string, all: readonly string[], named: readonly string[] = []): Task["check"] => ({
@@ -239,7 +239,7 @@ function ranking(d: RandomChoices): Task {
 function note(d: RandomChoices): Task {
   const [who, guest, old] = d.some(3, words.PEOPLE) as [string, string, string];
   const [place, oldPlace] = d.some(2, words.PLACES) as [string, string];
-  const [day, oldDay] = d.some(2, words.DAYS) as [string, string];
+  const [day, oldDay] = d.some(2, words.WEEKDAYS) as [string, string];
   const [room, oldRoom] = d.some(2, words.ROOMS) as [string, string];
   const [gift, otherGift] = d.some(2, words.GOODS) as [string, string];
   const facts = [
@@ -261,7 +261,7 @@ function note(d: RandomChoices): Task {
       asks: ["On which day is it held?", "What day did they settle on?"],
       form: "the day",
       answer: day,
-      all: words.DAYS,
+      all: words.WEEKDAYS,
     },
     {
       told: d.pick([
@@ -393,7 +393,7 @@ function chain(d: RandomChoices): Task {
   const which = isTop ? top : bottom;
   const question = d.pick([
     `Who of them is ${which}?`,
-    `Which of the ${words.inWords(people.length)} is ${which}?`,
+    `Which of the ${words.spellNumber(people.length)} is ${which}?`,
     `Find the person who is ${which}.`,
   ]);
   return {
@@ -424,7 +424,7 @@ function elimination(d: RandomChoices): Task {
     [`nothing is in the ${list(empty, "or the")} ${box}`],
   ]);
   const material = sentences([
-    `there are ${words.inWords(colours.length)} ${box}${box === "box" ? "es" : "s"}: ${list(colours)}`,
+    `there are ${words.spellNumber(colours.length)} ${box}${box === "box" ? "es" : "s"}: ${list(colours)}`,
     `one of them holds a ${thing}`,
     ...clues,
   ]);
@@ -502,7 +502,7 @@ function translation(d: RandomChoices): Task {
 /** A date some days or months later or earlier. */
 function calendar(d: RandomChoices): Task {
   const [all, unit] = d.pick<[string[], string]>([
-    [words.DAYS, "day"],
+    [words.WEEKDAYS, "day"],
     [words.MONTHS, "month"],
   ]);
   const at = d.between(0, all.length - 1);
@@ -532,12 +532,12 @@ function calendar(d: RandomChoices): Task {
 
 /** The one word of a list that belongs to a category, or the one that does not. */
 function category(d: RandomChoices): Task {
-  const [one, other, ...more] = d.some(6, Object.keys(words.CATEGORIES)) as [string, string, ...string[]];
+  const [one, other, ...more] = d.some(6, Object.keys(words.WORDS_BY_CATEGORY)) as [string, string, ...string[]];
   const isOdd = d.percent(50);
-  const answer = d.pick(words.CATEGORIES[isOdd ? other : one] as string[]);
+  const answer = d.pick(words.WORDS_BY_CATEGORY[isOdd ? other : one] as string[]);
   const rest = isOdd
-    ? d.some(5, words.CATEGORIES[one] as string[])
-    : [other, ...more].map((each) => d.pick(words.CATEGORIES[each] as string[]));
+    ? d.some(5, words.WORDS_BY_CATEGORY[one] as string[])
+    : [other, ...more].map((each) => d.pick(words.WORDS_BY_CATEGORY[each] as string[]));
   const all = d.some(6, [answer, ...rest]);
   const items = d.pick([all.join(", "), all.map((each) => `"${each}"`).join(" / "), list(all, "or")]);
   const question = isOdd
@@ -554,7 +554,7 @@ function category(d: RandomChoices): Task {
   return { material: "", question, form: "the word", answer, check: choice(answer, all) };
 }
 
-export const FAMILIES: readonly QuestionFamily[] = [
+export const QUESTION_FAMILIES: readonly QuestionFamily[] = [
   { name: "story", rates: rates(null, 0.82, 0.88, 0.9), draw: story },
   { name: "shop", rates: rates(0.85, 0.9, 0.93), draw: shop },
   { name: "tally", rates: rates(null, null, 0.85), draw: tally },

@@ -116,7 +116,7 @@ const GENRES: ((d: RandomChoices) => string)[][] = [
   ],
 ];
 
-export function paragraph(d: RandomChoices): string {
+export function writeParagraph(d: RandomChoices): string {
   const genre = d.pick(GENRES);
   return d
     .some(d.between(3, 5), genre)
@@ -145,12 +145,12 @@ const MANNERS = [
   "Avoid introductions.",
 ];
 
-export function systemPrompt(d: RandomChoices): string {
+export function writeSystemPrompt(d: RandomChoices): string {
   const who = d.pick([`You are ${d.pick(ROLES)}.`, `Act as ${d.pick(ROLES)}.`, `Your role: ${d.pick(ROLES)}.`]);
   return [who, ...d.some(d.between(0, 3), MANNERS)].join(d.pick([" ", "\n"]));
 }
 
-export const greeting = (d: RandomChoices): string =>
+export const writeGreeting = (d: RandomChoices): string =>
   d.pick([
     "Hi!",
     "Hello there,",
@@ -169,11 +169,11 @@ export const greeting = (d: RandomChoices): string =>
 export const writeSmallTask = (d: RandomChoices): string =>
   d.pick([
     `Write two sentences about the ${d.pick(THINGS)}, which is ${d.pick(QUALITIES)}.`,
-    `Suggest a short title for a note that begins like this: ${paragraph(d)}`,
+    `Suggest a short title for a note that begins like this: ${writeParagraph(d)}`,
     `How would you politely tell ${d.pick(NAMES_NEVER_IN_ANSWERS)} that the ${d.pick(THINGS)} is ${d.pick(QUALITIES)}?`,
     `Give me a one-line reminder about the ${d.pick(THINGS)}.`,
     `Rewrite this in a friendlier tone: ${d.pick(d.pick(GENRES))(d)}`,
-    `Summarise in a sentence: ${paragraph(d)}`,
+    `Summarise in a sentence: ${writeParagraph(d)}`,
     `What should I check before I replace the ${d.pick(THINGS)}? Keep it brief.`,
   ]);
 

@@ -1,5 +1,5 @@
 /** A question with its material and correct answer, and the check of a model's answer. Pure. */
-import { numbersIn } from "./words.ts";
+import { findNumbers } from "./words.ts";
 
 export interface Task {
   /** The text that contains the facts for the answer. Empty if the question contains everything. */
@@ -25,9 +25,9 @@ const AROUND_CHARS_MAX = 60;
 /** Returns why an answer is wrong, or undefined when it is correct. */
 export function findMistake(check: Check, prompt: string, answer: string): string | undefined {
   if (check.kind === "number") {
-    const found = numbersIn(answer);
+    const found = findNumbers(answer);
     if (!found.includes(check.value)) return "unexpected answer";
-    const allowed = new Set([check.value, ...check.steps, ...numbersIn(prompt)]);
+    const allowed = new Set([check.value, ...check.steps, ...findNumbers(prompt)]);
     return found.every((value) => allowed.has(value)) ? undefined : "more than one answer";
   }
   if (check.kind === "choice") {
@@ -44,7 +44,7 @@ export function findMistake(check: Check, prompt: string, answer: string): strin
 export function revealsAnswer(check: Check, prompt: string): boolean {
   return (
     findMistake(check, prompt, prompt) === undefined ||
-    (check.kind === "number" && numbersIn(prompt).includes(check.value))
+    (check.kind === "number" && findNumbers(prompt).includes(check.value))
   );
 }
 

@@ -23,7 +23,7 @@ export const COLOURS = list("red, blue, green, yellow, purple, orange, white, bl
 export const ROOMS =
   list(`library, kitchen, workshop, cellar, attic, studio, canteen, garage, greenhouse, lobby, laundry, chapel,
   gallery, boathouse, pantry`);
-export const DAYS = list("Monday, Tuesday, Wednesday, Thursday, Friday, Saturday, Sunday");
+export const WEEKDAYS = list("Monday, Tuesday, Wednesday, Thursday, Friday, Saturday, Sunday");
 export const MONTHS = list(
   "January, February, March, April, May, June, July, August, September, October, November, December",
 );
@@ -39,7 +39,7 @@ export const WORDS_TO_SPELL_BACKWARDS = list(
   "lamp, frog, desk, milk, wind, gold, bird, salt, tree, moon, ship, corn, fist, hand, palm, clay, drum, fork",
 );
 
-export const CATEGORIES: Record<string, string[]> = {
+export const WORDS_BY_CATEGORY: Record<string, string[]> = {
   "an animal": list(
     "otter, camel, badger, falcon, lizard, dolphin, hedgehog, squirrel, panther, donkey, sparrow, walrus",
   ),
@@ -79,20 +79,20 @@ const ONES =
 const TENS = list("twenty, thirty, forty, fifty, sixty, seventy, eighty, ninety");
 
 /** Writes a number up to 99 in words. */
-export function inWords(value: number): string {
+export function spellNumber(value: number): string {
   if (value < 20) return ONES[value] as string;
   const tens = TENS[Math.floor(value / 10) - 2] as string;
   return value % 10 === 0 ? tens : `${tens}-${ONES[value % 10]}`;
 }
 
-const VALUES = new Map(Array.from({ length: 100 }, (_, i) => [inWords(i), i]));
+const VALUES = new Map(Array.from({ length: 100 }, (_, i) => [spellNumber(i), i]));
 const NUMBER = new RegExp(
   `\\d+(?:,\\d{3})*|\\b(?:(?:${TENS.join("|")})(?:[- ](?:${ONES.slice(1, 10).join("|")}))?|${ONES.toReversed().join("|")})\\b`,
   "g",
 );
 
 /** Finds every number in a text, written in digits or in words. */
-export function numbersIn(text: string): number[] {
+export function findNumbers(text: string): number[] {
   return [...text.toLowerCase().matchAll(NUMBER)].map(
     ([found]) => VALUES.get(found.replace(" ", "-")) ?? Number(found.replaceAll(",", "")),
   );

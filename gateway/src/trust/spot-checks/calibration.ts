@@ -32,7 +32,7 @@ export interface ScoreWithNodeOwner {
 }
 
 /** The properties that scores must have in common to be comparable. */
-export interface ScoreGroup {
+export interface ComparableScoreGroup {
   model: string;
   method: SpotCheckMethod;
   class: string;
@@ -59,12 +59,12 @@ interface Sample {
 export class Calibration {
   readonly #samples = new Map<string, Sample>();
   /** The latest scores of each node, which are held back and do not count yet. */
-  readonly #held = new Map<string, { bench: ScoreGroup; reading: ScoreWithNodeOwner }[]>();
+  readonly #held = new Map<string, { bench: ComparableScoreGroup; reading: ScoreWithNodeOwner }[]>();
 
   /**
    * Holds a score back until its node has newer ones. Adds it immediately while the sample is too small for judgements.
    */
-  offer(nodeId: string, bench: ScoreGroup, reading: ScoreWithNodeOwner): void {
+  offer(nodeId: string, bench: ComparableScoreGroup, reading: ScoreWithNodeOwner): void {
     if (!this.isSettled(bench)) {
       this.add(bench, reading);
       return;
@@ -77,13 +77,13 @@ export class Calibration {
   }
 
   /** Adds the score as the newest. If the sample is full, drops the oldest. */
-  add(bench: ScoreGroup, reading: ScoreWithNodeOwner): void {
+  add(bench: ComparableScoreGroup, reading: ScoreWithNodeOwner): void {
     this.#addTo(bench, reading);
     const any = ofAnyLength(bench);
     if (any !== bench) this.#addTo(any, reading);
   }
 
-  #addTo(bench: ScoreGroup, reading: ScoreWithNodeOwner): void {
+  #addTo(bench: ComparableScoreGroup, reading: ScoreWithNodeOwner): void {
     const key = keyOf(bench);
     const sample: Sample = this.#samples.get(key) ?? { readings: [], counts: new Map() };
     this.#samples.set(key, sample);
@@ -109,18 +109,18 @@ export class Calibration {
     }
   }
 
-  size(bench: ScoreGroup): number {
+  size(bench: ComparableScoreGroup): number {
     return this.#samples.get(keyOf(bench))?.readings.length ?? 0;
   }
 
   /** Whether every identity can be judged: the sample is large enough even without any one identity's scores. */
-  isSettled(bench: ScoreGroup): boolean {
+  isSettled(bench: ComparableScoreGroup): boolean {
     const { readings = [], counts } = this.#samples.get(keyOf(ofAnyLength(bench))) ?? {};
     return readings.length - Math.max(0, ...(counts?.values() ?? [])) >= CALIBRATION_SCORES_MIN;
   }
 
   /** Judges a score. Returns undefined while the sample for its model, method and class is too small. */
-  judge(bench: ScoreGroup, { identity, score }: ScoreWithNodeOwner): TailProbabilities | undefined {
+  judge(bench: ComparableScoreGroup, { identity, score }: ScoreWithNodeOwner): TailProbabilities | undefined {
     const readings = this.#ofOwnLength(bench, identity) ?? this.#others(ofAnyLength(bench), identity);
     if (readings.length < CALIBRATION_SCORES_MIN) return undefined;
     const isLikelihood = bench.method === "text" || bench.method === "next";
@@ -131,7 +131,7 @@ export class Calibration {
   }
 
   /** Leaves out the identity's own scores, so that a host cannot make its bad answers look normal. */
-  #others(bench: ScoreGroup, identity: string): ScoreWithNodeOwner[] {
+  #others(bench: ComparableScoreGroup, identity: string): ScoreWithNodeOwner[] {
     const sample = this.#samples.get(keyOf(bench))?.readings ?? [];
     return sample.filter((reading) => reading.identity !== identity);
   }
@@ -142,7 +142,7 @@ export class Calibration {
    * would be outliers there too often. Each identity's number of scores is limited, so a few identities that cheat
    * together cannot form a sample of their own.
    */
-  #ofOwnLength(bench: ScoreGroup, identity: string): ScoreWithNodeOwner[] | undefined {
+  #ofOwnLength(bench: ComparableScoreGroup, identity: string): ScoreWithNodeOwner[] | undefined {
     const lengths = findLengthClasses(bench.class);
     if (lengths === undefined) return undefined;
     const any = this.#samples.get(keyOf({ ...bench, class: lengths.any }));
@@ -162,7 +162,7 @@ export class Calibration {
   }
 }
 
-const ofAnyLength = (bench: ScoreGroup): ScoreGroup => {
+const ofAnyLength = (bench: ComparableScoreGroup): ComparableScoreGroup => {
   const any = findLengthClasses(bench.class)?.any;
   return any === undefined ? bench : { ...bench, class: any };
 };
@@ -189,7 +189,7 @@ function leave({ readings, counts }: Sample, index: number): void {
   }
 }
 
-const keyOf = ({ model, method, class: kind }: ScoreGroup): string => `${model} ${method} ${kind}`;
+const keyOf = ({ model, method, class: kind }: ComparableScoreGroup): string => `${model} ${method} ${kind}`;
 
 /**
  * An upper bound of the probability that an honest score is as bad as `value`.

@@ -13,7 +13,7 @@ import { isOnProbation, type RosterNode } from "../../dispatch/roster-node.ts";
 import type { AnswerChecks, AnswerToSpotCheck, Gateway } from "../../inference/gateway.ts";
 import { runUnpaidJob } from "../../inference/unpaid-job.ts";
 import type { QuarantineVerdict } from "../reliability.ts";
-import { Calibration, type ScoreGroup } from "./calibration.ts";
+import { Calibration, type ComparableScoreGroup } from "./calibration.ts";
 import {
   type CheckedAnswer,
   type CheckJobContext,
@@ -23,11 +23,11 @@ import {
   type VerifierResult,
 } from "./check-jobs.ts";
 import { selectCheckedPart } from "./checked-answer.ts";
-import { isDrawnForCheck, nextDue } from "./sampling.ts";
-import { type Score, scoreClassOf } from "./score.ts";
+import { isDrawnForCheck, scheduleNextCheckMs } from "./sampling.ts";
+import { chooseScoreClass, type Score } from "./score.ts";
 import {
   computeEvidenceFactors,
-  evidenceStrength,
+  computeEvidenceStrength,
   hasFailed,
   isStronglySuspected,
   isSuspected,
@@ -38,7 +38,7 @@ import type { CheckStore, VerifierPayment } from "./store.ts";
 import {
   type CheckVerdict,
   decideCheckVerdict,
-  nextStep,
+  decideNextStep,
   shuffleWords,
   THIRD_NODE_EVIDENCE_MIN,
   VERIFIER_TRAP_ONE_IN,
@@ -211,8 +211,8 @@ class Checker implements SpotChecks {
     if (said === undefined) return this.#drop();
     const { pressed } = this.#watch(node.id, subject.model.id, this.#options.clock.monotonic());
     const opinions: VerifierOpinions = { first: this.#opinion(run, verifier, said), suspected: pressed };
-    if (nextStep(opinions) === "third") opinions.third = await this.#third(run);
-    if (nextStep(opinions) === "control") opinions.control = await this.#control(run, said);
+    if (decideNextStep(opinions) === "third") opinions.third = await this.#third(run);
+    if (decideNextStep(opinions) === "control") opinions.control = await this.#control(run, said);
     const decided = decideCheckVerdict(opinions);
     // The check counts in the verifier's record only if a third node gave an opinion too, so that a verifier cannot
     // improve its record by its own opinion.
@@ -246,7 +246,7 @@ class Checker implements SpotChecks {
   async #addSample(
     { verifier, subject }: Run,
     third: RosterNode,
-    { bench, score }: { bench: ScoreGroup; score: Score },
+    { bench, score }: { bench: ComparableScoreGroup; score: Score },
   ): Promise<void> {
     const { store, newId, clock } = this.#options;
     this.#calibration.add(bench, { identity: verifier.nodeRecord.hostAccountId, score });
@@ -402,7 +402,7 @@ class Checker implements SpotChecks {
     const watched = this.#watch(node.id, subject.model.id, clock.monotonic());
     const answers = watched.answers;
     watched.answers = 0;
-    watched.dueAt = nextDue(clock.monotonic(), this.#roll());
+    watched.dueAt = scheduleNextCheckMs(clock.monotonic(), this.#roll());
     this.counts.run += 1;
     this.counts.tokens += run.tokens;
     this.counts.pico += run.cost;
@@ -447,7 +447,7 @@ class Checker implements SpotChecks {
       scores: scores.map(({ at, score, method }) => ({ at: at.toISOString(), score, method })),
       since: since.toISOString(),
       bad_scores: state.confirmed,
-      strength: Math.round(evidenceStrength(state)),
+      strength: Math.round(computeEvidenceStrength(state)),
       threshold: Math.round(1 / falseAlarms),
     };
     if (!automatic) {
@@ -470,7 +470,7 @@ class Checker implements SpotChecks {
     }
     const known = models.get(model);
     if (known !== undefined) return known;
-    const watched = { answers: 0, suspected: false, pressed: false, dueAt: nextDue(now, this.#roll()) };
+    const watched = { answers: 0, suspected: false, pressed: false, dueAt: scheduleNextCheckMs(now, this.#roll()) };
     models.set(model, watched);
     return watched;
   }
@@ -511,8 +511,8 @@ type Decided = Partial<Pick<CheckVerdict, "factors">> & {
   calibrates: boolean;
 };
 
-const benchOf = ({ subject }: Run, { method }: VerifierResult): ScoreGroup => ({
+const benchOf = ({ subject }: Run, { method }: VerifierResult): ComparableScoreGroup => ({
   model: subject.model.id,
   method,
-  class: scoreClassOf({ ...subject, outputTokens: subject.completionTokens }, method),
+  class: chooseScoreClass({ ...subject, outputTokens: subject.completionTokens }, method),
 });

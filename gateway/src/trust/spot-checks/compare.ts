@@ -15,7 +15,7 @@ export function compareAnswers(
   other: { text: string; tokens: number },
   vectors?: readonly Float32Array[],
 ): Score {
-  const likeness = vectors === undefined ? wordLikeness(one.text, other.text) : cosine(vectors[0], vectors[1]);
+  const likeness = vectors === undefined ? computeWordSimilarity(one.text, other.text) : cosine(vectors[0], vectors[1]);
   const tail = Math.abs(Math.log((one.tokens + 1) / (other.tokens + 1)));
   return { mean: likeness, opening: likeness, tail, tokens: one.tokens };
 }
@@ -49,7 +49,7 @@ function cosine(a: Float32Array | undefined, b: Float32Array | undefined): numbe
 }
 
 /** The cosine similarity of the two texts' word counts. */
-export function wordLikeness(one: string, other: string): number {
+export function computeWordSimilarity(one: string, other: string): number {
   const [a, b] = [countWords(one), countWords(other)];
   let dot = 0;
   for (const [word, count] of a) dot += count * (b.get(word) ?? 0);

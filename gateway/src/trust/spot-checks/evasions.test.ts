@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
 import type { RosterNode } from "../../dispatch/roster-node.ts";
-import { CheckerRig, HONEST_ANSWER, JUNK_ANSWER, MODEL, RIG_EMBEDDING_MODEL, vectorOf } from "./testing-rig.ts";
+import { CheckerRig, HONEST_ANSWER, JUNK_ANSWER, MODEL, makeTestVector, RIG_EMBEDDING_MODEL } from "./testing-rig.ts";
 
 describe("spot checks of hosts who know how the checks work", () => {
   let db: TestDatabase;
@@ -217,7 +217,7 @@ describe("spot checks of hosts who know how the checks work", () => {
   test("check some texts of a large embeddings request, and quarantine a node that invents vectors for those", async () => {
     for (const node of rig.nodes) node.models.add(RIG_EMBEDDING_MODEL);
     const texts = Array.from({ length: 64 }, (_, i) => `text ${i}`);
-    const right = texts.map((text) => Float32Array.from(vectorOf(text)));
+    const right = texts.map((text) => Float32Array.from(makeTestVector(text)));
     for (let i = 0; i < 180; i++) await rig.checkVectors(rig.nodes[i % 4] as RosterNode, texts, right);
     assert.deepEqual(rig.barred, []);
     assert.deepEqual([...new Set(rig.jobs.map(({ inputs }) => inputs.length))], [16]);
@@ -225,7 +225,7 @@ describe("spot checks of hosts who know how the checks work", () => {
     const [cheat] = rig.nodes as [RosterNode];
     const large = texts.map((text) => text + " word".repeat(4_000));
     assert.ok(JSON.stringify(large).length > 1024 * 1024);
-    const wrong = large.map(() => Float32Array.from(vectorOf(JUNK_ANSWER)));
+    const wrong = large.map(() => Float32Array.from(makeTestVector(JUNK_ANSWER)));
     for (let i = 0; i < 16 && rig.barred.length === 0; i++) await rig.checkVectors(cheat, large, wrong);
     assert.equal(rig.barred.length, 1);
   });

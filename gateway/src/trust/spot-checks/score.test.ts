@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { CALIBRATION_SCORES_MIN, Calibration } from "./calibration.ts";
-import { compareAnswers, compareVectors, wordLikeness } from "./compare.ts";
-import { scoreClassOf, scoreLogprobs } from "./score.ts";
+import { compareAnswers, compareVectors, computeWordSimilarity } from "./compare.ts";
+import { chooseScoreClass, scoreLogprobs } from "./score.ts";
 
 const BENCH = { model: "m", method: "text", class: "warm-long" } as const;
 
@@ -23,8 +23,8 @@ describe("the score of an answer", () => {
 });
 
 describe("the calibration class of an answer", () => {
-  const of = (sampling: Parameters<typeof scoreClassOf>[0]["sampling"], formatted = false, outputTokens = 100) =>
-    scoreClassOf({ sampling, formatted, outputTokens, outputTokensMax: 200 }, "text");
+  const of = (sampling: Parameters<typeof chooseScoreClass>[0]["sampling"], formatted = false, outputTokens = 100) =>
+    chooseScoreClass({ sampling, formatted, outputTokens, outputTokensMax: 200 }, "text");
   test("depends on the temperature, the format and the length", () => {
     assert.equal(of({ temperature: 0 }), "greedy-long");
     assert.equal(of({ temperature: 1, top_p: 0.05 }), "greedy-long");
@@ -32,7 +32,7 @@ describe("the calibration class of an answer", () => {
     assert.equal(of({ temperature: 1 }, false, 20), "warm-short");
     assert.equal(of({ temperature: 1 }, false, 7), "warm-short", "the node chose the length");
     const capped = { sampling: { temperature: 1 }, formatted: false, outputTokens: 7, outputTokensMax: 7 };
-    assert.deepEqual([scoreClassOf(capped, "text"), scoreClassOf(capped, "words")], ["warm-brief", "warm"]);
+    assert.deepEqual([chooseScoreClass(capped, "text"), chooseScoreClass(capped, "words")], ["warm-brief", "warm"]);
     assert.equal(of({}), "open-long");
     assert.equal(of({ temperature: 1 }, true), "format-long");
   });
@@ -122,10 +122,13 @@ describe("calibration by the scores of honest answers", () => {
 
 describe("the comparison of two answers", () => {
   test("rates texts by their common words, and texts without words by equality", () => {
-    assert.ok(wordLikeness("The cat sat.", "the CAT sat") > 0.999);
-    assert.equal(wordLikeness("one two", "three four"), 0);
-    assert.equal(wordLikeness("", "x"), 0);
-    assert.deepEqual([wordLikeness("", ""), wordLikeness("?", "? "), wordLikeness("?", "!")], [1, 1, 0]);
+    assert.ok(computeWordSimilarity("The cat sat.", "the CAT sat") > 0.999);
+    assert.equal(computeWordSimilarity("one two", "three four"), 0);
+    assert.equal(computeWordSimilarity("", "x"), 0);
+    assert.deepEqual(
+      [computeWordSimilarity("", ""), computeWordSimilarity("?", "? "), computeWordSimilarity("?", "!")],
+      [1, 1, 0],
+    );
   });
   test("rates texts by their vectors and by the ratio of their lengths", () => {
     const vectors = [Float32Array.of(1, 0), Float32Array.of(1, 1)];

@@ -68,7 +68,7 @@ interface Answered {
  * The class within which scores are comparable. Requests that leave the temperature to the engine form a class of their
  * own (`open`).
  */
-export function scoreClassOf(answered: Answered, method: SpotCheckMethod): string {
+export function chooseScoreClass(answered: Answered, method: SpotCheckMethod): string {
   const heat = answered.formatted ? "format" : heatOf(answered.sampling);
   if (method === "vectors") return method;
   // Only the classes of scored answers contain a length. When two answers are compared (the other methods), the

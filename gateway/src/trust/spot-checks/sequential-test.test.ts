@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { CALIBRATION_SCORES_MIN, Calibration, type ScoreGroup } from "./calibration.ts";
-import { scoreClassOf, scoreLogprobs } from "./score.ts";
+import { CALIBRATION_SCORES_MIN, Calibration, type ComparableScoreGroup } from "./calibration.ts";
+import { chooseScoreClass, scoreLogprobs } from "./score.ts";
 import {
   addCheck,
   CONFIRMED_BAD_SCORES_MIN,
   computeEvidenceFactors,
-  evidenceStrength,
+  computeEvidenceStrength,
   hasFailed,
   INITIAL_TEST_STATE,
   isSuspected,
@@ -15,7 +15,7 @@ import {
   type SequentialTestState,
 } from "./sequential-test.ts";
 import { createSeededRandom, type SimulatedServer, simulateLogprobs, type UniformRandom } from "./testing.ts";
-import { decideCheckVerdict, nextStep } from "./verdict.ts";
+import { decideCheckVerdict, decideNextStep } from "./verdict.ts";
 
 const DAY_MS = 86_400_000;
 const FALSE_ALARMS = 1e-4;
@@ -51,10 +51,10 @@ class Checks {
     const pick = <T>(of: readonly T[]): T => of[Math.floor(u() * of.length)] as T;
     const asked = pick(TEMPERATURES);
     const answer = { temperature: asked, tokens: pick(this.#lengths), noise: pick(HONEST_NOISE), ...served };
-    const bench: ScoreGroup = {
+    const bench: ComparableScoreGroup = {
       model: "m",
       method: "text",
-      class: scoreClassOf(
+      class: chooseScoreClass(
         { sampling: { temperature: asked }, formatted: false, outputTokens: answer.tokens, outputTokensMax: 200 },
         "text",
       ),
@@ -66,14 +66,14 @@ class Checks {
     if (trusted) this.calibration.add(bench, { identity, score });
     const opinion = { factors: judged && computeEvidenceFactors(judged), reference: false };
     const opinions = { first: opinion, third: opinion };
-    const control = nextStep(opinions) === "control" ? this.#control(bench, asked, answer.tokens) : null;
+    const control = decideNextStep(opinions) === "control" ? this.#control(bench, asked, answer.tokens) : null;
     const { factors, verdict } = decideCheckVerdict({ ...opinions, control });
     return addCheck(state, { at, factors, confirmedBad: verdict === "bad" });
   }
 
   /** An honest node's answer to a similar request. */
   #control(
-    bench: ScoreGroup,
+    bench: ComparableScoreGroup,
     temperature: number,
     tokens: number,
   ): { factors: readonly number[] | undefined; reference: boolean } {
@@ -114,7 +114,7 @@ describe("the sequential test of a node's check scores", () => {
           trusted: true,
           served,
         });
-        worst = Math.max(worst, evidenceStrength(nodes[node] as SequentialTestState));
+        worst = Math.max(worst, computeEvidenceStrength(nodes[node] as SequentialTestState));
       }
       assert.ok(worst < 1 / FALSE_ALARMS, `the strongest evidence against an honest node was ${worst}`);
     });
@@ -177,8 +177,8 @@ describe("the sequential test of a node's check scores", () => {
             factors: computeEvidenceFactors([p, p, p, p]),
             confirmedBad: p < 0.05,
           });
-          if (evidenceStrength(state) >= 100) failed += 1;
-          if (evidenceStrength(state) >= 100) break;
+          if (computeEvidenceStrength(state) >= 100) failed += 1;
+          if (computeEvidenceStrength(state) >= 100) break;
         }
       }
       // The probability of a false alarm within T days is at most (T + 1) / 100. For one day and 2,000 nodes that is 40
@@ -232,7 +232,7 @@ describe("the sequential test of a node's check scores", () => {
       factors: NEUTRAL_FACTORS,
       confirmedBad: false,
     });
-    assert.equal(evidenceStrength(state), 1.5);
+    assert.equal(computeEvidenceStrength(state), 1.5);
     assert.equal(largestFactor(NEUTRAL_FACTORS), 1);
     assert.ok(CALIBRATION_SCORES_MIN > 0);
   });

@@ -100,27 +100,28 @@ export function addCheck(
   const evidence = state.evidence.map((r, i) => Math.min((r + days) * (factors[i] ?? 1), EVIDENCE_MAX));
   const watch = confirmedBad && largestFactor(factors) >= BLATANT ? WATCHED_CHECKS : Math.max(0, state.watch - 1);
   const next = { at, evidence, watch };
-  if (evidenceStrength(next) < QUIET && watch === 0 && !confirmedBad) return { ...next, badSince: null, confirmed: 0 };
+  if (computeEvidenceStrength(next) < QUIET && watch === 0 && !confirmedBad)
+    return { ...next, badSince: null, confirmed: 0 };
   const badSince = state.badSince ?? (confirmedBad ? Math.max(state.at ?? 0, at - SAMPLING.everyMs) : null);
   return { ...next, badSince, confirmed: state.confirmed + (confirmedBad ? 1 : 0) };
 }
 
 /** The strength of the evidence: the mean over all figures and bets, compared with `1 / falseAlarms`. */
-export const evidenceStrength = ({ evidence }: Pick<SequentialTestState, "evidence">): number =>
+export const computeEvidenceStrength = ({ evidence }: Pick<SequentialTestState, "evidence">): number =>
   evidence.reduce((sum, r) => sum + r, 0) / evidence.length;
 
 /** Whether the evidence is enough for more frequent checks. */
 export const isSuspected = (state: SequentialTestState): boolean =>
-  state.watch > 0 || (state.confirmed > 0 && evidenceStrength(state) >= QUIET);
+  state.watch > 0 || (state.confirmed > 0 && computeEvidenceStrength(state) >= QUIET);
 
 /** The strength of evidence that at most one in a hundred honest nodes reaches per day. */
 export const STRONG_EVIDENCE_MIN = 100;
 export const isStronglySuspected = (state: SequentialTestState): boolean =>
-  evidenceStrength(state) >= STRONG_EVIDENCE_MIN;
+  computeEvidenceStrength(state) >= STRONG_EVIDENCE_MIN;
 
 /** The least number of confirmed bad scores for a quarantine. */
 export const CONFIRMED_BAD_SCORES_MIN = 3;
 
 /** Whether the evidence is enough for a quarantine. `falseAlarms`: the share of honest nodes that may fail per day. */
 export const hasFailed = (state: SequentialTestState, falseAlarms: number): boolean =>
-  state.confirmed >= CONFIRMED_BAD_SCORES_MIN && evidenceStrength(state) >= 1 / falseAlarms;
+  state.confirmed >= CONFIRMED_BAD_SCORES_MIN && computeEvidenceStrength(state) >= 1 / falseAlarms;

@@ -6,7 +6,7 @@ import { type Pico, pico } from "../../base/money.ts";
 import { SPOT_CHECK_METHODS, type SpotCheckMethod } from "../../base/states.ts";
 import { formatUnquotedArray } from "../../db/arrays.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../../db/rows.ts";
-import type { ScoreGroup, ScoreWithNodeOwner } from "./calibration.ts";
+import type { ComparableScoreGroup, ScoreWithNodeOwner } from "./calibration.ts";
 import type { Score } from "./score.ts";
 import {
   addCheck,
@@ -47,7 +47,7 @@ interface CheckRecord {
 }
 
 /** The similarity of two verifiers' answers to a checked request. It is evidence against neither of them. */
-interface SampleRecord extends ScoreGroup {
+interface SampleRecord extends ComparableScoreGroup {
   id: Uuid;
   requestId: Uuid;
   verifierIds: readonly [Uuid, Uuid];
@@ -65,7 +65,7 @@ export interface VerifierPayment {
 
 export interface CheckStore {
   /** The scores since this time, oldest first, that form the samples with which new scores are compared. */
-  calibration(since: Date): Promise<(ScoreGroup & ScoreWithNodeOwner & { nodeId: Uuid })[]>;
+  calibration(since: Date): Promise<(ComparableScoreGroup & ScoreWithNodeOwner & { nodeId: Uuid })[]>;
   /**
    * Stores the check and the verifiers' earnings in one transaction. `noted` is the check's contribution to the node's
    * test. Returns the test's new state.

@@ -7,7 +7,7 @@ import { systemRandom } from "../../base/random.ts";
 import { type ManualClock, manualClock } from "../../base/testing.ts";
 import type { TestDatabase } from "../../db/testing.ts";
 import type { Dispatcher, DispatchResult } from "../../dispatch/dispatcher.ts";
-import { newRosterNode, type RosterNode } from "../../dispatch/roster-node.ts";
+import { createRosterNode, type RosterNode } from "../../dispatch/roster-node.ts";
 import type { AnswerToSpotCheck } from "../../inference/gateway.ts";
 import type { ActiveModel, Catalogue } from "../../metering/catalogue.ts";
 import type { Meter } from "../../metering/meter.ts";
@@ -61,7 +61,7 @@ const embedding = {
 } as unknown as ActiveModel;
 const catalogue = { active: new Map([model, embedding].map((each) => [each.id, each])) } as unknown as Catalogue;
 /** A test vector: one direction for junk, another for every other text. */
-export const vectorOf = (text: string): number[] => (text === JUNK_ANSWER ? [0, 1, 0, 0.1] : [1, 0, 0, 0.1]);
+export const makeTestVector = (text: string): number[] => (text === JUNK_ANSWER ? [0, 1, 0, 0.1] : [1, 0, 0, 0.1]);
 const FINISHED: DispatchResult = {
   end: "finished",
   finish: "stop",
@@ -115,7 +115,7 @@ export class CheckerRig {
     const { pool } = this.#db;
     await pool.query("insert into account (id, kind, name) values ($1, 'host', 'a host')", [host]);
     await pool.query("insert into node (id, account_id, name, agent) values ($1, $2, $3, 'test')", [node, host, node]);
-    const opened = newRosterNode(publicId("node", node), {
+    const opened = createRosterNode(publicId("node", node), {
       nodeId: node,
       hostAccountId: host,
       models: [MODEL],
@@ -134,7 +134,7 @@ export class CheckerRig {
         this.asked.push(nodeId);
         this.jobs.push({ nodeId, inputs: body.input ?? [], outputTokensMax: order.header.output_tokens_max });
         sink.begin(nodeId);
-        if (body.input !== undefined) sink.vectors(0, WIDTH, Float32Array.from(body.input.flatMap(vectorOf)));
+        if (body.input !== undefined) sink.vectors(0, WIDTH, Float32Array.from(body.input.flatMap(makeTestVector)));
         else if (body.score === undefined) {
           const text = this.answers.get(nodeId)?.() ?? HONEST_ANSWER;
           sink.delta(

@@ -3,12 +3,12 @@ import { describe, test } from "node:test";
 import {
   addCheck,
   computeEvidenceFactors,
-  evidenceStrength,
+  computeEvidenceStrength,
   hasFailed,
   INITIAL_TEST_STATE,
 } from "./sequential-test.ts";
 import { createSeededRandom } from "./testing.ts";
-import { decideCheckVerdict, nextStep, shuffleWords, type VerifierOpinion } from "./verdict.ts";
+import { decideCheckVerdict, decideNextStep, shuffleWords, type VerifierOpinion } from "./verdict.ts";
 
 const opinion = (p: number, reference = false): VerifierOpinion => ({
   factors: computeEvidenceFactors([p, 1, p, p]),
@@ -19,7 +19,7 @@ const BAD = opinion(0.001);
 const UNKNOWN: VerifierOpinion = { factors: undefined, reference: false };
 
 describe("the verdict of one check", () => {
-  const steps: [string, Parameters<typeof nextStep>[0], ReturnType<typeof nextStep>][] = [
+  const steps: [string, Parameters<typeof decideNextStep>[0], ReturnType<typeof decideNextStep>][] = [
     ["nothing unusual", { first: FINE }, "decide"],
     ["too little known", { first: UNKNOWN }, "decide"],
     ["one verifier doubts", { first: opinion(0.05) }, "third"],
@@ -31,7 +31,7 @@ describe("the verdict of one check", () => {
     ["all is known", { first: BAD, third: BAD, control: FINE }, "decide"],
   ];
   for (const [name, opinions, step] of steps) {
-    test(`takes the step "${step}" if ${name}`, () => assert.equal(nextStep(opinions), step));
+    test(`takes the step "${step}" if ${name}`, () => assert.equal(decideNextStep(opinions), step));
   }
 
   const verdicts: [
@@ -76,7 +76,7 @@ describe("the verdict of one check", () => {
       state = addCheck(state, { at: i * 600_000, factors, confirmedBad: verdict === "bad" });
       assert.equal(hasFailed(state, 1e-4), false, `after ${i} checks`);
     }
-    assert.ok(evidenceStrength(state) < 1000);
+    assert.ok(computeEvidenceStrength(state) < 1000);
   });
 
   test("puts the words of an answer in another order, to make a trap that tests the verifiers", () => {

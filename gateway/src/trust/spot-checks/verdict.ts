@@ -58,7 +58,7 @@ export interface VerifierOpinions {
   suspected?: boolean;
 }
 
-export function nextStep(opinions: VerifierOpinions): NextStep {
+export function decideNextStep(opinions: VerifierOpinions): NextStep {
   const { first, third, control } = opinions;
   if (first.factors === undefined || largestFactor(first.factors) < THIRD_NODE_EVIDENCE_MIN) return "decide";
   if (!first.reference && third === undefined) return "third";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { clockCheck, clockSkewMs } from "./checks.ts";
+import { clockCheck, computeClockSkewMs } from "./checks.ts";
 
 const SERVER = Date.parse("Sun, 15 Nov 2026 06:50:22 GMT");
 
@@ -14,8 +14,8 @@ test("the clock check ignores differences below the one-second precision of an H
     [SERVER - 3000, 500, -3000],
   ];
   for (const [nowMs, elapsedMs, skewMs] of cases)
-    assert.equal(clockSkewMs({ elapsedMs, serverTimeMs: SERVER }, nowMs), skewMs);
-  assert.equal(clockSkewMs({ elapsedMs: 1, serverTimeMs: undefined }, SERVER), undefined);
+    assert.equal(computeClockSkewMs({ elapsedMs, serverTimeMs: SERVER }, nowMs), skewMs);
+  assert.equal(computeClockSkewMs({ elapsedMs: 1, serverTimeMs: undefined }, SERVER), undefined);
 });
 
 test("the clock check accepts a difference of seconds, warns about minutes and fails above ten minutes", () => {

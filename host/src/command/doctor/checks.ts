@@ -7,20 +7,20 @@ import { type Check, failedCheck, passedCheck, warningCheck } from "@tollgate/te
 import { sanitiseForTerminal } from "@tollgate/terminal/text.ts";
 import type { PlaneDialer } from "../../agent/plane.ts";
 import type { Clock } from "../../clock.ts";
-import { modelBytesNeeded } from "../../engines/model-requirements.ts";
+import { computeModelBytes } from "../../engines/model-requirements.ts";
 import { convertToCommandFailure } from "../errors.ts";
 import { formatCounted, formatGibibytes, formatMilliseconds, REDUCED_SLOTS_REASON } from "../format.ts";
-import type { Node, Stats } from "../gateway/answers.ts";
+import type { Node, NodeStatsAnswer } from "../gateway/answers.ts";
 import type { GatewayClient, Ping } from "../gateway/client.ts";
 import { computeMemoryForModelsBytes, findHardware } from "../machine/hardware.ts";
 import type { Machine } from "../machine/machine.ts";
-import { quarantineReason, quarantineRemedy } from "../quarantine.ts";
+import { formatQuarantineReason, formatQuarantineRemedy } from "../quarantine.ts";
 
 const PINGS = 3;
 const SLOW_MS = 500;
 
 /** The fastest of a few pings counts, because the first one includes setting up the connection. */
-export async function gatewayChecks(gateway: GatewayClient, clock: Clock): Promise<Check[]> {
+export async function checkGateway(gateway: GatewayClient, clock: Clock): Promise<Check[]> {
   let best: Ping | undefined;
   let skew: Check | undefined;
   try {
@@ -31,7 +31,7 @@ export async function gatewayChecks(gateway: GatewayClient, clock: Clock): Promi
       skew = clockCheck(ping, clock.now());
     }
   } catch (error) {
-    return [checkFromError("gateway", error, "check the address and the network")];
+    return [createCheckFromError("gateway", error, "check the address and the network")];
   }
   if (best === undefined || skew === undefined) return [];
   const took = `${gateway.address} answers in ${formatMilliseconds(best.elapsedMs)}`;
@@ -46,16 +46,16 @@ export async function gatewayChecks(gateway: GatewayClient, clock: Clock): Promi
   return [reach, skew];
 }
 
-export async function tokenCheck(gateway: GatewayClient): Promise<Check> {
+export async function checkToken(gateway: GatewayClient): Promise<Check> {
   try {
     return passedCheck("token", `accepted; the account has ${formatCounted((await gateway.nodes()).length, "node")}`);
   } catch (error) {
-    return checkFromError("token", error, "tollgate-host login");
+    return createCheckFromError("token", error, "tollgate-host login");
   }
 }
 
 /** Warns if the node takes fewer requests at once than its engine. Returns undefined if it takes as many. */
-export function slotsCheck({ slots, engine_slots }: Stats): Check | undefined {
+export function checkSlots({ slots, engine_slots }: NodeStatsAnswer): Check | undefined {
   if (engine_slots == null) return undefined;
   const detail = `the node accepts ${slots ?? 0} requests at once, fewer than the engine's ${engine_slots}: ${REDUCED_SLOTS_REASON}`;
   return warningCheck(
@@ -65,7 +65,7 @@ export function slotsCheck({ slots, engine_slots }: Stats): Check | undefined {
   );
 }
 
-export function nodeCheck({ id, name, state, quarantine }: Node): Check {
+export function checkNode({ id, name, state, quarantine }: Node): Check {
   const detail = `${id} (${sanitiseForTerminal(name)}) is ${state}`;
   if (state === "online") return passedCheck("node", detail);
   if (state === "ready") return passedCheck("node", `${detail}; tollgate-host up starts serving`);
@@ -73,8 +73,8 @@ export function nodeCheck({ id, name, state, quarantine }: Node): Check {
   if (state === "registered")
     return failedCheck("node", `${detail}: no models are chosen`, "tollgate-host elect chooses models");
   if (state === "quarantined") {
-    const reason = quarantine == null ? "" : `: ${quarantineReason(quarantine)}`;
-    return failedCheck("node", `${detail}${reason}`, quarantineRemedy(quarantine));
+    const reason = quarantine == null ? "" : `: ${formatQuarantineReason(quarantine)}`;
+    return failedCheck("node", `${detail}${reason}`, formatQuarantineRemedy(quarantine));
   }
   return failedCheck("node", detail, "tollgate-host register --name ANOTHER creates a new node with another name");
 }
@@ -96,12 +96,12 @@ export async function planeCheck(
       await connection.close();
     }
   } catch (error) {
-    return checkFromError("plane", error, "check that no firewall blocks connections to the dispatch plane");
+    return createCheckFromError("plane", error, "check that no firewall blocks connections to the dispatch plane");
   }
 }
 
 /** Turns an error into a failed check. The next step is the remedy for this kind of error, or else `usual`. */
-export function checkFromError(name: string, error: unknown, usual: string): Check {
+export function createCheckFromError(name: string, error: unknown, usual: string): Check {
   const { message, details, next } = convertToCommandFailure(error, usual);
   return { ...failedCheck(name, message, next), ...(details.length > 0 && { details }) };
 }
@@ -119,7 +119,7 @@ const HARMFUL_MS = 10 * 60_000;
  * The difference between this machine's clock and the gateway's. Positive if this machine is ahead, 0 within the
  * precision of a date header.
  */
-export function clockSkewMs({ elapsedMs, serverTimeMs }: Ping, nowMs: number): number | undefined {
+export function computeClockSkewMs({ elapsedMs, serverTimeMs }: Ping, nowMs: number): number | undefined {
   if (serverTimeMs === undefined) return undefined;
   // The gateway wrote the date between these two times.
   const [earliest, latest] = [nowMs - elapsedMs, nowMs];
@@ -128,7 +128,7 @@ export function clockSkewMs({ elapsedMs, serverTimeMs }: Ping, nowMs: number): n
 }
 
 export function clockCheck(ping: Ping, nowMs: number): Check {
-  const skew = clockSkewMs(ping, nowMs);
+  const skew = computeClockSkewMs(ping, nowMs);
   if (skew === undefined)
     return warningCheck("clock", "the gateway's response has no Date header", "check this machine's clock yourself");
   const off = Math.abs(skew);
@@ -143,13 +143,13 @@ const FREE_MEMORY_LOW = 0.5 * GIB;
 const FREE_DISK_LOW = 1 * GIB;
 
 /** `models`: the models that an engine on this machine has to load. */
-export async function memoryCheck(machine: Machine, models: readonly string[]): Promise<Check> {
+export async function checkMemory(machine: Machine, models: readonly string[]): Promise<Check> {
   const hardware = await findHardware(machine);
   const total = computeMemoryForModelsBytes(hardware);
   const [gpu] = hardware.gpus;
   const where = gpu === undefined ? "no graphics processor" : gpu.name;
   const detail = `${formatGibibytes(total)} for models (${where}), ${formatGibibytes(machine.freeMemoryBytes())} of memory free`;
-  const large = models.filter((model) => (modelBytesNeeded(model) ?? 0) > total);
+  const large = models.filter((model) => (computeModelBytes(model) ?? 0) > total);
   if (large.length > 0)
     return warningCheck(
       "memory",

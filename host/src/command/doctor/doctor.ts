@@ -7,20 +7,20 @@ import { usesLocalMemory } from "../choose-engine.ts";
 import { type Command, type CommandContext, printResult } from "../command.ts";
 import { formatCounted } from "../format.ts";
 import { type GatewayClient, gatewayClient } from "../gateway/client.ts";
-import { engineSettingsOf, type Login } from "../login-file.ts";
+import { type Login, toEngineSettings } from "../login-file.ts";
 import { openLocalEngine } from "../open-local-engine.ts";
 import {
-  checkFromError,
+  checkGateway,
+  checkMemory,
+  checkNode,
+  checkSlots,
+  checkToken,
+  createCheckFromError,
   diskCheck,
-  gatewayChecks,
-  memoryCheck,
-  nodeCheck,
   planeCheck,
-  slotsCheck,
-  tokenCheck,
 } from "./checks.ts";
 import { GENERATION_CHECKS, MODEL_CHECKS, type ModelCheck } from "./model-checks.ts";
-import { speedCheck } from "./speed.ts";
+import { checkSpeed } from "./speed.ts";
 
 export const doctor: Command = {
   help: "check everything that serving needs, and show what to do",
@@ -74,11 +74,11 @@ async function* platformChecks(login: Login, context: CommandContext): AsyncGene
   const gateway = gatewayClient(login);
   const { progress } = context.terminal;
   progress.step("connecting to the gateway");
-  const reach = await gatewayChecks(gateway, context.clock);
+  const reach = await checkGateway(gateway, context.clock);
   yield* reach;
   if (reach.some(({ name, verdict }) => name === "gateway" && verdict === "fail")) return;
   progress.step("checking the host token and this node");
-  const token = await tokenCheck(gateway);
+  const token = await checkToken(gateway);
   yield token;
   if (token.verdict === "fail") return;
   yield* nodeChecks(gateway, login, context);
@@ -92,12 +92,12 @@ async function* nodeChecks(gateway: GatewayClient, login: Login, context: Comman
   const { id } = login.node;
   const node = await gateway
     .node(id)
-    .then(nodeCheck, (error) => checkFromError("node", error, "tollgate-host register"));
+    .then(checkNode, (error) => createCheckFromError("node", error, "tollgate-host register"));
   yield node;
   if (node.verdict === "ok") {
     const slots = await gateway
       .stats(id)
-      .then(slotsCheck, (error) => checkFromError("slots", error, "tollgate-host status"));
+      .then(checkSlots, (error) => createCheckFromError("slots", error, "tollgate-host status"));
     if (slots !== undefined) yield slots;
   }
   context.terminal.progress.step("connecting to the dispatch plane");
@@ -112,17 +112,21 @@ async function* engineChecks(
   if (login?.serving === undefined) {
     if (login?.node !== undefined)
       yield failedCheck("engine", "no models are chosen on this machine", "tollgate-host elect");
-    yield await memoryCheck(context.machine, []);
+    yield await checkMemory(context.machine, []);
     return;
   }
-  const settings = engineSettingsOf(login.serving);
+  const settings = toEngineSettings(login.serving);
   let engine: Engine;
   const { progress } = context.terminal;
   progress.step("looking for the engine");
   try {
     ({ engine } = await openLocalEngine({ ...settings, settled: true, demoFallback: false }, context));
   } catch (error) {
-    yield checkFromError("engine", error, "start the engine, or choose the models again with tollgate-host elect");
+    yield createCheckFromError(
+      "engine",
+      error,
+      "start the engine, or choose the models again with tollgate-host elect",
+    );
     return;
   }
   try {
@@ -133,10 +137,10 @@ async function* engineChecks(
     yield* modelChecks(MODEL_CHECKS, engine, models, context);
     for (const model of options.speed ? models : []) {
       progress.step(`measuring the speed of ${model}`);
-      yield await speedCheck(engine, model, kindOf(model), context.clock);
+      yield await checkSpeed(engine, model, kindOf(model), context.clock);
     }
     if (options.speed) yield* modelChecks(GENERATION_CHECKS, engine, models, context);
-    yield await memoryCheck(context.machine, usesLocalMemory(settings) ? models : []);
+    yield await checkMemory(context.machine, usesLocalMemory(settings) ? models : []);
   } finally {
     await engine.close();
   }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Engine, EngineError } from "../../engines/engine.ts";
 import { ManualClock } from "../../testing/manual-clock.ts";
-import { speedCheck } from "./speed.ts";
+import { checkSpeed } from "./speed.ts";
 
 /** An engine with the given durations, measured on the test's clock. */
 function pacedEngine(clock: ManualClock, rest: Partial<Engine>): Engine {
@@ -30,7 +30,7 @@ function pacedEngine(clock: ManualClock, rest: Partial<Engine>): Engine {
 
 const measured = async (rest: Partial<Engine>, kind: "generation" | "embedding" = "generation") => {
   const clock = new ManualClock();
-  return speedCheck(pacedEngine(clock, rest), kind === "generation" ? "tiny-3b" : "embed-m3", kind, clock);
+  return checkSpeed(pacedEngine(clock, rest), kind === "generation" ? "tiny-3b" : "embed-m3", kind, clock);
 };
 
 test("measures time to first token and tokens per second, counted with the engine's own tokenizer if available", async () => {
@@ -54,7 +54,7 @@ test("warns about slow engines, and reports a failure for engines that fail or d
       return { finish: "stop" };
     },
   });
-  assert.equal((await speedCheck(late, "tiny-3b", "generation", clock)).verdict, "warn");
+  assert.equal((await checkSpeed(late, "tiny-3b", "generation", clock)).verdict, "warn");
   const slow = await measured({ tokens: async () => [1, 2, 3] });
   assert.deepEqual([slow.verdict, /smaller model/.test(slow.next ?? "")], ["warn", true]);
   const silent = await measured({ generate: async () => ({ finish: "stop" }) });
@@ -74,7 +74,7 @@ test("stops an engine whose answer does not end", async () => {
         signal.addEventListener("abort", () => resolve({ finish: "stop" }));
       }),
   });
-  const check = speedCheck(endless, "tiny-3b", "generation", clock);
+  const check = checkSpeed(endless, "tiny-3b", "generation", clock);
   clock.advance(60_000);
   assert.deepEqual(await check.then(({ verdict, detail }) => [verdict, detail]), [
     "fail",

@@ -18,7 +18,7 @@ const CHARS_PER_TOKEN = 4;
 
 const ENGINE_TROUBLE = "check the engine's log: is it running, and can it load this model?";
 
-export async function speedCheck(engine: Engine, model: string, kind: "generation" | "embedding", clock: Clock) {
+export async function checkSpeed(engine: Engine, model: string, kind: "generation" | "embedding", clock: Clock) {
   const limit = new AbortController();
   const done = new AbortController();
   void sleep(clock, TEST_MS_MAX, done.signal).then(() => limit.abort());

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { PLAIN_PAINT } from "@tollgate/terminal/text.ts";
+import { PAINT_WITHOUT_COLORS } from "@tollgate/terminal/text.ts";
 import { BYTES_PER_GIB } from "../testing/fake-machine.ts";
-import { formatProposal, listModelObjections, type ModelCandidate, proposedModels } from "./candidates.ts";
+import { formatProposal, listModelObjections, type ModelCandidate, proposeModels } from "./candidates.ts";
 
 const candidate = (model: string, rest: Partial<ModelCandidate> = {}): ModelCandidate => ({
   model,
@@ -31,11 +31,11 @@ const candidates = [
 ];
 
 test("elect proposes models that an engine has, that fit the memory and whose tokens are counted correctly", () => {
-  assert.deepEqual(proposedModels(candidates), ["tiny-3b", "small-8b", "embed-m3"]);
+  assert.deepEqual(proposeModels(candidates), ["tiny-3b", "small-8b", "embed-m3"]);
 });
 
 test("elect prints the proposed models and the reasons against the others as a table", () => {
-  assert.deepEqual(formatProposal(candidates, PLAIN_PAINT), [
+  assert.deepEqual(formatProposal(candidates, PAINT_WITHOUT_COLORS), [
     "model           memory  a builder pays per 1M tokens  can be served here",
     "tiny-3b        4.0 GiB  $0.02 in, $0.04 out           yes, tokenizer checked",
     "small-8b       4.0 GiB  $0.02 in, $0.04 out           yes",
@@ -60,7 +60,7 @@ test("a user may choose models that seem too large, but not missing models or mo
 });
 
 test("tollgate-host elect shows no memory requirements for an engine on another machine", () => {
-  const [header, row] = formatProposal([candidate("tiny-3b", { bytesNeeded: undefined })], PLAIN_PAINT);
+  const [header, row] = formatProposal([candidate("tiny-3b", { bytesNeeded: undefined })], PAINT_WITHOUT_COLORS);
   assert.equal(header, "model    a builder pays per 1M tokens  can be served here");
   assert.equal(row, "tiny-3b  $0.02 in, $0.04 out           yes, tokenizer checked");
 });

@@ -5,7 +5,7 @@ import { alignRows, type Paint } from "@tollgate/terminal/text.ts";
 import type { Clock } from "../../clock.ts";
 import type { Engine } from "../../engines/engine.ts";
 import { ACTIVE_MODELS } from "../../engines/model-names.ts";
-import { modelBytesNeeded, modelFitsMemory } from "../../engines/model-requirements.ts";
+import { computeModelBytes, modelFitsMemory } from "../../engines/model-requirements.ts";
 import {
   checkEngineTemplate,
   describeTemplateProblem,
@@ -52,7 +52,7 @@ export async function listCandidates(
         priceInMicro1m: entry.price_in_micro_1m,
         priceOutMicro1m: entry.price_out_micro_1m,
         held,
-        bytesNeeded: here ? modelBytesNeeded(entry.model) : undefined,
+        bytesNeeded: here ? computeModelBytes(entry.model) : undefined,
         fits: !here || !known || modelFitsMemory(entry.model, memoryBytes),
         tokenizer: held ? await checkEngineTokenizer(engine, entry.model) : "unknown",
         template: undefined,
@@ -76,7 +76,7 @@ export async function checkTemplates(
 }
 
 /** The proposed models, in the catalogue's order. */
-export function proposedModels(candidates: readonly ModelCandidate[]): string[] {
+export function proposeModels(candidates: readonly ModelCandidate[]): string[] {
   return candidates.filter((candidate) => obstacleOf(candidate) === undefined).map(({ model }) => model);
 }
 

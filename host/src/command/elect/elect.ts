@@ -13,8 +13,8 @@ import { type Command, type CommandContext, printResult } from "../command.ts";
 import { ENGINE_FLAGS, type EngineSettings, parseEngineSettings } from "../flags.ts";
 import { formatGibibytes } from "../format.ts";
 import type { CatalogueModel } from "../gateway/answers.ts";
-import { servingSettingsOf } from "../login-file.ts";
-import { type LoginSession, nodeIdOf, openLoginSession } from "../login-session.ts";
+import { toServingSettings } from "../login-file.ts";
+import { chooseNodeId, type LoginSession, openLoginSession } from "../login-session.ts";
 import { computeMemoryForModelsBytes, findHardware } from "../machine/hardware.ts";
 import { openLocalEngine } from "../open-local-engine.ts";
 import {
@@ -24,7 +24,7 @@ import {
   listCandidates,
   listModelObjections,
   type ModelCandidate,
-  proposedModels,
+  proposeModels,
 } from "./candidates.ts";
 
 /** How long to wait for an engine that is loading its model. */
@@ -60,7 +60,7 @@ async function run({ flags, switches, json }: CommandInput, context: CommandCont
   if (mistakes.length > 0) throw new UsageError(mistakes);
 
   const session = await openLoginSession(context);
-  const node = nodeIdOf(session, flags.node);
+  const node = chooseNodeId(session, flags.node);
   const settings = { ...fromFlags, addresses: session.login.serving?.addresses };
   const catalogue = await session.gateway.models();
   const found = searches && map.size > 0 ? await engineHolding(map, settings, context) : absolute(settings);
@@ -121,12 +121,12 @@ async function decide(
   { engine, memoryBytes, context }: Deciding,
 ): Promise<string[]> {
   const { terminal, clock } = context;
-  await checkTemplates(asked ?? proposedModels(candidates), candidates, { engine, clock });
+  await checkTemplates(asked ?? proposeModels(candidates), candidates, { engine, clock });
   if (!flags.json) {
     terminal.print(`${engine.name}, ${formatGibibytes(memoryBytes)} for models`);
     for (const line of [...formatProposal(candidates, terminal.paint), ...(engine.notes ?? [])]) terminal.print(line);
   }
-  const proposal = proposedModels(candidates);
+  const proposal = proposeModels(candidates);
   if (asked === undefined && proposal.length === 0) throw nothingToServe(candidates);
   const models = asked ?? (flags.yes ? proposal : await question(proposal, context));
   const wrong = listModelObjections(models, candidates);
@@ -178,7 +178,7 @@ interface Election {
 /** Stores the settings for `up`, unless the elected node is another machine's. */
 async function remember({ login }: LoginSession, { logins }: CommandContext, election: Election): Promise<void> {
   if (login.node?.id !== election.node) return;
-  await logins.write({ ...login, serving: servingSettingsOf(election.settings, election.models) });
+  await logins.write({ ...login, serving: toServingSettings(election.settings, election.models) });
 }
 
 /** Finds the engine that has all mapped models, and names it by its address. */

@@ -56,7 +56,7 @@ export const CatalogueModel = heard<Schema<"NodeModel">>()({
   ...each(Count.nullable(), "price_in_micro_1m", "price_out_micro_1m"),
 });
 
-export const Stats = heard<Schema<"NodeStats">>()({
+export const NodeStatsAnswer = heard<Schema<"NodeStats">>()({
   state: Text,
   connected: z.boolean(),
   models: z.array(z.looseObject({ model: Text, ...each(Speed, "ttft_p50_ms", "tps_p50") })),
@@ -148,7 +148,7 @@ export type Node = z.output<typeof Node>;
 export type Quarantine = z.output<typeof Quarantine>;
 export type Probation = Schema<"Probation">;
 export type CatalogueModel = z.output<typeof CatalogueModel>;
-export type Stats = z.output<typeof Stats>;
+export type NodeStatsAnswer = z.output<typeof NodeStatsAnswer>;
 export type Earning = z.output<typeof Earning>;
 export type EarningsPage = z.output<typeof EarningsPage>;
 export type NodeInsight = z.output<typeof NodeInsight>;

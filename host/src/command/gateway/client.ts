@@ -38,7 +38,7 @@ export interface GatewayClient {
   resume(id: string): Promise<answers.Node>;
   rename(id: string, name: string): Promise<answers.Node>;
   retire(id: string): Promise<answers.Node>;
-  stats(id: string): Promise<answers.Stats>;
+  stats(id: string): Promise<answers.NodeStatsAnswer>;
   /** Undefined if the gateway is too old to have this endpoint. */
   insight(range: InsightRange): Promise<answers.HostInsight | undefined>;
   nodeInsight(id: string, range: InsightRange): Promise<answers.NodeInsight | undefined>;
@@ -108,7 +108,7 @@ export function gatewayClient(options: { gateway: string; token: string; timeout
       unlessOlder(call("GET /node/v1/nodes/{id}/insight", answers.NodeInsight, { path: { id }, query: { range } })),
     jobs: (id, query) => call("GET /node/v1/nodes/{id}/jobs", answers.JobsPage, { path: { id }, query }),
     market: (node) => call("GET /node/v1/market", answers.Market, { query: { node } }),
-    stats: (id) => call("GET /node/v1/nodes/{id}/stats", answers.Stats, { path: { id } }),
+    stats: (id) => call("GET /node/v1/nodes/{id}/stats", answers.NodeStatsAnswer, { path: { id } }),
     earnings: (query) => call("GET /node/v1/earnings", answers.EarningsPage, { query }),
     withheld: (query) => call("GET /node/v1/withheld", answers.WithheldPage, { query }),
     tryNode: (id, order) =>

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BYTES_PER_GIB, fakeMachine } from "../testing/fake-machine.ts";
 import {
-  amdGpus,
   computeMemoryForModelsBytes,
   describeHardware,
   findGpus,
   findHardware,
-  metalGpus,
-  nvidiaGpus,
+  parseAmdGpus,
+  parseMetalGpus,
+  parseNvidiaGpus,
 } from "./hardware.ts";
 
 /** The output of nvidia-smi (driver 580) on a machine with an H200. */
@@ -32,24 +32,24 @@ const METAL = JSON.stringify({
 });
 
 test("parses the output of each vendor's GPU tool", () => {
-  assert.deepEqual(nvidiaGpus(NVIDIA), [
+  assert.deepEqual(parseNvidiaGpus(NVIDIA), [
     { maker: "nvidia", name: "NVIDIA H200", memoryBytes: 143771 * 1024 ** 2, driver: "580.159.04" },
   ]);
-  assert.equal(nvidiaGpus(NVIDIA + NVIDIA).length, 2);
-  assert.deepEqual(nvidiaGpus("NVIDIA GB10, [N/A], 580.1\n")[0]?.memoryBytes, undefined);
+  assert.equal(parseNvidiaGpus(NVIDIA + NVIDIA).length, 2);
+  assert.deepEqual(parseNvidiaGpus("NVIDIA GB10, [N/A], 580.1\n")[0]?.memoryBytes, undefined);
   const radeon = { maker: "amd", name: "Radeon RX 7900 XT", memoryBytes: 21458059264, driver: "6.8.0" };
-  assert.deepEqual(amdGpus(ROCM), [radeon]);
-  assert.deepEqual(amdGpus(`WARNING: low power\n${ROCM.replace("Card Series", "Card series")}`), [radeon]);
-  assert.deepEqual(metalGpus(METAL), [
+  assert.deepEqual(parseAmdGpus(ROCM), [radeon]);
+  assert.deepEqual(parseAmdGpus(`WARNING: low power\n${ROCM.replace("Card Series", "Card series")}`), [radeon]);
+  assert.deepEqual(parseMetalGpus(METAL), [
     { maker: "apple", name: "Apple M4 Pro (20 cores)", memoryBytes: undefined, driver: undefined },
   ]);
 });
 
 test("reports no GPU if the tool's output cannot be parsed", () => {
   for (const text of ["", "\n", "No devices were found", "{}", "[]", "{", '{"card0": 7}']) {
-    assert.deepEqual(nvidiaGpus(text.includes(",") ? "" : text), []);
-    assert.deepEqual(amdGpus(text), []);
-    assert.deepEqual(metalGpus(text), []);
+    assert.deepEqual(parseNvidiaGpus(text.includes(",") ? "" : text), []);
+    assert.deepEqual(parseAmdGpus(text), []);
+    assert.deepEqual(parseMetalGpus(text), []);
   }
 });
 

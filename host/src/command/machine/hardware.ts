@@ -75,12 +75,12 @@ const MIB = 1024 ** 2;
 /** Finds GPUs with the vendors' tools. If there are none, models run on the CPU. */
 export async function findGpus(machine: Pick<Machine, "platform" | "run">): Promise<Gpu[]> {
   if (machine.platform === "darwin")
-    return metalGpus(await outputOf(machine, "system_profiler", ["SPDisplaysDataType", "-json"]));
+    return parseMetalGpus(await outputOf(machine, "system_profiler", ["SPDisplaysDataType", "-json"]));
   const [nvidia, amd] = await Promise.all([
     outputOf(machine, "nvidia-smi", ["--query-gpu=name,memory.total,driver_version", "--format=csv,noheader,nounits"]),
     outputOf(machine, "rocm-smi", ["--showproductname", "--showmeminfo", "vram", "--showdriverversion", "--json"]),
   ]);
-  return [...nvidiaGpus(nvidia), ...amdGpus(amd)];
+  return [...parseNvidiaGpus(nvidia), ...parseAmdGpus(amd)];
 }
 
 /** Returns the tool's output. Empty if the tool is missing, fails or finds no device; then no GPU is usable. */
@@ -90,7 +90,7 @@ async function outputOf(machine: Pick<Machine, "run">, program: string, args: st
 }
 
 /** Parses lines like `NVIDIA H200, 143771, 580.159.04`; memory in MiB. */
-export function nvidiaGpus(text: string): Gpu[] {
+export function parseNvidiaGpus(text: string): Gpu[] {
   return text.split("\n").flatMap((line): Gpu[] => {
     const fields = line.split(", ");
     const [driver, memory] = [fields.at(-1)?.trim(), Number(fields.at(-2))];
@@ -104,7 +104,7 @@ export function nvidiaGpus(text: string): Gpu[] {
 const RocmCards = z.record(z.string(), z.record(z.string(), z.unknown()));
 
 /** Parses rocm-smi's JSON: one object per card, whose keys differ in case between releases, and one for the system. */
-export function amdGpus(text: string): Gpu[] {
+export function parseAmdGpus(text: string): Gpu[] {
   // Warnings may precede the JSON text.
   const cards = RocmCards.safeParse(parseJson(text.slice(Math.max(0, text.indexOf("{")))));
   if (!cards.success) return [];
@@ -129,7 +129,7 @@ const Displays = z.object({
 });
 
 /** Finds Apple's own GPUs, which share the machine's memory. Engines do not use other GPUs in a Mac. */
-export function metalGpus(text: string): Gpu[] {
+export function parseMetalGpus(text: string): Gpu[] {
   const displays = Displays.safeParse(parseJson(text));
   if (!displays.success) return [];
   return displays.data.SPDisplaysDataType.flatMap(({ sppci_model, _name, sppci_cores }): Gpu[] => {

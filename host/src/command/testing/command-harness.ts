@@ -13,7 +13,7 @@ import type { EngineAbsence } from "../../engines/engine-absence.ts";
 import { MemoryPlane } from "../../testing/memory-plane.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { convertToCommandFailure } from "../errors.ts";
-import { type Login, loginFile } from "../login-file.ts";
+import { type Login, openLoginFile } from "../login-file.ts";
 import { fakeMachine } from "./fake-machine.ts";
 import { STUB_HOST_TOKEN, STUB_NODE_ID, stubGateway } from "./stub-gateway.ts";
 
@@ -33,7 +33,7 @@ export async function temporaryDirectory(t: TestContext): Promise<string> {
 
 export async function commandHarness(t: TestContext, options: HarnessOptions = {}) {
   const terminal = new FakeTerminal(options);
-  const logins = loginFile(join(await temporaryDirectory(t), "tollgate"));
+  const logins = openLoginFile(join(await temporaryDirectory(t), "tollgate"));
   const context: CommandContext = {
     env: {},
     version: "tollgate-host/0.0.0",

@@ -2,7 +2,7 @@
 import type { ServerResponse } from "node:http";
 import type { TestContext } from "node:test";
 import { type StubRequest, sendJson, stubServer } from "../../testing/stub-http.ts";
-import type { Stats } from "../gateway/answers.ts";
+import type { NodeStatsAnswer } from "../gateway/answers.ts";
 
 export const STUB_HOST_TOKEN = "tht_live_abcdefghijkl_secretsecretsecret";
 export const STUB_NODE_ID = "node_06e3a1b2c3d4e5f6g7h8j9kmnp";
@@ -33,7 +33,7 @@ const CATALOGUE = [
   model("embed-m3", [10_000, null], "embedding"),
 ];
 
-export const STUB_NODE_STATS: Stats = {
+export const STUB_NODE_STATS: NodeStatsAnswer = {
   object: "node_stats",
   node: STUB_NODE_ID,
   state: "online",

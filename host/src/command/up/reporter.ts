@@ -9,8 +9,8 @@ import type { AgentSnapshot } from "../../agent/snapshot.ts";
 import type { Engine } from "../../engines/engine.ts";
 import { createLog, type Log } from "../../log.ts";
 import type { CommandContext } from "../command.ts";
-import type { Stats } from "../gateway/answers.ts";
-import { quarantineReason, withheldRequestsReason } from "../quarantine.ts";
+import type { NodeStatsAnswer } from "../gateway/answers.ts";
+import { formatQuarantineReason, withheldRequestsReason } from "../quarantine.ts";
 
 export interface Reporter {
   readonly log: Log;
@@ -24,7 +24,7 @@ export interface Reporter {
   serving(snapshot: () => AgentSnapshot): void;
   status(status: AgentStatus): void;
   /** Called with the gateway's latest statistics of the node. */
-  stats(stats: Stats): void;
+  stats(stats: NodeStatsAnswer): void;
   /** Called when the gateway does not return statistics. */
   statsMissing(reason: Error): void;
   stopping(): void;
@@ -45,21 +45,21 @@ export function describeStanding({
   state,
   quarantine,
   withheld,
-}: Pick<Stats, "state" | "quarantine" | "withheld">): string | undefined {
+}: Pick<NodeStatsAnswer, "state" | "quarantine" | "withheld">): string | undefined {
   if (state === "paused") return "paused   this node gets no new requests; tollgate-host resume ends the pause";
   if (state === "retired") return "retired  this node gets no more requests";
   if (state !== "quarantined" && withheld != null) {
     return `blocked  this node gets no requests: ${withheldRequestsReason(withheld)}; next: tollgate-host status`;
   }
   if (state !== "quarantined") return undefined;
-  const reason = quarantine == null ? "" : ` (${quarantineReason(quarantine)})`;
+  const reason = quarantine == null ? "" : ` (${formatQuarantineReason(quarantine)})`;
   return `quarantined${reason}: this node gets no requests; to see the evidence: tollgate-host status`;
 }
 
 const PLAIN_STATS_EVERY_MS = 60_000;
 
 /** Prints plain lines for logs and pipes: one line per change. */
-export function plainReporter(logLevel: string, { terminal }: Pick<CommandContext, "terminal">): Reporter {
+export function createPlainReporter(logLevel: string, { terminal }: Pick<CommandContext, "terminal">): Reporter {
   const log = createLog(logLevel, terminal.remarkPaint);
   const { print } = terminal;
   let standing: string | undefined;

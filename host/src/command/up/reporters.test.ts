@@ -4,21 +4,21 @@ import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
 import type { AgentSnapshot } from "../../agent/snapshot.ts";
 import { scriptedEngine } from "../../engines/scripted-engine.ts";
 import { ManualClock } from "../../testing/manual-clock.ts";
-import type { Stats } from "../gateway/answers.ts";
+import type { NodeStatsAnswer } from "../gateway/answers.ts";
 import { STUB_NODE_ID, STUB_NODE_STATS } from "../testing/stub-gateway.ts";
 import type { Reporter } from "./reporter.ts";
-import { reporterFor, watchStats } from "./up.ts";
+import { createReporter, watchStats } from "./up.ts";
 
 const snapshot: AgentSnapshot = {
   ...{ state: "online", slots: 4, slotsMax: 4, busy: 0, models: ["tiny-3b"], elected: ["tiny-3b"] },
   ...{ jobsDone: 0, jobsFailed: 0, jobsCancelled: 0, jobsRefused: 0, tokensPerSecond: 0, running: [] },
 };
-const paused: Stats = { ...STUB_NODE_STATS, state: "paused" };
+const paused: NodeStatsAnswer = { ...STUB_NODE_STATS, state: "paused" };
 
 function reporter(options: { watched?: boolean; json?: boolean }) {
   const terminal = new FakeTerminal({ watched: options.watched ?? false });
   const clock = new ManualClock();
-  const made = reporterFor({ json: options.json ?? false, logLevel: "warn" }, { terminal, clock } as never);
+  const made = createReporter({ json: options.json ?? false, logLevel: "warn" }, { terminal, clock } as never);
   return { terminal, clock, reporter: made };
 }
 
@@ -43,7 +43,12 @@ function live(reporter: Reporter, clock: ManualClock): void {
 
 test("the line reporter prints once that another node's quarantine keeps the node from getting requests", () => {
   const { terminal, reporter: plain } = reporter({});
-  const withheld: Stats = { ...STUB_NODE_STATS, state: "ready", connected: false, withheld: "host_quarantine" };
+  const withheld: NodeStatsAnswer = {
+    ...STUB_NODE_STATS,
+    state: "ready",
+    connected: false,
+    withheld: "host_quarantine",
+  };
   for (const stats of [withheld, withheld, STUB_NODE_STATS]) plain.stats(stats);
   assert.deepEqual(terminal.lines, [
     "blocked  this node gets no requests: this node was registered while another of your nodes was in quarantine; next: tollgate-host status",
@@ -124,7 +129,7 @@ test("the screen reporter redraws the screen on changes and every second, and sh
 test("fetching statistics sends the gateway one request at a time, and none after the command has ended", async () => {
   const clock = new ManualClock();
   const heard: string[] = [];
-  const late = Promise.withResolvers<Stats>();
+  const late = Promise.withResolvers<NodeStatsAnswer>();
   const answers = [
     () => STUB_NODE_STATS,
     () => Promise.reject(new Error("away")),

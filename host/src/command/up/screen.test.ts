@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createPaint, PLAIN_PAINT, textWidth } from "@tollgate/terminal/text.ts";
+import { createPaint, measureTextWidth, PAINT_WITHOUT_COLORS } from "@tollgate/terminal/text.ts";
 import type { AgentSnapshot } from "../../agent/snapshot.ts";
-import type { Stats } from "../gateway/answers.ts";
+import type { NodeStatsAnswer } from "../gateway/answers.ts";
 import { STUB_NODE_ID, STUB_NODE_STATS } from "../testing/stub-gateway.ts";
 import { renderScreen, type ScreenView } from "./screen.ts";
 
@@ -43,7 +43,7 @@ const view: ScreenView = {
     { at: AT + 65_000, text: "a frame from the plane is malformed" },
   ],
 };
-const space = { columns: 90, rows: 30, paint: PLAIN_PAINT };
+const space = { columns: 90, rows: 30, paint: PAINT_WITHOUT_COLORS };
 
 test("shows a node that is serving jobs", () => {
   assert.deepEqual(renderScreen(view, space), [
@@ -77,7 +77,7 @@ test("shows a node that has just started", () => {
 });
 
 test("shows at the top the state that keeps the node from getting requests", () => {
-  const state = (snap: Partial<AgentSnapshot>, gateway: Stats["state"]): string =>
+  const state = (snap: Partial<AgentSnapshot>, gateway: NodeStatsAnswer["state"]): string =>
     renderScreen(
       { ...view, snapshot: { ...snapshot, ...snap }, stats: { ...STUB_NODE_STATS, state: gateway } },
       space,
@@ -121,10 +121,10 @@ test("fits the terminal's width and height for any content", () => {
     for (const columns of [20, 40, 80, 200]) {
       const lines = renderScreen(much, { rows, columns, paint: createPaint(true) });
       assert.ok(lines.length < rows, `${lines.length} lines in ${rows} rows`);
-      if (columns >= 40) for (const line of lines) assert.ok(textWidth(line) <= columns, line);
+      if (columns >= 40) for (const line of lines) assert.ok(measureTextWidth(line) <= columns, line);
     }
   }
-  const lines = renderScreen(much, { rows: 24, columns: 80, paint: PLAIN_PAINT });
+  const lines = renderScreen(much, { rows: 24, columns: 80, paint: PAINT_WITHOUT_COLORS });
   assert.ok(
     lines.some((line) => /and 36 more/.test(line)),
     "the jobs that find no room are counted",

@@ -8,7 +8,7 @@ import { parseJson } from "../../http-body.ts";
 import type { Log } from "../../log.ts";
 import type { CommandContext } from "../command.ts";
 import { formatCount, formatCounted, formatDollars, formatDuration, formatPerSecond } from "../format.ts";
-import type { Stats } from "../gateway/answers.ts";
+import type { NodeStatsAnswer } from "../gateway/answers.ts";
 import { describeConnection, describeStanding, type Reporter } from "./reporter.ts";
 
 const DRAW_EVERY_MS = 1_000;
@@ -22,7 +22,7 @@ export function screenReporter(logLevel: string, context: Pick<CommandContext, "
   let engineName = "";
   let place = { node: "", gateway: "" };
   let snapshot: (() => AgentSnapshot) | undefined;
-  let stats: Stats | undefined;
+  let stats: NodeStatsAnswer | undefined;
   let standing: string | undefined;
   let silent = false;
   let stopDrawing = (): void => {};
@@ -113,7 +113,7 @@ export interface ScreenView {
   engine: string;
   snapshot: AgentSnapshot;
   /** The gateway's latest statistics. Undefined before the first ones arrive. */
-  stats: Stats | undefined;
+  stats: NodeStatsAnswer | undefined;
   uptimeMs: number;
   /** The events to show, oldest first. */
   events: readonly ScreenEvent[];
@@ -170,7 +170,7 @@ export function renderScreen(view: ScreenView, { columns, rows, paint }: ScreenS
   ].slice(0, rows - 1);
 }
 
-function stateOf(snapshot: AgentSnapshot, stats: Stats | undefined, paint: Paint) {
+function stateOf(snapshot: AgentSnapshot, stats: NodeStatsAnswer | undefined, paint: Paint) {
   const { slotsMax } = snapshot;
   const fewer =
     slotsMax > snapshot.slots && snapshot.slots > 0 ? ` (the engine is too slow for ${slotsMax} requests at once)` : "";
@@ -192,7 +192,7 @@ function modelsOf({ models, elected }: AgentSnapshot): string {
   return away.length === 0 ? served : `${served} (away: ${away.join(", ")})`;
 }
 
-function requestsOf({ jobsDone, jobsFailed, jobsRefused }: AgentSnapshot, stats: Stats | undefined): string {
+function requestsOf({ jobsDone, jobsFailed, jobsRefused }: AgentSnapshot, stats: NodeStatsAnswer | undefined): string {
   const here = `${formatCount(jobsDone)} done, ${formatCount(jobsFailed)} failed, ${formatCount(jobsRefused)} refused since the start`;
   return stats === undefined ? here : `${here}; ${formatCount(stats.today.requests)} billed today`;
 }

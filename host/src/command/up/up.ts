@@ -12,11 +12,11 @@ import type { Command, CommandContext } from "../command.ts";
 import { convertToCommandFailure } from "../errors.ts";
 import { type EngineSettings, parseUpFlags, UP_FLAGS, type UpFlags } from "../flags.ts";
 import { type GatewayClient, gatewayClient } from "../gateway/client.ts";
-import { storedSettingsOf } from "../login-file.ts";
+import { toStoredSettings } from "../login-file.ts";
 import { findHardware, hardwareReport } from "../machine/hardware.ts";
 import { openLocalEngine } from "../open-local-engine.ts";
 import type { Supervisor } from "../supervisor.ts";
-import { jsonReporter, plainReporter, type Reporter } from "./reporter.ts";
+import { createPlainReporter, jsonReporter, type Reporter } from "./reporter.ts";
 import { screenReporter } from "./screen.ts";
 
 const DRAIN_MS_MAX = 30_000;
@@ -50,11 +50,11 @@ async function readFlags(given: CommandInput, { env, logins }: CommandContext): 
     throw new CommandError("this machine is not logged in", {
       next: "run tollgate-host login, or set everything with flags (tollgate-host up --help)",
     });
-  return parseUpFlags(given, env, login && storedSettingsOf(login));
+  return parseUpFlags(given, env, login && toStoredSettings(login));
 }
 
 async function serveUntilStopped(flags: UpFlags, context: CommandContext, supervisor: Supervisor): Promise<void> {
-  const reporter = reporterFor(flags, context);
+  const reporter = createReporter(flags, context);
   const stop = new AbortController();
   void supervisor.stopRequested.then(() => stop.abort());
   try {
@@ -167,9 +167,11 @@ async function serve(
 }
 
 /** Chooses the output: a live screen on a terminal, plain lines elsewhere, JSON lines with --json. */
-export function reporterFor(flags: Pick<UpFlags, "json" | "logLevel">, context: CommandContext): Reporter {
+export function createReporter(flags: Pick<UpFlags, "json" | "logLevel">, context: CommandContext): Reporter {
   if (flags.json) return jsonReporter(flags.logLevel, context);
-  return context.terminal.watched ? screenReporter(flags.logLevel, context) : plainReporter(flags.logLevel, context);
+  return context.terminal.watched
+    ? screenReporter(flags.logLevel, context)
+    : createPlainReporter(flags.logLevel, context);
 }
 
 interface StatsWatch {

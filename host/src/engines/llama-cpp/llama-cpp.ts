@@ -20,7 +20,7 @@ import { type EmbeddingJob, type Engine, EngineError, type OutputSink } from "..
 import { testFormatEnforcement } from "../format-check.ts";
 import { normaliseVector } from "../generated-text-and-vectors.ts";
 import { EMBEDDING_MODELS } from "../model-names.ts";
-import { contextTokensOf } from "../model-requirements.ts";
+import { findContextTokens } from "../model-requirements.ts";
 import { SCHEMA_KEYWORDS } from "../schema-keywords.ts";
 import { checkScoringSupport } from "../scoring-support-check.ts";
 import { buildAnswerGrammar } from "./answer-grammar.ts";
@@ -170,13 +170,13 @@ function threadsOn(llama: Llama): number | undefined {
 }
 
 function contextFor(model: LlamaModel, models: readonly string[]): number {
-  const promised = models.map(contextTokensOf).filter((tokens) => tokens !== undefined);
+  const promised = models.map(findContextTokens).filter((tokens) => tokens !== undefined);
   return Math.min(model.trainContextSize, ...(promised.length === 0 ? [] : [Math.max(...promised)]));
 }
 
 function notesOn(model: LlamaModel, models: readonly string[], contextTokens: number): string[] {
   return models.flatMap((id) => {
-    const promised = contextTokensOf(id) ?? 0;
+    const promised = findContextTokens(id) ?? 0;
     const width = EMBEDDING_MODELS.includes(id) ? VECTOR_WIDTH : model.embeddingVectorSize;
     return [
       ...(contextTokens < promised

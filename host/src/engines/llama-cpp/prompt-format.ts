@@ -23,7 +23,7 @@ interface Prompt {
 export type PromptFormat = (job: GenerationJob) => Prompt;
 
 /** The prompt format of a GGUF file. `template` replaces the file's chat template. */
-export function createGgufPromptFormat(model: LlamaModel, template = templateOf(model)): PromptFormat {
+export function createGgufPromptFormat(model: LlamaModel, template = readTemplate(model)): PromptFormat {
   const wrapper = chatWrapperOf(model, template);
   const marks = thinkingMarks(model);
   return (job) => {
@@ -39,7 +39,7 @@ export function createGgufPromptFormat(model: LlamaModel, template = templateOf(
   };
 }
 
-const templateOf = (model: LlamaModel): string | undefined => model.fileInfo.metadata.tokenizer?.chat_template;
+const readTemplate = (model: LlamaModel): string | undefined => model.fileInfo.metadata.tokenizer?.chat_template;
 
 /**
  * Applies the template to the messages as they are. Some templates do not accept adjacent messages of one role: the

@@ -10,7 +10,7 @@ const error = (code: number, type: string, message: string, more: object = {}): 
   error: { code, message, type, ...more },
 });
 
-export function llamaServerStub(stub: StubEngine): StubHandler {
+export function createLlamaServerStub(stub: StubEngine): StubHandler {
   const contextTokens = (): number => stub.models[0]?.contextTokens ?? 0;
   const generate: StubRoutes[string] = async (request, response) => {
     const body = stub.take(request);

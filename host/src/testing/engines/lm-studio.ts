@@ -7,7 +7,7 @@ import { makeEmbeddingList, streamCompletion } from "./sse-stub.ts";
 import { countWords, type StubEngine, type StubRoutes } from "./stub-engine.ts";
 
 /** `v0`: a version before 0.4, which has only the older API. */
-export function lmStudioStub(stub: StubEngine, version: "v0" | "v1" = "v1"): StubHandler {
+export function createLmStudioStub(stub: StubEngine, version: "v0" | "v1" = "v1"): StubHandler {
   const generate: StubRoutes[string] = async (request, response) => {
     const body = stub.take(request);
     if (stub.dead) return sendJson(response, { error: "The model has crashed without additional information." }, 500);

@@ -8,7 +8,7 @@ import type { StubEngine, StubRoutes } from "./stub-engine.ts";
 
 const SERVER = { server: "BaseHTTP/0.6 Python/3.12.4", connection: "close" };
 
-export function mlxStub(stub: StubEngine): StubHandler {
+export function createMlxStub(stub: StubEngine): StubHandler {
   const generate: StubRoutes[string] = async (request, response) => {
     const body = stub.take(request);
     if (stub.dead) return sendJson(response, { error: "generation failed" }, 500, SERVER);

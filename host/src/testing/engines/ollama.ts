@@ -5,7 +5,7 @@
 import { type StubHandler, sendJson } from "../stub-http.ts";
 import { countWords, type StubEngine, type StubRoutes } from "./stub-engine.ts";
 
-export function ollamaStub(stub: StubEngine): StubHandler {
+export function createOllamaStub(stub: StubEngine): StubHandler {
   const generate: StubRoutes[string] = async (request, response) => {
     const body = stub.take(request);
     if (stub.dead) return sendJson(response, { error: "llama runner process has terminated" }, 500);

@@ -11,7 +11,7 @@ const error = (code: number, type: string, message: string): object => ({
   error: { message, type, param: null, code },
 });
 
-export function vllmStub(stub: StubEngine): StubHandler {
+export function createVllmStub(stub: StubEngine): StubHandler {
   const tooLong = (contextTokens: number, tokens: number, cap: number): object =>
     error(
       400,

@@ -25,7 +25,7 @@ const ELECT: Record<EngineChoice, string> = {
   demo: "tollgate-host elect --engine demo --models tiny-3b",
 };
 
-interface Wanted {
+interface SetupChoices {
   gateway: string;
   name: string;
   engine: EngineChoice;
@@ -33,7 +33,7 @@ interface Wanted {
   secret?: string | undefined;
 }
 
-export const buildSetupCommands = ({ gateway, name, engine, secret }: Wanted) => ({
+export const buildSetupCommands = ({ gateway, name, engine, secret }: SetupChoices) => ({
   /** All steps as one line to paste. */
   whole: [
     `${secret === undefined ? "" : `TOLLGATE_HOST_TOKEN=${secret} `}tollgate-host login --gateway ${gateway}`,

@@ -4,11 +4,17 @@ import { useMemo, useState } from "react";
 import type { EarningSum, EarningSumsQuery } from "../../../api/types.ts";
 import { earningSumsQuery } from "../../../data/earnings.ts";
 import { parseMicro, sumMicro } from "../../../money.ts";
-import { BUCKETED_RANGES, bucketedSpanOf, bucketNames, previousSpanOf, RANGE_TEXTS } from "../../../time-range.ts";
+import {
+  BUCKETED_RANGES,
+  computeBucketedSpan,
+  computePreviousSpan,
+  formatBucketNames,
+  RANGE_TEXTS,
+} from "../../../time-range.ts";
 import { Card } from "../../../ui/card.tsx";
 import { Chart } from "../../../ui/chart/chart.tsx";
 import { ChartPlaceholder } from "../../../ui/chart/chart-placeholder.tsx";
-import { bucketTick, moneyTick } from "../../../ui/chart/labels.ts";
+import { formatBucketTick, formatMoneyTick } from "../../../ui/chart/labels.ts";
 import { RangeSum } from "../../../ui/chart/range-sum.tsx";
 import { stackAmounts } from "../../../ui/chart/stacked.ts";
 import { usePreviousPeriod } from "../../../ui/chart/use-previous-period.ts";
@@ -36,23 +42,23 @@ export function EarningsChart({ node, nameOf }: Props) {
   const [range, setRange] = useRange(BUCKETED_RANGES, "24h");
   const [split, setSplit] = useState<Split>("model");
   const hour = useHourStart();
-  const span = useMemo(() => bucketedSpanOf(range, hour.getTime()), [range, hour]);
+  const span = useMemo(() => computeBucketedSpan(range, hour.getTime()), [range, hour]);
   const { by } = span;
   const query = { from: span.from.toISOString(), ...(node !== undefined && { node }) };
   const sums = useQuery(earningSumsQuery({ ...query, by, split }));
   const comparison = usePreviousPeriod(range);
-  const earlierSpan = { from: previousSpanOf(span).from.toISOString(), to: query.from };
+  const earlierSpan = { from: computePreviousSpan(span).from.toISOString(), to: query.from };
   const before = useQuery({ ...earningSumsQuery({ ...query, ...earlierSpan, by, split }), ...comparison.query });
   const partName = (part: string): string => (split === "node" ? nameOf(part) : part || "no model");
-  const labelOf = (bucket: string): string => bucketTick(by, bucket);
+  const labelOf = (bucket: string): string => formatBucketTick(by, bucket);
   const amounts = (rows: EarningSum[]) =>
     rows.map((row) => ({ bucket: row[by] ?? "", part: row[split] ?? "", pico: parseMicro(row.earned_micro) }));
   const chartOf = (rows: EarningSum[]) => {
     const earlierSums = before.data && {
       amounts: amounts(before.data.data),
-      buckets: bucketNames(previousSpanOf(span)),
+      buckets: formatBucketNames(computePreviousSpan(span)),
     };
-    const period = { amounts: amounts(rows), buckets: bucketNames(span), before: earlierSums };
+    const period = { amounts: amounts(rows), buckets: formatBucketNames(span), before: earlierSums };
     const { earlier, ...chart } = stackAmounts({ ...period, nameOf: partName, labelOf });
     return { ...chart, before: comparison.of(earlier, before.error) };
   };
@@ -80,7 +86,7 @@ export function EarningsChart({ node, nameOf }: Props) {
                 </RangeSum>
                 <Chart
                   title={`Earnings in ${RANGE_TEXTS[range]} by ${split}`}
-                  format={moneyTick}
+                  format={formatMoneyTick}
                   unit="USD"
                   {...chartOf(data)}
                 />

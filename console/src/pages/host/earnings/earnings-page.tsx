@@ -6,7 +6,7 @@ import { earningsQuery } from "../../../data/earnings.ts";
 import { nodesQuery } from "../../../data/host.ts";
 import { usePayoutShare } from "../../../data/price-list.ts";
 import { parseMicro } from "../../../money.ts";
-import { Card, PageHeader, Stat, Stats } from "../../../ui/card.tsx";
+import { Card, PageHeader, Stat, StatGrid } from "../../../ui/card.tsx";
 import { SelectField } from "../../../ui/field.tsx";
 import { HandCoins } from "../../../ui/icons.tsx";
 import { EmptyState, LoadedQuery } from "../../../ui/loading-states.tsx";
@@ -64,7 +64,7 @@ export function EarningsPage() {
         <LoadedQuery query={earnings}>
           {({ pages: [newest] }) =>
             newest !== undefined && (
-              <Stats label="Money">
+              <StatGrid label="Money">
                 <Stat
                   label={node === undefined ? "Earned today" : `Earned today by ${nameOf(node)}`}
                   note="Since midnight UTC"
@@ -94,7 +94,7 @@ export function EarningsPage() {
                     <Money of={newest.balance.withheld_micro} as="balance" />
                   </Stat>
                 )}
-              </Stats>
+              </StatGrid>
             )
           }
         </LoadedQuery>

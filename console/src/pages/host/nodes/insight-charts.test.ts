@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { InsightPoint, NodeInsight } from "../../../api/types.ts";
-import { percentText, percentTick, toEarningRows, toLineRows } from "./insight-charts.ts";
+import { formatMeasuredShare, formatPercentTick, toEarningRows, toLineRows } from "./insight-charts.ts";
 
 const point = (at: number, ttft_p50_ms: number | null): InsightPoint => ({
   ...{ at, requests: 0, ok: 0, closed: 0, failed: 0, failed_share: null, prompt_tokens: 0, completion_tokens: 0 },
@@ -31,7 +31,7 @@ test("shows earnings without rounding", () => {
 });
 
 test("shows more digits for small percentages, and never 0 % for a share above zero", () => {
-  assert.deepEqual([null, 0, 0.0002, 0.0067, 0.42, 1].map(percentText), [
+  assert.deepEqual([null, 0, 0.0002, 0.0067, 0.42, 1].map(formatMeasuredShare), [
     "–",
     "0 %",
     "< 0.1 %",
@@ -39,5 +39,5 @@ test("shows more digits for small percentages, and never 0 % for a share above z
     "42 %",
     "100 %",
   ]);
-  assert.deepEqual([percentTick(0.001, 0.0005), percentTick(0.5, 0.25)], ["0.10 %", "50 %"]);
+  assert.deepEqual([formatPercentTick(0.001, 0.0005), formatPercentTick(0.5, 0.25)], ["0.10 %", "50 %"]);
 });

@@ -1,15 +1,15 @@
 /** Converts a node's figures over time to chart data. Pure. */
 import type { InsightPoint, NodeInsight } from "../../../api/types.ts";
-import { decimalText, fixedDecimalsText } from "../../../locale.ts";
+import { decimalText, formatWithDecimals } from "../../../locale.ts";
 import { formatExactDollars, parseMicro, toChartDollars } from "../../../money.ts";
 import type { ChartRow, Series } from "../../../ui/chart/chart-data.ts";
-import { bucketTick, formatMomentTick } from "../../../ui/chart/labels.ts";
+import { formatBucketTick, formatMomentTick } from "../../../ui/chart/labels.ts";
 
 const DAY_S = 86_400;
 
 /** The label of a time slot: days are in UTC, shorter slots in the reader's time zone. */
 const labelOf = (at: number, slotS: number): string =>
-  slotS === DAY_S ? bucketTick("day", at * 1000) : formatMomentTick(at * 1000);
+  slotS === DAY_S ? formatBucketTick("day", at * 1000) : formatMomentTick(at * 1000);
 
 export type ChartLines = { name: string; colour: number; of: (point: InsightPoint) => number | null }[];
 
@@ -37,13 +37,13 @@ export const toEarningRows = ({ earnings, earnings_slot_s }: NodeInsight): Chart
   }));
 
 /** The label of an axis mark, with as many digits as the distance between marks needs: "0.05 %". */
-export const percentTick = (share: number, step: number = share): string => {
+export const formatPercentTick = (share: number, step: number = share): string => {
   const digits = step > 0 ? Math.max(0, Math.ceil(-Math.log10(step * 100) - 1e-9)) : 0;
-  return `${fixedDecimalsText(share * 100, digits)} %`;
+  return `${formatWithDecimals(share * 100, digits)} %`;
 };
 
 /** For example "42 %", "0.7 %", or "–" without measurements. Small shares are never rounded to zero. */
-export function percentText(share: number | null): string {
+export function formatMeasuredShare(share: number | null): string {
   if (share === null) return "–";
   if (share > 0 && share < 0.001) return "< 0.1 %";
   return `${share > 0 && share < 0.1 ? decimalText(share * 100) : Math.round(share * 100)} %`;

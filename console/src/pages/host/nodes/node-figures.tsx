@@ -5,7 +5,7 @@ import { Sparkline } from "../../../ui/chart/sparkline.tsx";
 import { Skeleton } from "../../../ui/loading-states.tsx";
 import { Meter } from "../../../ui/meter.tsx";
 import { CountText } from "../../../ui/time.tsx";
-import { percentText } from "./insight-charts.ts";
+import { formatMeasuredShare } from "./insight-charts.ts";
 
 type NodeUse = HostInsight["nodes"][number];
 
@@ -38,7 +38,7 @@ export const Slots = ({ of }: { of: NodeRow }) => (
 export function Utilization({ of: { node, use } }: { of: NodeRow }) {
   if (use === undefined) return <Skeleton className="inline-block h-4 w-24" />;
   if (use === null || use.total.utilisation === null) return <span className="text-ink-soft">–</span>;
-  const share = percentText(use.total.utilisation);
+  const share = formatMeasuredShare(use.total.utilisation);
   return (
     <span className="inline-flex items-center gap-2.5 align-middle whitespace-nowrap">
       <Sparkline

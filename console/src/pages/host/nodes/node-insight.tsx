@@ -3,12 +3,12 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import type { NodeInsight as Insight } from "../../../api/types.ts";
 import { nodeInsightQuery } from "../../../data/host.ts";
-import { countText } from "../../../locale.ts";
-import { RANGE_TEXTS, RANGES } from "../../../time-range.ts";
-import { Card, Stat, Stats } from "../../../ui/card.tsx";
+import { formatWholeNumber } from "../../../locale.ts";
+import { RANGE_TEXTS, TIME_RANGES } from "../../../time-range.ts";
+import { Card, Stat, StatGrid } from "../../../ui/card.tsx";
 import { Chart } from "../../../ui/chart/chart.tsx";
 import type { ChartProps, ChartRow, PreviousPeriod } from "../../../ui/chart/chart-data.ts";
-import { formatDurationTick, moneyTick } from "../../../ui/chart/labels.ts";
+import { formatDurationTick, formatMoneyTick } from "../../../ui/chart/labels.ts";
 import { usePreviousPeriod } from "../../../ui/chart/use-previous-period.ts";
 import { LoadedQuery, Skeleton } from "../../../ui/loading-states.tsx";
 import { Money } from "../../../ui/money.tsx";
@@ -17,8 +17,8 @@ import { CountText, DurationText } from "../../../ui/time.tsx";
 import {
   type ChartLines,
   EARNED_SERIES,
-  percentText,
-  percentTick,
+  formatMeasuredShare,
+  formatPercentTick,
   toEarningRows,
   toLineRows,
 } from "./insight-charts.ts";
@@ -38,7 +38,7 @@ const CHARTS: CourseChart[] = [
     title: "Utilisation",
     note: "Share of the time that the node's slots were busy while it was connected.",
     kind: "lines",
-    format: percentTick,
+    format: formatPercentTick,
     unit: "share",
     lines: [{ name: "Utilisation", colour: 1, of: ({ utilisation }) => utilisation }],
   },
@@ -46,7 +46,7 @@ const CHARTS: CourseChart[] = [
     title: "Requests",
     note: "Requests by start time. Client disconnects do not count as failures.",
     whole: true,
-    format: countText,
+    format: formatWholeNumber,
     unit: "requests",
     lines: [
       { name: "Completed", colour: 1, of: ({ ok }) => ok },
@@ -58,7 +58,7 @@ const CHARTS: CourseChart[] = [
     title: "Tokens",
     note: "Prompt tokens (in) and output tokens (out).",
     whole: true,
-    format: countText,
+    format: formatWholeNumber,
     unit: "tokens",
     lines: [
       { name: "In", colour: 3, of: ({ prompt_tokens }) => prompt_tokens },
@@ -81,14 +81,14 @@ const CHARTS: CourseChart[] = [
     sentence: "Share of requests that failed",
     note: "Share of requests that failed for any reason, excluding client disconnects.",
     kind: "lines",
-    format: percentTick,
+    format: formatPercentTick,
     unit: "share",
     lines: [{ name: "Failed", colour: 6, of: ({ failed_share }) => failed_share }],
   },
 ];
 
 export function NodeInsight({ id }: { id: string }) {
-  const [range, setRange] = useRange(RANGES, "24h");
+  const [range, setRange] = useRange(TIME_RANGES, "24h");
   const insight = useQuery(nodeInsightQuery(id, range));
   const words = RANGE_TEXTS[range];
   const end = insight.data?.range === range ? insight.data.from : undefined;
@@ -100,7 +100,7 @@ export function NodeInsight({ id }: { id: string }) {
     <section aria-label="Activity" className="flex flex-col gap-5">
       <header className="flex flex-wrap items-center justify-between gap-3">
         <h2 className="text-base font-semibold">Activity</h2>
-        <RangeChoice range={range} choices={RANGES} onChange={setRange} />
+        <RangeChoice range={range} choices={TIME_RANGES} onChange={setRange} />
       </header>
       <LoadedQuery query={insight} loading={<Skeleton className="h-96 w-full" />}>
         {(found) => (
@@ -126,7 +126,7 @@ export function NodeInsight({ id }: { id: string }) {
                 <Chart
                   title={`Earned in ${words}`}
                   height={HEIGHT}
-                  format={moneyTick}
+                  format={formatMoneyTick}
                   unit="USD"
                   series={EARNED_SERIES}
                   rows={toEarningRows(found)}
@@ -150,9 +150,9 @@ const Course = ({ title, note, children }: { title: string; note: string; childr
 
 function Totals({ insight: { total }, words }: { insight: Insight; words: string }) {
   return (
-    <Stats label={`In ${words}`}>
-      <Stat label="Utilisation" note={`Connected ${percentText(total.connected)} of the time`}>
-        {percentText(total.utilisation)}
+    <StatGrid label={`In ${words}`}>
+      <Stat label="Utilisation" note={`Connected ${formatMeasuredShare(total.connected)} of the time`}>
+        {formatMeasuredShare(total.utilisation)}
       </Stat>
       <Stat
         label="Requests"
@@ -167,7 +167,7 @@ function Totals({ insight: { total }, words }: { insight: Insight; words: string
       <Stat label="Earned" note="In whole hours">
         <Money of={total.earned_micro} as="balance" />
       </Stat>
-      <Stat label="Failed" note={`${percentText(total.failed_share)}, excluding disconnects`}>
+      <Stat label="Failed" note={`${formatMeasuredShare(total.failed_share)}, excluding disconnects`}>
         <CountText of={total.failed} />
       </Stat>
       <Stat
@@ -175,12 +175,12 @@ function Totals({ insight: { total }, words }: { insight: Insight; words: string
         note={
           <>
             p95 <DurationText ms={total.ttft_p95_ms} />
-            {total.tps !== null && `, ${countText(Math.round(total.tps))} tokens/s`}
+            {total.tps !== null && `, ${formatWholeNumber(Math.round(total.tps))} tokens/s`}
           </>
         }
       >
         <DurationText ms={total.ttft_p50_ms} />
       </Stat>
-    </Stats>
+    </StatGrid>
   );
 }

@@ -8,7 +8,7 @@ import type { Job, JobFilter, NodeDetail } from "../../../api/types.ts";
 import { jobsQuery } from "../../../data/host.ts";
 import { Badge, type Tone } from "../../../ui/badge.tsx";
 import { Card } from "../../../ui/card.tsx";
-import { Drawer, DrawerSection, Fact, Facts, IdLine } from "../../../ui/drawer.tsx";
+import { Drawer, DrawerSection, Fact, FactList, IdLine } from "../../../ui/drawer.tsx";
 import { SelectField } from "../../../ui/field.tsx";
 import { ListChecks } from "../../../ui/icons.tsx";
 import { EmptyState } from "../../../ui/loading-states.tsx";
@@ -144,7 +144,7 @@ function Details({ job }: { job: Job }) {
         </p>
       </div>
       <DrawerSection title="Times">
-        <Facts>
+        <FactList>
           <Fact name="Created">
             <Time at={job.created_at} as="full" />
           </Fact>
@@ -161,10 +161,10 @@ function Details({ job }: { job: Job }) {
             <DurationText ms={job.duration_ms} />
           </Fact>
           <Fact name="Speed">{job.tps === null ? "–" : `${job.tps} tokens/s`}</Fact>
-        </Facts>
+        </FactList>
       </DrawerSection>
       <DrawerSection title="Work">
-        <Facts>
+        <FactList>
           <Fact name="Model">{job.model ?? "–"}</Fact>
           <Fact name="Tokens in">
             <CountText of={job.prompt_tokens} />
@@ -176,7 +176,7 @@ function Details({ job }: { job: Job }) {
             <Money of={job.earned_micro} exact />
             {job.own && <span className="text-ink-soft"> from your own request</span>}
           </Fact>
-        </Facts>
+        </FactList>
       </DrawerSection>
       <p className="text-xs text-ink-soft">
         Prompts and answers are never stored, and hosts cannot see who sent a request.

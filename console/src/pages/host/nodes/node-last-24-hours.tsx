@@ -1,6 +1,6 @@
 /** A node's results in the last 24 hours, as measured by the gateways. */
 import type { NodeDetail } from "../../../api/types.ts";
-import { Stat, Stats } from "../../../ui/card.tsx";
+import { Stat, StatGrid } from "../../../ui/card.tsx";
 import { Notice } from "../../../ui/notice.tsx";
 import { CountText } from "../../../ui/time.tsx";
 
@@ -15,7 +15,7 @@ export function NodeLast24Hours({ stats: { last_day: seen, agent_outdated } }: P
           </p>
         </Notice>
       )}
-      <Stats label="Record of the last 24 hours">
+      <StatGrid label="Record of the last 24 hours">
         <Stat label="Good answers" note="Last 24 hours">
           <CountText of={seen.answers} />
         </Stat>
@@ -31,7 +31,7 @@ export function NodeLast24Hours({ stats: { last_day: seen, agent_outdated } }: P
         <Stat label="Late acceptances" note="After more than 250 ms">
           <CountText of={seen.late_acceptances} />
         </Stat>
-      </Stats>
+      </StatGrid>
     </>
   );
 }

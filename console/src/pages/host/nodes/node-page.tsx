@@ -4,11 +4,11 @@ import { Link, useParams } from "@tanstack/react-router";
 import type { NodeDetail } from "../../../api/types.ts";
 import { nodeQuery, nodeSpotChecksQuery } from "../../../data/host.ts";
 import { MachineFacts } from "../../../nodes/machine-facts.tsx";
-import { meaningOfState, NodeState } from "../../../nodes/node-state.tsx";
+import { explainState, NodeState } from "../../../nodes/node-state.tsx";
 import { QuarantineNotice } from "../../../nodes/quarantine-notice.tsx";
 import { SpotCheckTable } from "../../../nodes/spot-check-table.tsx";
 import { TrustNotice } from "../../../nodes/trust-notice.tsx";
-import { Card, PageHeader, Stat, Stats } from "../../../ui/card.tsx";
+import { Card, PageHeader, Stat, StatGrid } from "../../../ui/card.tsx";
 import { IdLine } from "../../../ui/drawer.tsx";
 import { LoadedQuery } from "../../../ui/loading-states.tsx";
 import { Money } from "../../../ui/money.tsx";
@@ -46,7 +46,7 @@ function Details({ node }: { node: NodeDetail }) {
             <span role="status">
               <NodeState of={state} />
             </span>
-            <span>{meaningOfState(state)}</span>
+            <span>{explainState(state)}</span>
           </span>
         }
         actions={
@@ -101,7 +101,7 @@ function Figures({ stats }: Pick<NodeDetail, "stats">) {
   const { jobs, failures, jobs_window, failures_max } = reliability;
   const serving = engine_slots == null ? "Connected" : `Engine too slow for ${engine_slots} slots`;
   return (
-    <Stats label="Node metrics">
+    <StatGrid label="Node metrics">
       <Stat label="Slots busy" note={connected ? (draining ? "Draining" : serving) : "Not connected"}>
         {connected ? (
           <>
@@ -127,6 +127,6 @@ function Figures({ stats }: Pick<NodeDetail, "stats">) {
       <Stat label="Failures" note={`Quarantined at ${failures_max} in ${jobs_window} jobs`}>
         {jobs === 0 ? "–" : `${failures} of ${jobs}`}
       </Stat>
-    </Stats>
+    </StatGrid>
   );
 }

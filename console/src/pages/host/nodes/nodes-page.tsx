@@ -10,14 +10,14 @@ import { QuarantineNotice } from "../../../nodes/quarantine-notice.tsx";
 import { TrustNotice } from "../../../nodes/trust-notice.tsx";
 import { RoleNote } from "../../../team/role-note.tsx";
 import { buttonClasses } from "../../../ui/button.tsx";
-import { Card, PageHeader, Stats } from "../../../ui/card.tsx";
+import { Card, PageHeader, StatGrid } from "../../../ui/card.tsx";
 import { Cpu, Plus } from "../../../ui/icons.tsx";
 import { EmptyState, LoadedQuery, LoadedStat } from "../../../ui/loading-states.tsx";
 import { Money, moneyColumn } from "../../../ui/money.tsx";
 import { PageSections } from "../../../ui/page-sections.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
 import { CountText } from "../../../ui/time.tsx";
-import { percentText } from "./insight-charts.ts";
+import { formatMeasuredShare } from "./insight-charts.ts";
 import { Failures, type NodeRow, Slots, Speed, Utilization } from "./node-figures.tsx";
 
 /** The maximum requests per second for node statistics, however many nodes there are. */
@@ -112,7 +112,7 @@ function Figures({ nodes }: { nodes: UseQueryResult<{ data: ListedNode[] }> }) {
   const money = useQuery(hostMoneyQuery);
   const insight = useQuery(hostInsightQuery("24h"));
   return (
-    <Stats label="At a glance">
+    <StatGrid label="At a glance">
       <LoadedStat
         query={nodes}
         label="Online"
@@ -129,7 +129,7 @@ function Figures({ nodes }: { nodes: UseQueryResult<{ data: ListedNode[] }> }) {
           </>
         )}
       >
-        {({ total }) => percentText(total.utilisation)}
+        {({ total }) => formatMeasuredShare(total.utilisation)}
       </LoadedStat>
       <LoadedStat query={money} label="Earned today" note={() => "Since midnight UTC"}>
         {({ today_micro }) => <Money of={today_micro} as="balance" />}
@@ -145,7 +145,7 @@ function Figures({ nodes }: { nodes: UseQueryResult<{ data: ListedNode[] }> }) {
       >
         {({ balance }) => <Money of={balance.pending_micro} as="balance" />}
       </LoadedStat>
-    </Stats>
+    </StatGrid>
   );
 }
 

@@ -7,7 +7,7 @@ import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { Card } from "../../../ui/card.tsx";
 import { ConfirmDialog } from "../../../ui/dialog.tsx";
-import { Fact, Facts } from "../../../ui/drawer.tsx";
+import { Fact, FactList } from "../../../ui/drawer.tsx";
 import { LoadedQuery } from "../../../ui/loading-states.tsx";
 import { Time } from "../../../ui/time.tsx";
 import { toast } from "../../../ui/toast.tsx";
@@ -33,7 +33,7 @@ export function PayoutMethodCard() {
                 No payout method is set, so the operators cannot pay you. Enter a bank account or a PayPal account.
               </p>
             ) : (
-              <Facts>
+              <FactList>
                 <Fact name="Sent to">{method.label}</Fact>
                 <Fact name="Kind">{PAYOUT_METHOD_TEXTS[method.kind].label}</Fact>
                 <Fact name="Name on the account">{method.holder}</Fact>
@@ -41,7 +41,7 @@ export function PayoutMethodCard() {
                   <Time at={method.changed_at} as="full" />
                   {method.changed_by !== null && ` by ${method.changed_by}`}
                 </Fact>
-              </Facts>
+              </FactList>
             )}
             {may("pay") && (
               <div className="mt-4 flex flex-wrap gap-2">

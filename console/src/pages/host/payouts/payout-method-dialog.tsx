@@ -7,7 +7,7 @@ import type { NewPayoutMethod } from "../../../api/types.ts";
 import { useSetPayoutMethod } from "../../../data/host-payouts.ts";
 import { useMe } from "../../../data/session.ts";
 import { Dialog, FormActions } from "../../../ui/dialog.tsx";
-import { errorOfField, SelectField, TextField } from "../../../ui/field.tsx";
+import { findFieldError, SelectField, TextField } from "../../../ui/field.tsx";
 import { Form, readTextField } from "../../../ui/form.tsx";
 import { toast } from "../../../ui/toast.tsx";
 import { PAYOUT_METHOD_KINDS, PAYOUT_METHOD_TEXTS } from "./payout-method-texts.ts";
@@ -51,7 +51,7 @@ export function PayoutMethodDialog({ onClose }: { onClose: () => void }) {
             set.reset();
             setKind(target.value as NewPayoutMethod["kind"]);
           }}
-          error={errorOfField(set.error, "kind")}
+          error={findFieldError(set.error, "kind")}
         />
         <TextField
           label="Name on the account"
@@ -59,7 +59,7 @@ export function PayoutMethodDialog({ onClose }: { onClose: () => void }) {
           maxLength={100}
           autoComplete="off"
           required
-          error={errorOfField(set.error, "holder")}
+          error={findFieldError(set.error, "holder")}
         />
         <TextField
           key={`number ${kind}`}
@@ -68,7 +68,7 @@ export function PayoutMethodDialog({ onClose }: { onClose: () => void }) {
           placeholder={example}
           autoComplete="off"
           required
-          error={errorOfField(set.error, "number")}
+          error={findFieldError(set.error, "number")}
         />
         {bankCode !== undefined && (
           <TextField
@@ -78,7 +78,7 @@ export function PayoutMethodDialog({ onClose }: { onClose: () => void }) {
             placeholder={bankCode.example}
             autoComplete="off"
             required={bankCode.required}
-            error={errorOfField(set.error, "bank_code")}
+            error={findFieldError(set.error, "bank_code")}
           />
         )}
         {identity.two_factor && (
@@ -89,7 +89,7 @@ export function PayoutMethodDialog({ onClose }: { onClose: () => void }) {
             autoComplete="one-time-code"
             required
             maxLength={17}
-            error={errorOfField(set.error, "code")}
+            error={findFieldError(set.error, "code")}
           />
         )}
         <FormActions onCancel={onClose} busy={set.isPending}>

@@ -5,7 +5,7 @@ import { hostMoneyQuery } from "../../../data/earnings.ts";
 import { hostPayoutsQuery } from "../../../data/host-payouts.ts";
 import { RoleNote } from "../../../team/role-note.tsx";
 import { Badge } from "../../../ui/badge.tsx";
-import { Card, PageHeader, Stat, Stats } from "../../../ui/card.tsx";
+import { Card, PageHeader, Stat, StatGrid } from "../../../ui/card.tsx";
 import { Banknote } from "../../../ui/icons.tsx";
 import { EmptyState, LoadedQuery } from "../../../ui/loading-states.tsx";
 import { Money, moneyColumn } from "../../../ui/money.tsx";
@@ -28,7 +28,7 @@ export function HostPayoutsPage() {
       <PageSections>
         <LoadedQuery query={money}>
           {({ balance }) => (
-            <Stats label="Earnings and payouts">
+            <StatGrid label="Earnings and payouts">
               <Stat label="Pending payout" note="Earned, not yet paid out">
                 <Money of={balance.pending_micro} as="balance" />
               </Stat>
@@ -41,7 +41,7 @@ export function HostPayoutsPage() {
               <Stat label="Set-off" note="Deducted for debts of the owners">
                 <Money of={balance.set_off_micro} as="balance" />
               </Stat>
-            </Stats>
+            </StatGrid>
           )}
         </LoadedQuery>
         <PayoutMethodCard />

@@ -2,14 +2,14 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import type { AccountActivity } from "../../../api/types.ts";
-import { activityQuery } from "../../../data/account-page.ts";
+import { accountActivityQuery } from "../../../data/account-page.ts";
 import { formatPercent } from "../../../locale.ts";
 import { parseMicro } from "../../../money.ts";
 import { type BucketedRange, RANGE_TEXTS } from "../../../time-range.ts";
-import { Card, Stat, Stats } from "../../../ui/card.tsx";
+import { Card, Stat, StatGrid } from "../../../ui/card.tsx";
 import { Chart } from "../../../ui/chart/chart.tsx";
 import { ChartPlaceholder } from "../../../ui/chart/chart-placeholder.tsx";
-import { bucketTick, moneyTick } from "../../../ui/chart/labels.ts";
+import { formatBucketTick, formatMoneyTick } from "../../../ui/chart/labels.ts";
 import { stackAmounts } from "../../../ui/chart/stacked.ts";
 import { usePreviousPeriod } from "../../../ui/chart/use-previous-period.ts";
 import { LoadedQuery } from "../../../ui/loading-states.tsx";
@@ -30,7 +30,7 @@ interface Props {
 }
 
 export function AccountActivityCard({ id, range, choice }: Props) {
-  const activity = useQuery(activityQuery(id, range));
+  const activity = useQuery(accountActivityQuery(id, range));
   return (
     <Card title="Activity" aside={choice}>
       <LoadedQuery query={activity} loading={<ChartPlaceholder />}>
@@ -43,10 +43,10 @@ export function AccountActivityCard({ id, range, choice }: Props) {
 function Course({ id, activity }: { id: string; activity: AccountActivity }) {
   const { kind, range, total, series, slot_s, from } = activity;
   const comparison = usePreviousPeriod(range);
-  const before = useQuery({ ...activityQuery(id, range, String(from)), ...comparison.query });
+  const before = useQuery({ ...accountActivityQuery(id, range, String(from)), ...comparison.query });
   const words = RANGE_TEXTS[range];
   const amount = kind === "builder" ? "Spend" : "Earnings";
-  const labelOf = (atMs: number): string => bucketTick(slot_s === DAY_S ? "day" : "hour", atMs);
+  const labelOf = (atMs: number): string => formatBucketTick(slot_s === DAY_S ? "day" : "hour", atMs);
   const { earlier, ...amounts } = stackAmounts({
     ...amountsOf(series, amount),
     before: before.data && amountsOf(before.data.series, amount),
@@ -61,7 +61,7 @@ function Course({ id, activity }: { id: string; activity: AccountActivity }) {
     }));
   return (
     <div className="flex flex-col gap-5">
-      <Stats label="Activity">
+      <StatGrid label="Activity">
         <Stat label={amount} note={`in ${words}`}>
           <Money of={total.amount_micro} as="balance" />
         </Stat>
@@ -71,12 +71,12 @@ function Course({ id, activity }: { id: string; activity: AccountActivity }) {
         <Stat label="Errors" note={`${formatCount(total.failed)} failed, excluding client disconnects`}>
           {total.error_share === null ? "–" : formatPercent(total.error_share)}
         </Stat>
-      </Stats>
+      </StatGrid>
       <div className="grid grid-cols-1 gap-5 xl:grid-cols-2">
         <Chart
           title={`${amount} in ${words}`}
           height={180}
-          format={moneyTick}
+          format={formatMoneyTick}
           unit="USD"
           {...amounts}
           before={comparison.of(earlier, before.error)}

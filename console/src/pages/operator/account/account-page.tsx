@@ -6,7 +6,7 @@ import { accountQuery } from "../../../data/platform-accounts.ts";
 import { BUCKETED_RANGES } from "../../../time-range.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
-import { Facts, IdLine } from "../../../ui/drawer.tsx";
+import { FactList, IdLine } from "../../../ui/drawer.tsx";
 import { ArrowLeft } from "../../../ui/icons.tsx";
 import { LoadedQuery } from "../../../ui/loading-states.tsx";
 import { PageSections } from "../../../ui/page-sections.tsx";
@@ -64,9 +64,9 @@ function Details({ account }: { account: PlatformAccount }) {
         <div className="grid grid-cols-1 gap-5 xl:grid-cols-2">
           <Card title="Account">
             <div className="flex flex-col gap-4">
-              <Facts>
+              <FactList>
                 <MoneyFacts account={account} />
-              </Facts>
+              </FactList>
               <IdLine id={id} of="account" />
             </div>
           </Card>

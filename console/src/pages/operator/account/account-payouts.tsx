@@ -4,7 +4,7 @@ import { useNavigate } from "@tanstack/react-router";
 import type { AccountPayout } from "../../../api/types.ts";
 import { accountPayoutsQuery } from "../../../data/account-page.ts";
 import { Badge } from "../../../ui/badge.tsx";
-import { Card, Stat, Stats } from "../../../ui/card.tsx";
+import { Card, Stat, StatGrid } from "../../../ui/card.tsx";
 import { Banknote } from "../../../ui/icons.tsx";
 import { EmptyState } from "../../../ui/loading-states.tsx";
 import { Money, moneyColumn } from "../../../ui/money.tsx";
@@ -19,7 +19,7 @@ export function AccountPayouts({ id }: { id: string }) {
   return (
     <>
       {balance !== null && (
-        <Stats label="Earnings and payouts">
+        <StatGrid label="Earnings and payouts">
           <Stat label="Owed" note="Earned, not yet paid out">
             <Money of={balance.pending_micro} as="balance" />
           </Stat>
@@ -38,7 +38,7 @@ export function AccountPayouts({ id }: { id: string }) {
           <Stat label="Own requests" note="Of all earnings, paid by its own owners">
             <Money of={balance.own_micro} as="balance" />
           </Stat>
-        </Stats>
+        </StatGrid>
       )}
       <Card title="Payouts" flush>
         <PagedTable

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { PlatformAccount } from "../../../api/types.ts";
 import { accountQuery } from "../../../data/platform-accounts.ts";
-import { Drawer, DrawerSection, Fact, Facts, IdLine } from "../../../ui/drawer.tsx";
+import { Drawer, DrawerSection, Fact, FactList, IdLine } from "../../../ui/drawer.tsx";
 import { LoadedQuery } from "../../../ui/loading-states.tsx";
 import { AccountActions } from "./account-actions.tsx";
 import { AccountState, MoneyFacts } from "./account-facts.tsx";
@@ -23,7 +23,7 @@ function Details({ account }: { account: PlatformAccount }) {
   return (
     <div className="flex flex-col gap-6">
       <IdLine id={id} of="account" />
-      <Facts>
+      <FactList>
         <Fact name="Type">{kind}</Fact>
         <Fact name="State">
           <AccountState account={account} />
@@ -33,7 +33,7 @@ function Details({ account }: { account: PlatformAccount }) {
           <Fact name="Team">{members.map(({ email, role }) => `${email} (${role})`).join(", ")}</Fact>
         )}
         <MoneyFacts account={account} />
-      </Facts>
+      </FactList>
       <AccountActions account={account} />
       <Link to="/operator/accounts/$id" params={{ id }} className="text-accent underline-offset-2 hover:underline">
         Account page: activity, {kind === "builder" ? "statement" : "earnings, payouts"} and audit log

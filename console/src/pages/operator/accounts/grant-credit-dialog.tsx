@@ -6,7 +6,7 @@ import { formatDollarsForInput, formatExactDollars, parseMicro, toWholeMicro } f
 import { parseDollars } from "../../../parse-dollars.ts";
 import { AmountField } from "../../../ui/amount-field.tsx";
 import { Dialog, FormActions } from "../../../ui/dialog.tsx";
-import { errorOfField, TextField } from "../../../ui/field.tsx";
+import { findFieldError, TextField } from "../../../ui/field.tsx";
 import { Form, readTextField } from "../../../ui/form.tsx";
 import { toast } from "../../../ui/toast.tsx";
 
@@ -47,7 +47,7 @@ export function GrantCreditDialog({
           name="amount"
           required
           placeholder={formatDollarsForInput(parseMicro("25000000"))}
-          error={problem ?? errorOfField(grant.error, "amount_micro")}
+          error={problem ?? findFieldError(grant.error, "amount_micro")}
         />
         <TextField
           label="Reason"
@@ -56,7 +56,7 @@ export function GrantCreditDialog({
           maxLength={200}
           autoComplete="off"
           hint="Shown to the account's owners on their statement."
-          error={errorOfField(grant.error, "reason")}
+          error={findFieldError(grant.error, "reason")}
         />
         <FormActions onCancel={onClose} busy={grant.isPending}>
           Grant

@@ -3,7 +3,7 @@ import { useState } from "react";
 import type { PlatformKey } from "../../../api/types.ts";
 import { useSetKeyLimits } from "../../../data/platform-accounts.ts";
 import { Dialog, FormActions } from "../../../ui/dialog.tsx";
-import { errorOfField, TextField } from "../../../ui/field.tsx";
+import { findFieldError, TextField } from "../../../ui/field.tsx";
 import { Form, readTextField } from "../../../ui/form.tsx";
 import { formatCount } from "../../../ui/time.tsx";
 import { toast } from "../../../ui/toast.tsx";
@@ -50,7 +50,7 @@ export function KeyLimitsDialog({ apiKey, onClose }: { apiKey: PlatformKey; onCl
             autoComplete="off"
             defaultValue={String(apiKey.own_limits[name] ?? "")}
             placeholder={`${formatCount(apiKey.default_limits[name])} (default)`}
-            error={problem?.field === name ? problem.text : errorOfField(limits.error, name)}
+            error={problem?.field === name ? problem.text : findFieldError(limits.error, name)}
           />
         ))}
         <FormActions onCancel={onClose} busy={limits.isPending}>

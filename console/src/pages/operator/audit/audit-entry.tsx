@@ -2,12 +2,12 @@
 import { Link } from "@tanstack/react-router";
 import type { OperatorAction } from "../../../api/types.ts";
 import { Badge } from "../../../ui/badge.tsx";
-import { auditSentence } from "./audit-sentences.ts";
+import { formatAuditSentence } from "./audit-sentences.ts";
 
 const LINK = "font-medium text-accent underline-offset-2 hover:underline";
 
 export function AuditEntry({ action }: { action: OperatorAction }) {
-  const { before, subject, after } = auditSentence(action);
+  const { before, subject, after } = formatAuditSentence(action);
   return (
     <span className="wrap-anywhere">
       <span className="font-medium">{action.operator}</span> {before}

@@ -8,7 +8,7 @@ import { DateField, SelectField } from "../../../ui/field.tsx";
 import { SlidersHorizontal, X } from "../../../ui/icons.tsx";
 import { SearchField } from "../../../ui/search-field.tsx";
 import { AUDIT_OUTCOME_NAMES } from "./audit-search.ts";
-import { ACTION_NAMES, nameOfAction } from "./audit-sentences.ts";
+import { ACTION_NAMES, nameAction } from "./audit-sentences.ts";
 
 interface Props {
   filter: AuditFilter;
@@ -17,7 +17,7 @@ interface Props {
 
 const ACTIONS = [
   { value: "", label: "All actions" },
-  ...ACTION_NAMES.map((value) => ({ value, label: nameOfAction(value) })),
+  ...ACTION_NAMES.map((value) => ({ value, label: nameAction(value) })),
 ];
 const ENDS = [{ value: "", label: "All outcomes" }, ...AUDIT_OUTCOME_NAMES.map((value) => ({ value, label: value }))];
 

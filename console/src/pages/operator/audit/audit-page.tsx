@@ -16,12 +16,12 @@ import type { Column } from "../../../ui/table.tsx";
 import { Time } from "../../../ui/time.tsx";
 import { AuditEntry, AuditOutcome } from "./audit-entry.tsx";
 import { AuditFilters } from "./audit-filters.tsx";
-import { apiFilterOf, readAuditSearch } from "./audit-search.ts";
+import { convertToApiFilter, readAuditSearch } from "./audit-search.ts";
 
 export function AuditPage() {
   const filter = readAuditSearch(useSearch({ from: "/app/operator/audit" }));
   const navigate = useNavigate({ from: "/operator/audit" });
-  const asked = apiFilterOf(filter);
+  const asked = convertToApiFilter(filter);
   const audit = useInfiniteQuery(auditQuery(asked));
   const change = (next: AuditFilter): void => void navigate({ search: next, replace: true });
   const filtered = Object.keys(filter).length > 0;

@@ -1,6 +1,6 @@
 /** The audit log's filters in the URL's query parameters, so that a view can be bookmarked and shared. */
 import type { AuditFilter } from "../../../api/types.ts";
-import { startOfLocalDay } from "../../requests/requests-search.ts";
+import { computeLocalDayStart } from "../../requests/requests-search.ts";
 import { ACTION_NAMES } from "./audit-sentences.ts";
 
 /** The possible outcomes of an action. */
@@ -20,10 +20,10 @@ export function readAuditSearch(search: Record<string, unknown>): AuditFilter {
 }
 
 /** Converts the filter for the API. `from` and `to` are local days, both inclusive. The API refuses invalid days. */
-export function apiFilterOf({ from, to, ...rest }: AuditFilter): AuditFilter {
+export function convertToApiFilter({ from, to, ...rest }: AuditFilter): AuditFilter {
   return {
     ...rest,
-    ...(from !== undefined && { from: startOfLocalDay(from, 0) }),
-    ...(to !== undefined && { to: startOfLocalDay(to, 1) }),
+    ...(from !== undefined && { from: computeLocalDayStart(from, 0) }),
+    ...(to !== undefined && { to: computeLocalDayStart(to, 1) }),
   };
 }

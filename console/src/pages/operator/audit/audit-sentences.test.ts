@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { auditSentence, nameOfAction } from "./audit-sentences.ts";
+import { formatAuditSentence, nameAction } from "./audit-sentences.ts";
 
 const said = (action: string, details: Record<string, unknown> = {}, outcome: string | null = "done"): string => {
-  const { before, subject, after } = auditSentence({ action, details, outcome });
+  const { before, subject, after } = formatAuditSentence({ action, details, outcome });
   return `${before}${subject ? " Acme" : ""}${after}`;
 };
 
@@ -33,7 +33,7 @@ test("describes a refused action as attempted, and an action without an outcome 
 });
 
 test("shows the code of an unknown action", () => {
-  assert.equal(nameOfAction("node.release"), "Release a node");
-  assert.equal(nameOfAction("moon.paint"), "moon.paint");
+  assert.equal(nameAction("node.release"), "Release a node");
+  assert.equal(nameAction("moon.paint"), "moon.paint");
   assert.equal(said("moon.paint", { colour: "red" }), "ran moon.paint on Acme (colour red)");
 });

@@ -126,7 +126,7 @@ const ACTIONS: Record<string, Words> = {
 
 export const ACTION_NAMES = Object.keys(ACTIONS);
 /** The action's name for lists. An unknown action is shown by its code. */
-export const nameOfAction = (action: string): string => ACTIONS[action]?.name ?? action;
+export const nameAction = (action: string): string => ACTIONS[action]?.name ?? action;
 
 interface Sentence {
   /** The text between the operator's name and the subject. */
@@ -137,7 +137,7 @@ interface Sentence {
 }
 
 /** For example "granted $5.00 to" Acme ": a welcome", or for a refused action "tried to grant $5.00 to" Acme. */
-export function auditSentence({
+export function formatAuditSentence({
   action,
   details,
   outcome,

@@ -5,7 +5,7 @@ import { useState } from "react";
 import type { NodeSearch, PlatformNode } from "../../../api/types.ts";
 import { platformNodesQuery } from "../../../data/platform-nodes.ts";
 import { NodeState } from "../../../nodes/node-state.tsx";
-import { quarantineText } from "../../../nodes/quarantine.ts";
+import { explainQuarantine } from "../../../nodes/quarantine.ts";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { Cpu } from "../../../ui/icons.tsx";
 import { EmptyState } from "../../../ui/loading-states.tsx";
@@ -76,7 +76,7 @@ const COLUMNS: Column<PlatformNode>[] = [
         <span className="block truncate font-medium">{name}</span>
         {/* A quarantined node shows the full reason instead of its models, which are also in the node's details. */}
         {state === "quarantined" && quarantine !== null ? (
-          <span className="block text-xs wrap-anywhere text-ink-soft">{quarantineText(quarantine).title}</span>
+          <span className="block text-xs wrap-anywhere text-ink-soft">{explainQuarantine(quarantine).title}</span>
         ) : (
           <span className="block truncate text-xs text-ink-soft">{models.join(", ") || "no models chosen"}</span>
         )}

@@ -11,13 +11,13 @@ import {
   useReleaseNodeFromQuarantine,
 } from "../../../data/platform-nodes.ts";
 import { MachineFacts } from "../../../nodes/machine-facts.tsx";
-import { meaningOfState, NodeState } from "../../../nodes/node-state.tsx";
+import { explainState, NodeState } from "../../../nodes/node-state.tsx";
 import { QuarantineNotice } from "../../../nodes/quarantine-notice.tsx";
 import { SpotCheckTable } from "../../../nodes/spot-check-table.tsx";
 import { TrustNotice } from "../../../nodes/trust-notice.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { ConfirmDialog } from "../../../ui/dialog.tsx";
-import { Drawer, DrawerSection, Fact, Facts, IdLine } from "../../../ui/drawer.tsx";
+import { Drawer, DrawerSection, Fact, FactList, IdLine } from "../../../ui/drawer.tsx";
 import { LoadedQuery } from "../../../ui/loading-states.tsx";
 import { Meter } from "../../../ui/meter.tsx";
 import { Money } from "../../../ui/money.tsx";
@@ -50,14 +50,14 @@ function Details({ node, onHost }: { node: PlatformNodeDetail } & Pick<Props, "o
         <IdLine id={id} of="node" />
         <p role="status" className="mt-2 flex flex-wrap items-center gap-2">
           <NodeState of={state} />
-          <span className="text-ink-soft">{meaningOfState(state)}</span>
+          <span className="text-ink-soft">{explainState(state)}</span>
         </p>
       </div>
       {quarantine !== null && state === "quarantined" && <QuarantineNotice name={name} quarantine={quarantine} />}
       <TrustNotice node={node} action={node.withheld !== null && <Clear node={node} />} />
       <QuarantineActions node={node} />
       <DrawerSection title="Load">
-        <Facts>
+        <FactList>
           <Fact name="Slots">
             {stats.connected ? (
               <Meter label="Slots" value={stats.busy} max={stats.slots} word="busy" />
@@ -102,13 +102,13 @@ function Details({ node, onHost }: { node: PlatformNodeDetail } & Pick<Props, "o
               All nodes of this host
             </Button>
           </Fact>
-        </Facts>
+        </FactList>
       </DrawerSection>
       <DrawerSection title="Models">
         {stats.models.length === 0 ? (
           <p className="text-ink-soft">No models chosen.</p>
         ) : (
-          <Facts>
+          <FactList>
             {stats.models.map(({ model, ttft_p50_ms, tps_p50 }) => (
               <Fact key={model} name={model}>
                 {ttft_p50_ms === null && (stats.connected ? "not measured yet" : "–")}
@@ -124,7 +124,7 @@ function Details({ node, onHost }: { node: PlatformNodeDetail } & Pick<Props, "o
                 )}
               </Fact>
             ))}
-          </Facts>
+          </FactList>
         )}
       </DrawerSection>
       <DrawerSection title="Machine">

@@ -3,8 +3,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ModelChecks, NodeChecks } from "../../../api/types.ts";
-import { platformChecksQuery } from "../../../data/platform-nodes.ts";
-import { fixedDecimalsText } from "../../../locale.ts";
+import { platformSpotChecksQuery } from "../../../data/platform-nodes.ts";
+import { formatWithDecimals } from "../../../locale.ts";
 import { formatSpotCheckCostShare } from "../../../nodes/spot-check-cost.ts";
 import { Card } from "../../../ui/card.tsx";
 import { ListChecks } from "../../../ui/icons.tsx";
@@ -14,7 +14,7 @@ import { type Column, Table } from "../../../ui/table.tsx";
 import { CountText, Time } from "../../../ui/time.tsx";
 
 export function SpotChecks() {
-  const checks = useQuery(platformChecksQuery);
+  const checks = useQuery(platformSpotChecksQuery);
   return (
     <Card title="Spot checks of the last 30 days" flush>
       <LoadedQuery query={checks}>
@@ -73,7 +73,7 @@ const NODES: Column<NodeChecks>[] = [
     title: "Score",
     from: "md",
     align: "right",
-    cell: ({ score }) => (score === null ? "–" : fixedDecimalsText(score, 2)),
+    cell: ({ score }) => (score === null ? "–" : formatWithDecimals(score, 2)),
   },
   { title: "Evidence", from: "md", align: "right", cell: ({ evidence }) => evidence ?? "–" },
   moneyColumn({ title: "Cost", from: "lg", of: ({ cost_micro }) => cost_micro }),

@@ -5,7 +5,7 @@ import { formatDollarsForInput, parseMicro, toWholeMicro } from "../../../money.
 import { parseDollars } from "../../../parse-dollars.ts";
 import { AmountField } from "../../../ui/amount-field.tsx";
 import { Dialog, FormActions } from "../../../ui/dialog.tsx";
-import { errorOfField, TextField } from "../../../ui/field.tsx";
+import { findFieldError, TextField } from "../../../ui/field.tsx";
 import { Form, readTextField } from "../../../ui/form.tsx";
 import { toast } from "../../../ui/toast.tsx";
 
@@ -49,7 +49,7 @@ export function CreatePayoutDialog({ onClose, onCreated }: Props) {
           name="minimum"
           placeholder={formatDollarsForInput(parseMicro("10000000"))}
           hint="Leave empty to pay every host that is owed money."
-          error={problem ?? errorOfField(create.error, "minimum_micro")}
+          error={problem ?? findFieldError(create.error, "minimum_micro")}
         />
         <TextField
           label="Note"
@@ -57,7 +57,7 @@ export function CreatePayoutDialog({ onClose, onCreated }: Props) {
           maxLength={200}
           autoComplete="off"
           placeholder="November"
-          error={errorOfField(create.error, "note")}
+          error={findFieldError(create.error, "note")}
         />
         <FormActions onCancel={onClose} busy={create.isPending}>
           Create payout

@@ -8,7 +8,7 @@ import { parseMicro } from "../../../money.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { ConfirmDialog } from "../../../ui/dialog.tsx";
-import { Drawer, DrawerSection, Fact, Facts } from "../../../ui/drawer.tsx";
+import { Drawer, DrawerSection, Fact, FactList } from "../../../ui/drawer.tsx";
 import { LoadMore } from "../../../ui/load-more.tsx";
 import { LoadedQuery } from "../../../ui/loading-states.tsx";
 import { Money } from "../../../ui/money.tsx";
@@ -78,7 +78,7 @@ function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] 
     });
   return (
     <div className="flex flex-col gap-6">
-      <Facts>
+      <FactList>
         <Fact name="State">
           <span role="status">
             <Badge tone={state === "paid" ? "good" : "warn"}>{state}</Badge>
@@ -105,7 +105,7 @@ function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] 
             <Time at={paid_at} as="full" /> by {paid_by ?? "–"}
           </Fact>
         )}
-      </Facts>
+      </FactList>
       <div className="flex flex-wrap gap-2">
         <SaveButton save={() => saveFile(`${id}.csv`, "GET /console/api/operator/payouts/{id}/csv", { path: { id } })}>
           Export CSV

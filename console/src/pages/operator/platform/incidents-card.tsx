@@ -7,12 +7,12 @@ import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { Card } from "../../../ui/card.tsx";
 import { Dialog, FormActions } from "../../../ui/dialog.tsx";
-import { errorOfField, TextArea } from "../../../ui/field.tsx";
+import { findFieldError, TextArea } from "../../../ui/field.tsx";
 import { Form, readTextField } from "../../../ui/form.tsx";
 import { LoadedQuery } from "../../../ui/loading-states.tsx";
 import { Time } from "../../../ui/time.tsx";
 import { toast } from "../../../ui/toast.tsx";
-import { incidentTitle, shownIncidents } from "./incidents.ts";
+import { formatIncidentTitle, shownIncidents } from "./incidents.ts";
 
 export function IncidentsCard() {
   const query = useQuery(incidentsQuery);
@@ -60,7 +60,7 @@ export function IncidentsCard() {
 function Line({ incident }: { incident: Incident }) {
   const { id, state, from, to, updates } = incident;
   const [isOpen, setOpen] = useState(false);
-  const title = incidentTitle(incident);
+  const title = formatIncidentTitle(incident);
   return (
     <li className="flex flex-wrap items-start gap-x-6 gap-y-2 border-b border-line px-4 py-3 last:border-b-0 sm:px-5">
       <div className="min-w-0 flex-1 basis-72">
@@ -113,7 +113,7 @@ function PostDialog({ id, title, onClose }: { id: string; title: string; onClose
           rows={4}
           maxLength={500}
           hint="Shown on the status page and in the audit log. It cannot be changed afterwards."
-          error={errorOfField(post.error, "text")}
+          error={findFieldError(post.error, "text")}
         />
         <FormActions onCancel={onClose} busy={post.isPending}>
           Post

@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { incidentTitle, shownIncidents } from "./incidents.ts";
+import { formatIncidentTitle, shownIncidents } from "./incidents.ts";
 
 test("describes the effect of an incident and its cause", () => {
   assert.equal(
-    incidentTitle({ model: null, state: "down", cause: "database" }),
+    formatIncidentTitle({ model: null, state: "down", cause: "database" }),
     "All requests: the database was unreachable",
   );
   assert.equal(
-    incidentTitle({ model: null, state: "degraded", cause: "plane" }),
+    formatIncidentTitle({ model: null, state: "degraded", cause: "plane" }),
     "Some requests: the dispatch plane was unreachable",
   );
-  assert.equal(incidentTitle({ model: "a", state: "down", cause: "no_capacity" }), "a: no node was connected");
+  assert.equal(formatIncidentTitle({ model: "a", state: "down", cause: "no_capacity" }), "a: no node was connected");
 });
 
 test("shows all open incidents and the last three ended ones", () => {

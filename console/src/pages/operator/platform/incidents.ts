@@ -11,7 +11,7 @@ const CAUSES: Record<Incident["cause"], string> = {
 };
 const PAST_SHOWN = 3;
 
-export function incidentTitle({ model, state, cause }: Pick<Incident, "model" | "state" | "cause">): string {
+export function formatIncidentTitle({ model, state, cause }: Pick<Incident, "model" | "state" | "cause">): string {
   if (model !== null) return `${model}: ${CAUSES[cause]}`;
   return `${state === "down" ? "All requests" : "Some requests"}: ${CAUSES[cause]}`;
 }

@@ -1,6 +1,6 @@
 /** Current requests in flight and connected nodes, updated live. */
 import type { ReactNode } from "react";
-import { clockText } from "../../../locale.ts";
+import { formatClockTime } from "../../../locale.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Card } from "../../../ui/card.tsx";
 import { Chart } from "../../../ui/chart/chart.tsx";
@@ -55,7 +55,7 @@ export function LiveLoadCard({ load: { now, live, samples } }: { load: PlatformL
           unit="requests"
           whole
           rows={samples.map(({ atMs, inFlight }) => ({
-            label: clockText(atMs),
+            label: formatClockTime(atMs),
             at: atMs,
             values: { "Requests in flight": inFlight },
           }))}

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import type { PlatformPerformance } from "../../../api/types.ts";
 import { useCheckLedger } from "../../../data/platform.ts";
 import { Button, buttonClasses } from "../../../ui/button.tsx";
-import { Stat, Stats } from "../../../ui/card.tsx";
+import { Stat, StatGrid } from "../../../ui/card.tsx";
 import { Money } from "../../../ui/money.tsx";
 import { Notice } from "../../../ui/notice.tsx";
 import { CountText, Time } from "../../../ui/time.tsx";
@@ -14,7 +14,7 @@ type Parts = Pick<PlatformPerformance, "money" | "accounts" | "books" | "history
 export function MoneyStrip({ money, accounts, books, history_losses = [] }: Parts) {
   return (
     <>
-      <Stats label="Money and accounts">
+      <StatGrid label="Money and accounts">
         <Stat
           label="Builders' credit"
           note={
@@ -46,7 +46,7 @@ export function MoneyStrip({ money, accounts, books, history_losses = [] }: Part
         >
           <CountText of={accounts.builders + accounts.hosts} />
         </Stat>
-      </Stats>
+      </StatGrid>
       <Verdict of={books} />
       {history_losses.map((loss) => (
         <Lost key={loss.at} of={loss} />

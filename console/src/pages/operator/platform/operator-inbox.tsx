@@ -2,7 +2,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Triage } from "../../../api/types.ts";
-import { evidenceOf, quarantineText } from "../../../nodes/quarantine.ts";
+import { explainQuarantine, listEvidence } from "../../../nodes/quarantine.ts";
 import { Badge, type Tone } from "../../../ui/badge.tsx";
 import { Card } from "../../../ui/card.tsx";
 import { Money } from "../../../ui/money.tsx";
@@ -70,7 +70,7 @@ export function OperatorInbox({
               }
               beside={account_name}
             >
-              {quarantineText(quarantine).title}
+              {explainQuarantine(quarantine).title}
               <Evidence of={quarantine} />
             </Item>
           ))}
@@ -97,7 +97,7 @@ export function OperatorInbox({
 }
 
 function Evidence({ of }: { of: Triage["inbox"]["quarantines"][number]["quarantine"] }) {
-  const found = evidenceOf(of).slice(0, EVIDENCE_MAX);
+  const found = listEvidence(of).slice(0, EVIDENCE_MAX);
   if (found.length === 0) return null;
   return (
     <dl aria-label="Evidence" className="mt-1 flex flex-wrap gap-x-4 gap-y-0.5 text-xs">

@@ -2,7 +2,7 @@
 import type { PlatformPerformance } from "../../../api/types.ts";
 import { decimalText, formatPercent } from "../../../locale.ts";
 import type { ChartRow } from "../../../ui/chart/chart-data.ts";
-import { bucketTick, formatDurationTick } from "../../../ui/chart/labels.ts";
+import { formatBucketTick, formatDurationTick } from "../../../ui/chart/labels.ts";
 
 type Load = PlatformPerformance["series"][number];
 const DAY_S = 86_400;
@@ -47,7 +47,7 @@ export function toFigureRows(
   return series.map((load) => {
     const value = figure.of(load);
     return {
-      label: bucketTick(slot_s === DAY_S ? "day" : "hour", load.at * 1000),
+      label: formatBucketTick(slot_s === DAY_S ? "day" : "hour", load.at * 1000),
       at: load.at * 1000,
       values: value === null ? {} : { [figure.name]: value },
     };

@@ -1,7 +1,7 @@
 /** The operators' first page: the platform's status, pending decisions, performance, spending and balances. */
 import { useQuery } from "@tanstack/react-query";
 import { platformPerformanceQuery, triageQuery } from "../../../data/platform.ts";
-import { RANGES } from "../../../time-range.ts";
+import { TIME_RANGES } from "../../../time-range.ts";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { DataAge, LoadedQuery, Skeleton } from "../../../ui/loading-states.tsx";
 import { PageSections } from "../../../ui/page-sections.tsx";
@@ -20,7 +20,7 @@ import { SpendLists } from "./spend-lists.tsx";
 import { usePlatformLoad } from "./use-platform-load.ts";
 
 export function PlatformPage() {
-  const [range, setRange] = useRange(RANGES, "24h");
+  const [range, setRange] = useRange(TIME_RANGES, "24h");
   const query = useQuery(platformPerformanceQuery(range));
   const triage = useQuery(triageQuery);
   const load = usePlatformLoad();
@@ -29,7 +29,7 @@ export function PlatformPage() {
       <PageHeader
         title="Platform"
         about="Shows whether requests are served, which decisions are waiting, and load, errors and balances."
-        actions={<RangeChoice range={range} choices={RANGES} onChange={setRange} />}
+        actions={<RangeChoice range={range} choices={TIME_RANGES} onChange={setRange} />}
       />
       <PageSections>
         <PlatformStatusCard query={triage} />

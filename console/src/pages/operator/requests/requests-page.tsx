@@ -8,7 +8,7 @@ import type { PlatformRequest } from "../../../api/types.ts";
 import { platformRequestQuery } from "../../../data/platform.ts";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { CopyButton } from "../../../ui/copy.tsx";
-import { DrawerSection, Fact, Facts } from "../../../ui/drawer.tsx";
+import { DrawerSection, Fact, FactList } from "../../../ui/drawer.tsx";
 import { Search } from "../../../ui/icons.tsx";
 import { EmptyState, LoadedQuery } from "../../../ui/loading-states.tsx";
 import { moneyColumn } from "../../../ui/money.tsx";
@@ -67,7 +67,7 @@ export function PlatformRequestsPage() {
 
 const Parties = ({ of: { account, node, host, withheld } }: { of: PlatformRequest }) => (
   <DrawerSection title="Parties">
-    <Facts>
+    <FactList>
       <Fact name="Builder">
         <AccountLink of={account} />
       </Fact>
@@ -82,7 +82,7 @@ const Parties = ({ of: { account, node, host, withheld } }: { of: PlatformReques
         )}
       </Fact>
       {withheld !== null && <Fact name="Host's share">withheld: {withheld.replaceAll("_", " ")}</Fact>}
-    </Facts>
+    </FactList>
   </DrawerSection>
 );
 

@@ -4,7 +4,7 @@ import { publicId, type Uuid } from "../../../base/ids.ts";
 import { formatExactMicrodollars, type Pico, pico, ZERO } from "../../../base/money.ts";
 import { toUnixSeconds } from "../../../base/time.ts";
 import type { HourlySum } from "../../../history/hourly-sums.ts";
-import { type PerformanceSum, type TimeSlots, timeSlotsOf } from "../../../history/performance.ts";
+import { computeTimeSlots, type PerformanceSum, type TimeSlots } from "../../../history/performance.ts";
 import type { HistoryServices } from "../../../history/services.ts";
 import { listPage } from "../../../http/lists/pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
@@ -28,7 +28,7 @@ export function accountPageHandlers(parts: PageParts): Handlers<typeof accountPa
   return {
     async getAccountActivity({ params, query: { range, to }, refuse }) {
       const account = await find(params.id, refuse);
-      const span = timeSlotsOf(range, now(), to);
+      const span = computeTimeSlots(range, now(), to);
       const { total, slots, models, ...amounts } = await activityOf(parts, account, span);
       return {
         object: "account_activity",

@@ -8,7 +8,7 @@ import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { dollars } from "../../../base/money.ts";
 import { startOfMonth } from "../../../base/time.ts";
 import { checkLedger } from "../../../ledger/check.ts";
-import { latestAuditEntries } from "../../testing/audit-log.ts";
+import { readLatestAuditEntries } from "../../testing/audit-log.ts";
 import { insertServedRequest } from "../../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
 import { assertRefused, type Person, signInTestPerson } from "../../testing/sign-in-test-person.ts";
@@ -92,7 +92,7 @@ describe("status 200", () => {
         { kind: "grant", amount_micro: "1500000.000000", reason: "for the outage" },
       ],
     );
-    assert.deepEqual((await latestAuditEntries(operator, 2))[1], {
+    assert.deepEqual((await readLatestAuditEntries(operator, 2))[1], {
       operator: operator.email,
       action: "account.grant",
       subject: id,
@@ -114,7 +114,7 @@ describe("status 200", () => {
     assert.equal((await post(`${id}/restore`, { reason: "paid" })).body.suspended_at, null);
     assert.equal((await person.browser.send("GET", "/console/api/balance")).status, 200);
     assert.deepEqual(
-      (await latestAuditEntries(operator, 3)).map(({ action, subject, details, outcome }) => ({
+      (await readLatestAuditEntries(operator, 3)).map(({ action, subject, details, outcome }) => ({
         action,
         subject,
         details,
@@ -154,7 +154,7 @@ describe("status 200", () => {
       const theirs = await shown(builder, "/console/api/keys");
       assert.deepEqual(theirs, { limits, own_limits: undefined, default_limits: undefined });
     }
-    const [last] = await latestAuditEntries(operator, 1);
+    const [last] = await readLatestAuditEntries(operator, 1);
     assert.deepEqual([last?.action, last?.subject, last?.outcome], ["key.limits", key, "done"]);
   });
 
@@ -190,7 +190,7 @@ describe("status 200", () => {
 describe("status 400", () => {
   test("names an invalid field and its rule, changes nothing, and adds nothing to the audit log", async () => {
     const key = await newKey(builder);
-    const before = await latestAuditEntries(operator, 100);
+    const before = await readLatestAuditEntries(operator, 100);
     const money = async () => (await platform.ledger.balance(builder.accountIds[0] as Uuid))?.balance;
     const was = await money();
     const limits = (body: object) => send("PUT", `${KEYS}/${key}/limits`, { body });
@@ -228,7 +228,7 @@ describe("status 400", () => {
       assertRefused(answer, 400, param);
       assert.match(String(answer.body.error?.message), rule);
     }
-    assert.deepEqual(await latestAuditEntries(operator, 100), before);
+    assert.deepEqual(await readLatestAuditEntries(operator, 100), before);
     assert.equal(await money(), was);
   });
 
@@ -243,7 +243,7 @@ describe("status 400", () => {
     assertRefused(refused, 400, "amount_micro");
     assert.match(String(refused.body.error?.message), /must not bring the balance above 9000000000000 microdollars/);
     assert.equal((await platform.ledger.balance(accountId))?.balance, dollars(8_000_005));
-    const [last] = await latestAuditEntries(operator, 1);
+    const [last] = await readLatestAuditEntries(operator, 1);
     assert.deepEqual([last?.action, last?.subject, last?.outcome], ["account.grant", id, "failed"]);
   });
 
@@ -282,7 +282,7 @@ describe("returns 404 not_found", () => {
     await builder.browser.send("DELETE", `/console/api/keys/${revoked}`);
     for (const id of [publicId("key", platform.newId()), revoked]) {
       assertRefused(await send("PUT", `${KEYS}/${id}/limits`, { body: { in_flight: 1 } }), 404, "not_found");
-      const [last] = await latestAuditEntries(operator, 1);
+      const [last] = await readLatestAuditEntries(operator, 1);
       assert.deepEqual([last?.action, last?.subject, last?.outcome], ["key.limits", id, "not_found"]);
     }
     assertRefused(await send("PUT", `${KEYS}/nonsense/limits`, { body: {} }), 404, "not_found");

@@ -2,7 +2,7 @@
 import type { operatorAccountRoutes, PlatformAccount } from "@tollgate/api/console/operator-accounts.ts";
 import type { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
-import { floorMicro, formatExactMicrodollars, PICO_PER_MICRO, type Pico, pico } from "../../../base/money.ts";
+import { formatExactMicrodollars, PICO_PER_MICRO, type Pico, pico, roundDownToMicro } from "../../../base/money.ts";
 import { startOfDay, startOfMonth, toUnixSeconds } from "../../../base/time.ts";
 import { type Fault, ruleViolation } from "../../../faults.ts";
 import { listPage } from "../../../http/lists/pages.ts";
@@ -11,13 +11,13 @@ import type { ApiKeyRecord } from "../../../keys/api-keys.ts";
 import type { LimitOverrides } from "../../../keys/keys.ts";
 import type { KeyServices } from "../../../keys/services.ts";
 import type { LedgerServices } from "../../../ledger/services.ts";
-import { DEFAULT_LIMITS, effectiveLimits } from "../../../limits/limits.ts";
+import { computeEffectiveLimits, DEFAULT_LIMITS } from "../../../limits/limits.ts";
 import type { AccountDirectory, AccountEntry } from "../../../operators/account-directory.ts";
 import { BALANCE_MAX, GRANT_MAX, grantCredit } from "../../../operators/credit-grants.ts";
 import type { OperatorServices } from "../../../operators/services.ts";
 import type { SiteServices } from "../../services.ts";
 import { keyObject, limitsObject } from "../keys.ts";
-import { secretsPage } from "../secrets-page.ts";
+import { readSecretsPage } from "../secrets-page.ts";
 
 export function operatorAccountHandlers(
   parts: Pick<OperatorServices, "audit" | "directory"> &
@@ -80,7 +80,7 @@ export function operatorAccountHandlers(
         directory.spendByKey(accountId, startOfMonth(now())),
       ]);
       const show = (key: ApiKeyRecord) => ({ ...keyObject(key, { today, month }), ...ownAndDefault(key.limits) });
-      return secretsPage({ secrets: apiKeys, cursors, list: `operator keys ${accountId}`, accountId, query, show });
+      return readSecretsPage({ secrets: apiKeys, cursors, list: `operator keys ${accountId}`, accountId, query, show });
     },
 
     async setKeyLimits({ who, params, body, refuse }) {
@@ -100,7 +100,7 @@ export function operatorAccountHandlers(
         if (set === undefined) throw refuse("not_found");
         return set;
       });
-      const inForce = limitsObject(effectiveLimits({ overrides, own }));
+      const inForce = limitsObject(computeEffectiveLimits({ overrides, own }));
       return { object: "key_limits", id: subject, limits: inForce, ...ownAndDefault(overrides) };
     },
   };
@@ -121,13 +121,13 @@ export function parseMicroAmount(field: string, value: string | number): Pico {
   const digits = String(value);
   const amount = /^\d{1,15}$/.test(digits) ? BigInt(digits) * PICO_PER_MICRO : 0n;
   if (amount < 1n || amount > GRANT_MAX) {
-    throw ruleViolation(field, `must be a whole number of microdollars from 1 to ${floorMicro(GRANT_MAX)}`);
+    throw ruleViolation(field, `must be a whole number of microdollars from 1 to ${roundDownToMicro(GRANT_MAX)}`);
   }
   return pico(amount);
 }
 
 const tooMuch = (): Error =>
-  ruleViolation("amount_micro", `must not bring the balance above ${floorMicro(BALANCE_MAX)} microdollars`);
+  ruleViolation("amount_micro", `must not bring the balance above ${roundDownToMicro(BALANCE_MAX)} microdollars`);
 
 function accountObject(account: AccountEntry): z.input<typeof PlatformAccount> {
   const { id, kind, name, owners, members, suspendedAt, deletedAt, createdAt, balance, held } = account;

@@ -1,15 +1,15 @@
 /** The audit log, filtered by operator, action, subject and time. Entries include the names of their subjects. */
 import type { auditRoutes } from "@tollgate/api/console/operator-audit.ts";
-import type { Columns } from "../../../base/csv.ts";
+import type { CsvColumns } from "../../../base/csv.ts";
 import { publicId, type Uuid } from "../../../base/ids.ts";
 import { toUnixSeconds } from "../../../base/time.ts";
 import { listPage } from "../../../http/lists/pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { OperatorAction } from "../../../operators/audit.ts";
-import { type AuditSubjects, auditFilterOf } from "../../../operators/audit-subjects.ts";
+import { type AuditSubjects, resolveAuditFilter } from "../../../operators/audit-subjects.ts";
 import type { OperatorServices } from "../../../operators/services.ts";
 import type { SiteServices } from "../../services.ts";
-import { csvFile } from "../csv.ts";
+import { createCsvFile } from "../csv.ts";
 
 type Names = Awaited<ReturnType<AuditSubjects["named"]>>;
 interface NamedAction extends OperatorAction {
@@ -22,7 +22,7 @@ export function auditHandlers(
   const { audit, subjects, cursors } = parts;
   return {
     async listOperatorActions({ query }) {
-      const filter = await auditFilterOf(subjects, query);
+      const filter = await resolveAuditFilter(subjects, query);
       const found = await listPage({
         cursors,
         list: "audit",
@@ -36,8 +36,8 @@ export function auditHandlers(
     },
 
     async exportOperatorActions({ query }) {
-      const filter = await auditFilterOf(subjects, query);
-      return csvFile<NamedAction>({
+      const filter = await resolveAuditFilter(subjects, query);
+      return createCsvFile<NamedAction>({
         name: "audit.csv",
         columns: CSV_COLUMNS,
         async read(last, limit) {
@@ -50,7 +50,7 @@ export function auditHandlers(
   };
 }
 
-const CSV_COLUMNS: Columns<NamedAction> = {
+const CSV_COLUMNS: CsvColumns<NamedAction> = {
   at: ({ at }) => at.toISOString(),
   operator: ({ operator }) => operator,
   action: ({ action }) => action,

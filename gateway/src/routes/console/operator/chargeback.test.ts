@@ -15,7 +15,7 @@ import { dollars, formatExactMicrodollars, type Pico, pico } from "../../../base
 import { systemRandom } from "../../../base/random.ts";
 import { checkLedger } from "../../../ledger/check.ts";
 import type { Payments } from "../../../payments/payments.ts";
-import { createStripeProviderAt, deliverSignedEvent, eventBody } from "../../../payments/testing.ts";
+import { buildEventBody, createStripeProviderAt, deliverSignedEvent } from "../../../payments/testing.ts";
 import { insertServedRequest } from "../../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
 import { assertRefused, type Person, signInTestPerson } from "../../testing/sign-in-test-person.ts";
@@ -60,7 +60,7 @@ async function buy({ browser }: Person): Promise<Sale> {
   assert.equal(answer.status, 200, answer.text);
   const sale = demo.shop.sales.at(-1) as Sale;
   const paid: Sale = { ...sale, state: "paid", payment: `pi_${sale.session}`, charge: `ch_${sale.session}` };
-  await deliverSignedEvent(payments, demo, eventBody("checkout.session.completed", buildCheckoutSession(paid)));
+  await deliverSignedEvent(payments, demo, buildEventBody("checkout.session.completed", buildCheckoutSession(paid)));
   return paid;
 }
 
@@ -68,7 +68,7 @@ const disputed = (sale: Sale, status = "needs_response", created = 1_900_000_000
   deliverSignedEvent(
     payments,
     demo,
-    eventBody(
+    buildEventBody(
       status === "needs_response" ? "charge.dispute.created" : "charge.dispute.closed",
       buildDispute(sale, { id: `dp_${sale.session}`, cents: 10_000, status }),
       { created },

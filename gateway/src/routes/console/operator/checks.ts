@@ -7,7 +7,7 @@ import { singlePage } from "../../../http/lists/pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { OperatorServices } from "../../../operators/services.ts";
 import { roundScore } from "../../nodes/checks.ts";
-import { nodeIdOfFilter } from "../../nodes/earnings.ts";
+import { parseNodeFilter } from "../../nodes/earnings.ts";
 import type { NodeServices } from "../../nodes/services.ts";
 import type { SiteServices } from "../../services.ts";
 
@@ -22,7 +22,7 @@ export function operatorCheckHandlers(
       const to = new Date(now());
       const from = new Date(to.getTime() - DAYS * DAY_MS);
       const [nodes, models, charged] = await Promise.all([
-        checks.sums(from, nodeIdOfFilter(query)),
+        checks.sums(from, parseNodeFilter(query)),
         checks.models(from),
         spend.models({ from, to }),
       ]);

@@ -4,7 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { type Fleet, type Node, openFleet } from "../../../fleet/fleet.ts";
 import { NODE_RULES } from "../../../fleet/rules.ts";
-import { latestAuditEntries } from "../../testing/audit-log.ts";
+import { readLatestAuditEntries } from "../../testing/audit-log.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
 import { assertRefused, type Person, signInTestPerson } from "../../testing/sign-in-test-person.ts";
 
@@ -92,7 +92,7 @@ describe("status 200", () => {
     ]);
     assert.deepEqual(rows, [{ by: operator.email, released_by: operator.email }]);
     assert.deepEqual(
-      (await latestAuditEntries(operator, 3)).map(({ action, subject: of, outcome }) => [action, of, outcome]),
+      (await readLatestAuditEntries(operator, 3)).map(({ action, subject: of, outcome }) => [action, of, outcome]),
       [
         ["node.release", subject, "done"],
         ["node.quarantine", subject, "done"],
@@ -109,7 +109,7 @@ test("clearing a node lets it get requests although another node of the same hos
   assert.equal((await operator.browser.send("GET", at(next))).body.withheld, "host_quarantine");
   const cleared = await operator.browser.send("POST", `${at(next)}/clear`);
   assert.deepEqual([cleared.status, cleared.body.withheld], [200, null]);
-  const [act] = await latestAuditEntries(operator, 1);
+  const [act] = await readLatestAuditEntries(operator, 1);
   assert.deepEqual([act?.action, act?.subject, act?.outcome], ["node.clear", publicId("node", next.id), "done"]);
   assertRefused(await operator.browser.send("POST", `${at(next)}/clear`), 409, "node_state_conflict");
   assert.equal(
@@ -168,7 +168,7 @@ describe("returns 409 node_state_conflict", () => {
     const answer = await operator.browser.send("POST", `${at(node)}/release`);
     assertRefused(answer, 409, "node_state_conflict");
     assert.match(String(answer.body.error?.message), /ready/);
-    assert.equal((await latestAuditEntries(operator, 1))[0]?.outcome, "node_state_conflict");
+    assert.equal((await readLatestAuditEntries(operator, 1))[0]?.outcome, "node_state_conflict");
   });
 
   test("for a quarantine of a retired node", async () => {

@@ -8,8 +8,8 @@ import { listPage } from "../../../http/lists/pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { ListedNodeWithHostName, NodeWithHostName } from "../../../operators/nodes.ts";
 import type { OperatorServices } from "../../../operators/services.ts";
-import { type ChecksDependencies, checksPage } from "../../nodes/checks.ts";
-import { notAllowedMessage, showChangedNode, toNodeListItem } from "../../nodes/own-nodes.ts";
+import { type ChecksDependencies, readChecksPage } from "../../nodes/checks.ts";
+import { formatNotAllowedMessage, showChangedNode, toNodeListItem } from "../../nodes/own-nodes.ts";
 import type { NodeServices } from "../../nodes/services.ts";
 import { type NodeStatsDependencies, nodeStats } from "../../nodes/stats.ts";
 
@@ -62,7 +62,7 @@ export function operatorNodeHandlers(
     },
 
     async listPlatformNodeChecks({ params, query, refuse }) {
-      return checksPage(parts, (await find(params.id, refuse)).id, query);
+      return readChecksPage(parts, (await find(params.id, refuse)).id, query);
     },
 
     async quarantineNode({ who, params, body, refuse }) {
@@ -74,7 +74,7 @@ export function operatorNodeHandlers(
         async (): Promise<Node> => {
           const outcome = await fleet.quarantine(id, { reason, evidence: {}, by: operator });
           if (outcome.kind === "refused")
-            throw refuse("node_state_conflict", { message: notAllowedMessage(outcome.standing) });
+            throw refuse("node_state_conflict", { message: formatNotAllowedMessage(outcome.standing) });
           return showChangedNode(outcome, refuse, nodeChanged);
         },
       );
@@ -87,7 +87,7 @@ export function operatorNodeHandlers(
       await audit.record({ operator, action: "node.release", subject }, async (): Promise<Node> => {
         const outcome = await fleet.release(id, operator);
         if (outcome.kind === "refused")
-          throw refuse("node_state_conflict", { message: notAllowedMessage(outcome.standing) });
+          throw refuse("node_state_conflict", { message: formatNotAllowedMessage(outcome.standing) });
         return showChangedNode(outcome, refuse, nodeChanged);
       });
       return show(await find(params.id, refuse));

@@ -34,7 +34,7 @@ export function platformHandlers(
         accounts: { builders: totals.builders, hosts: totals.hosts, suspended: totals.suspended },
         holds: totals.holds,
         nodes: totals.nodes,
-        capacity: capacityOfModels(parts),
+        capacity: sumCapacityByModel(parts),
         traffic: traffic.map(({ hour, ...sums }) => ({ hour: toUnixSeconds(hour), ...trafficObject(sums) })),
       };
     },
@@ -46,7 +46,7 @@ export function platformHandlers(
   };
 }
 
-export const capacityOfModels = ({
+export const sumCapacityByModel = ({
   catalogue,
   nodes,
 }: Pick<InferenceServices, "catalogue"> & Pick<NodeServices, "nodes">) =>

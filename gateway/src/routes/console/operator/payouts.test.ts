@@ -5,9 +5,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../../base/ids.ts";
-import { hostShareOf } from "../../../base/testing.ts";
+import { computeHostShare } from "../../../base/testing.ts";
 import { checkLedger } from "../../../ledger/check.ts";
-import { latestAuditEntries } from "../../testing/audit-log.ts";
+import { readLatestAuditEntries } from "../../testing/audit-log.ts";
 import { insertServedRequest } from "../../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
 import { assertRefused, type Person, signInTestPerson } from "../../testing/sign-in-test-person.ts";
@@ -38,7 +38,7 @@ async function hostWith(tokens: number, name: string): Promise<{ host: Person; a
     completionTokens: tokens,
     host: { accountId: account, nodeId: platform.newId() },
   });
-  const share = hostShareOf(charge);
+  const share = computeHostShare(charge);
   const earned = `${share / 1_000_000n}.${String(share % 1_000_000n).padStart(6, "0")}`;
   return { host, account, earned };
 }
@@ -115,7 +115,7 @@ describe("status 201 and 200", () => {
     assert.deepEqual(rows, [{ kind: "payout", account_id: rich.account, amount }]);
     assert.ok((await checkLedger(platform.pool)).every(({ differences }) => differences.length === 0));
     assert.deepEqual(
-      (await latestAuditEntries(operator, 3)).map(({ action, subject, outcome }) => [action, subject, outcome]),
+      (await readLatestAuditEntries(operator, 3)).map(({ action, subject, outcome }) => [action, subject, outcome]),
       [
         ["payout.paid", id, "done"],
         ["payout.paid", id, "done"],
@@ -198,6 +198,6 @@ test("returns 409 nothing_owed and creates no batch if an open batch already con
   assertRefused(await create(), 409, "nothing_owed");
   assertRefused(await create({ minimum_micro: "1000000000000" }), 409, "nothing_owed");
   assert.equal(await count(), before);
-  const [last] = await latestAuditEntries(operator, 1);
+  const [last] = await readLatestAuditEntries(operator, 1);
   assert.deepEqual([last?.action, last?.outcome], ["payout.create", "nothing_owed"]);
 });

@@ -3,7 +3,7 @@ import type { Payout, payoutRoutes } from "@tollgate/api/console/operator-payout
 import type { z } from "zod";
 import type { PayoutMethod, PayoutMethods } from "../../../accounts/payout-methods.ts";
 import type { AccountServices } from "../../../accounts/services.ts";
-import type { Columns } from "../../../base/csv.ts";
+import type { CsvColumns } from "../../../base/csv.ts";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { formatExactMicrodollars, ZERO } from "../../../base/money.ts";
 import { toUnixSeconds } from "../../../base/time.ts";
@@ -13,7 +13,7 @@ import type { Handlers } from "../../../http/routes.ts";
 import type { PayoutBatch, PayoutLine, PayoutLinesQuery } from "../../../operators/payouts.ts";
 import type { OperatorServices } from "../../../operators/services.ts";
 import type { SiteServices } from "../../services.ts";
-import { csvFile } from "../csv.ts";
+import { createCsvFile } from "../csv.ts";
 import { parseMicroAmount } from "./accounts.ts";
 
 export function payoutHandlers(
@@ -72,7 +72,7 @@ export function payoutHandlers(
 
     async exportPayout({ params, refuse }) {
       const { id } = await find(params.id, refuse);
-      return csvFile({
+      return createCsvFile({
         name: "payouts.csv",
         columns: PAYOUT_LINE_COLUMNS,
         read: (last, limit) => lines(id, { after: last?.id, limit, paying: true }),
@@ -138,7 +138,7 @@ const AMOUNT_COLUMNS = {
   withheld_micro: ({ withheld }) => formatExactMicrodollars(withheld),
   newly_withheld_micro: ({ newlyWithheld }) => formatExactMicrodollars(newlyWithheld),
   own_micro: ({ own }) => formatExactMicrodollars(own),
-} satisfies Columns<PayoutLine>;
+} satisfies CsvColumns<PayoutLine>;
 
 /** The columns of the exported file: a column's name, and its cell's value for a line. */
 export const PAYOUT_LINE_COLUMNS = {
@@ -148,7 +148,7 @@ export const PAYOUT_LINE_COLUMNS = {
   number: ({ method }) => method?.number ?? "",
   bank_code: ({ method }) => method?.bankCode ?? "",
   method_changed_at: ({ method }) => method?.changedAt.toISOString() ?? "",
-} satisfies Columns<PayableLine>;
+} satisfies CsvColumns<PayableLine>;
 
 type LineAmounts = Record<keyof typeof AMOUNT_COLUMNS, string>;
 

@@ -5,11 +5,11 @@ import { formatExactMicrodollars, type Pico, pico, ZERO } from "../../../base/mo
 import { DAY_MS, toUnixSeconds } from "../../../base/time.ts";
 import type { FailoverDataLoss } from "../../../db/lineage/failover-data-losses.ts";
 import type { PresenceSum } from "../../../history/node-presence.ts";
-import { type PerformanceSum, type TimeSlots, timeSlotsOf } from "../../../history/performance.ts";
+import { computeTimeSlots, type PerformanceSum, type TimeSlots } from "../../../history/performance.ts";
 import type { HistoryServices } from "../../../history/services.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { LedgerVerdict } from "../../../operators/ledger-checks.ts";
-import type { NodeToLookAt } from "../../../operators/nodes-needing-attention.ts";
+import type { NodeNeedingAttention } from "../../../operators/nodes-needing-attention.ts";
 import type { OperatorServices } from "../../../operators/services.ts";
 import type { NodeServices } from "../../nodes/services.ts";
 import { roundToTenth } from "../../nodes/stats.ts";
@@ -34,7 +34,7 @@ export function platformPerformanceHandlers(
   return {
     async getPlatformPerformance({ query: { range, to } }) {
       const now = parts.now();
-      const span = timeSlotsOf(range, now, to);
+      const span = computeTimeSlots(range, now, to);
       const asked = { scope: "platform" as const, ...span };
       const connected = nodes.all().map(({ id }) => id);
       const [sums, seen, charged, spenders, pressing, totals, verdict, losses] = await Promise.all([
@@ -147,7 +147,7 @@ function modelsOf(sums: PerformanceSum[], charged: { model: string; charge: Pico
     }));
 }
 
-const nodeObject = ({ id, name, accountId, hostName, reasons }: NodeToLookAt) => ({
+const nodeObject = ({ id, name, accountId, hostName, reasons }: NodeNeedingAttention) => ({
   node: publicId("node", id),
   name,
   account: publicId("acc", accountId),

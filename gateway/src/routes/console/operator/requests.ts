@@ -4,7 +4,7 @@ import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { formatExactMicrodollars, type Pico, pico, ZERO } from "../../../base/money.ts";
 import type { RequestRecord } from "../../../history/history.ts";
 import type { HistoryServices } from "../../../history/services.ts";
-import { requestNotFound } from "../../../http/lists/no-such-request.ts";
+import { createRequestNotFoundFault } from "../../../http/lists/no-such-request.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { RequestParties } from "../../../operators/request-parties.ts";
 import type { OperatorServices } from "../../../operators/services.ts";
@@ -19,12 +19,12 @@ export function platformRequestHandlers(
     async getPlatformRequest({ who, params, refuse }) {
       const text = params.id.replace(ANSWER_ID_PREFIX, "req_");
       const id = parseId("req", text);
-      if (id === undefined) throw await requestNotFound(history, id, refuse);
+      if (id === undefined) throw await createRequestNotFoundFault(history, id, refuse);
       const subject = publicId("req", id);
       return audit.record({ operator: who.email, action: "request.read", subject }, async () => {
         const found = await partiesOf(id);
         const record = found && (await history.find(found.accountId, id));
-        if (record === undefined || found === undefined) throw await requestNotFound(history, id, refuse);
+        if (record === undefined || found === undefined) throw await createRequestNotFoundFault(history, id, refuse);
         const attempts = await requestAttempts.of(id);
         return {
           ...requestObject(record),

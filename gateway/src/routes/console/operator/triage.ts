@@ -12,7 +12,7 @@ import { createPlatformVerdicts } from "../../../operators/platform-verdict.ts";
 import type { OperatorServices } from "../../../operators/services.ts";
 import type { NodeServices } from "../../nodes/services.ts";
 import type { SiteServices } from "../../services.ts";
-import { capacityOfModels } from "./overview.ts";
+import { sumCapacityByModel } from "./overview.ts";
 
 const SHOWN_MAX = 20;
 
@@ -25,7 +25,7 @@ export function triageHandlers(
     Pick<SiteServices, "now" | "outages">,
 ): Handlers<typeof triageRoutes> {
   const { directory, payouts, disputes, availability, givenUp, outages } = parts;
-  const verdicts = createPlatformVerdicts({ availability, outages, capacity: () => capacityOfModels(parts) });
+  const verdicts = createPlatformVerdicts({ availability, outages, capacity: () => sumCapacityByModel(parts) });
   return {
     async getTriage() {
       const now = parts.now();

@@ -6,7 +6,7 @@ import { listPage } from "../../../http/lists/pages.ts";
 import type { Handlers } from "../../../http/routes.ts";
 import type { LedgerServices } from "../../../ledger/services.ts";
 import type { OperatorServices } from "../../../operators/services.ts";
-import { nodeIdOfFilter, withheldObject } from "../../nodes/earnings.ts";
+import { makeWithheldShareObject, parseNodeFilter } from "../../nodes/earnings.ts";
 import type { SiteServices } from "../../services.ts";
 
 export function operatorWithheldShareHandlers(
@@ -22,14 +22,14 @@ export function operatorWithheldShareHandlers(
         read: (before, limit) =>
           reserve.list({
             hostId: query.host === undefined ? undefined : parseId("acc", query.host),
-            nodeId: nodeIdOfFilter(query),
+            nodeId: parseNodeFilter(query),
             open: query.open === "true",
             before: before as Uuid | undefined,
             limit,
           }),
         position: ({ requestId }) => requestId,
         show: (share) => ({
-          ...withheldObject(share),
+          ...makeWithheldShareObject(share),
           account: publicId("acc", share.hostId),
           account_name: share.hostName,
           node_name: share.nodeName,
@@ -39,7 +39,7 @@ export function operatorWithheldShareHandlers(
 
     async releaseWithheld({ who, body }) {
       const { requests = [], node, note } = body();
-      const nodeId = nodeIdOfFilter({ node });
+      const nodeId = parseNodeFilter({ node });
       const of = nodeId === undefined ? { requestIds: requests.map((id) => parseId("req", id) as Uuid) } : { nodeId };
       const [only = "", another] = requests;
       const subject = node ?? (another === undefined ? only : "withheld shares");

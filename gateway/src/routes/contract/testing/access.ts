@@ -6,7 +6,7 @@
 import type { FaultCode } from "@tollgate/api/faults.ts";
 import type { Api } from "@tollgate/api/openapi/api.ts";
 import { type ObjectKind, type PersonKind, TEAM_MEMBER_KINDS } from "./fixture.ts";
-import { idPrefixOf, type Operation, operationsOf } from "./operations.ts";
+import { findIdPrefix, listOperations, type Operation } from "./operations.ts";
 
 export interface AccessCase extends Operation {
   /** The kind of object that `{id}` in the path names. */
@@ -115,9 +115,9 @@ const THINGS: Record<string, ObjectKind> = {
 
 /** All operations with their access data, ordered so that no operation removes an object that a later one needs. */
 export function listAccessCases(api: Api): AccessCase[] {
-  const inOrder = operationsOf(api).toSorted((a, b) => LAST.indexOf(a.id) - LAST.indexOf(b.id));
+  const inOrder = listOperations(api).toSorted((a, b) => LAST.indexOf(a.id) - LAST.indexOf(b.id));
   return inOrder.map((operation) => {
-    const { thing = objectKindOf(operation), body, status, except = {} } = ROWS[operation.id] ?? {};
+    const { thing = findObjectKind(operation), body, status, except = {} } = ROWS[operation.id] ?? {};
     return {
       ...operation,
       thing,
@@ -131,8 +131,8 @@ export function listAccessCases(api: Api): AccessCase[] {
   });
 }
 
-export function objectKindOf(operation: Operation): ObjectKind | undefined {
-  const prefix = idPrefixOf(operation);
+export function findObjectKind(operation: Operation): ObjectKind | undefined {
+  const prefix = findIdPrefix(operation);
   if (prefix === undefined) return undefined;
   const thing = THINGS[prefix];
   if (thing === undefined) throw new Error(`${operation.id}: no test makes what ${prefix}_… names`);
@@ -141,6 +141,6 @@ export function objectKindOf(operation: Operation): ObjectKind | undefined {
 
 /** The rows of the table above whose operation no longer exists. */
 export const findObsoleteAccessRows = (apis: Api[]): string[] => {
-  const ids = new Set(apis.flatMap(operationsOf).map(({ id }) => id));
+  const ids = new Set(apis.flatMap(listOperations).map(({ id }) => id));
   return Object.keys(ROWS).filter((id) => !ids.has(id));
 };

@@ -12,9 +12,9 @@ import { insertRefusedRequest, insertServedRequest } from "../../testing/past-re
 import { signInTestPerson } from "../../testing/sign-in-test-person.ts";
 import { addSecretsUpToMaximum, deleteActiveSecrets } from "./active-secrets.ts";
 import type { Coverage } from "./coverage.ts";
-import type { Fixture } from "./fixture.ts";
+import type { ContractFixture } from "./fixture.ts";
 
-export async function callAccountRoutes({ platform, people }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callAccountRoutes({ platform, people }: ContractFixture, { ask }: Coverage): Promise<void> {
   const { browser, identityId } = await signInTestPerson(platform);
   const open = (status: number, name: string) =>
     ask(browser, status, "openAccount", { body: { kind: "builder", name } });
@@ -39,7 +39,7 @@ export async function callAccountRoutes({ platform, people }: Fixture, { ask }: 
   await ask(suspended.browser, 403, "renameAccount", { id: own, body });
 }
 
-export async function callKeyRoutes({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callKeyRoutes({ platform, people, make }: ContractFixture, { ask }: Coverage): Promise<void> {
   const { browser, accountIds } = people.builder;
   await make("request");
   const { id, secret } = (await ask(browser, 201, "createKey", { body: { name: "new" } })).body;
@@ -94,7 +94,7 @@ export async function callKeyRoutes({ platform, people, make }: Fixture, { ask }
 }
 
 /** The key's limits and its expiry are tested in keys/playground-keys.test.ts. */
-export async function callPlaygroundRoutes({ platform, people }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callPlaygroundRoutes({ platform, people }: ContractFixture, { ask }: Coverage): Promise<void> {
   const { browser } = people.builder;
   const { secret } = (await ask(browser, 201, "issuePlaygroundKey")).body;
   assert.equal((await platform.parts.apiKeys.authenticate(`Bearer ${secret}`))?.name, "Playground");
@@ -106,7 +106,7 @@ export async function callPlaygroundRoutes({ platform, people }: Fixture, { ask 
   sessionKeys.issue = issue;
 }
 
-export async function callRequestRoutes({ platform, people }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callRequestRoutes({ platform, people }: ContractFixture, { ask }: Coverage): Promise<void> {
   const { browser, accountIds } = await signInTestPerson(platform, [{ kind: "builder" }]);
   const [accountId] = accountIds as [Uuid];
   const [hostId] = people.host.accountIds as [Uuid];
@@ -172,7 +172,7 @@ export async function callRequestRoutes({ platform, people }: Fixture, { ask }: 
   await ask(browser, 400, "listUnfunded", { query: "from=2024-01-01" });
 }
 
-export async function callRefusalRoutes({ platform }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callRefusalRoutes({ platform }: ContractFixture, { ask }: Coverage): Promise<void> {
   const { browser, accountIds } = await signInTestPerson(platform, [{ kind: "builder" }]);
   const [accountId] = accountIds as [Uuid];
   const { id } = await platform.parts.apiKeys.issue(accountId, "a key");
@@ -187,7 +187,7 @@ export async function callRefusalRoutes({ platform }: Fixture, { ask }: Coverage
   await ask(browser, 400, "listRefusals", { query: "from=2026-01-02&to=2026-01-01" });
 }
 
-export async function callHealthRoutes({ platform, people }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callHealthRoutes({ platform, people }: ContractFixture, { ask }: Coverage): Promise<void> {
   assert.deepEqual((await ask(people.builder.browser, 200, "getHealth")).body.unreachable, []);
   const { now } = platform.parts.outages;
   platform.parts.outages.now = () => [{ part: "database", since: Date.now(), isNeeded: true }];
@@ -197,7 +197,7 @@ export async function callHealthRoutes({ platform, people }: Fixture, { ask }: C
   assert.equal((await ask(people.builder.browser, 200, "getStatus")).body.object, "status");
 }
 
-export async function callPerformanceRoutes({ platform }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callPerformanceRoutes({ platform }: ContractFixture, { ask }: Coverage): Promise<void> {
   const { browser, accountIds } = await signInTestPerson(platform, [{ kind: "builder" }]);
   const [accountId] = accountIds as [Uuid];
   const nothing = (await ask(browser, 200, "getPerformance")).body;
@@ -248,7 +248,7 @@ export async function callPerformanceRoutes({ platform }: Fixture, { ask }: Cove
 }
 
 /** A sum has the grouping fields that the query names in `by` and `split`, and no other grouping field. */
-export async function callUsageRoutes({ people, make }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callUsageRoutes({ people, make }: ContractFixture, { ask }: Coverage): Promise<void> {
   const { browser } = people.builder;
   await make("request");
   const fields = ["key", "model", "day", "hour", "outcome"];
@@ -273,7 +273,7 @@ export async function callUsageRoutes({ people, make }: Fixture, { ask }: Covera
   await ask(browser, 400, "getUsage", { query: "by=day&from=2025-01-01&to=2026-03-01" });
 }
 
-export async function callInvoiceRoutes({ people }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callInvoiceRoutes({ people }: ContractFixture, { ask }: Coverage): Promise<void> {
   const thisMonth = `month=${new Date().toISOString().slice(0, 7)}`;
   for (const [who, id] of [
     ["builder", "getInvoice"],
@@ -284,7 +284,10 @@ export async function callInvoiceRoutes({ people }: Fixture, { ask }: Coverage):
   }
 }
 
-export async function callStatementRoutes({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callStatementRoutes(
+  { platform, people, make }: ContractFixture,
+  { ask }: Coverage,
+): Promise<void> {
   const { browser } = people.builder;
   await make("request");
   assert.equal((await ask(browser, 200, "getCredits")).body.can_buy, true);
@@ -305,7 +308,10 @@ export async function callStatementRoutes({ platform, people, make }: Fixture, {
   assert.equal((await ask(poor, 200, "getCredits")).body.can_buy, false);
 }
 
-export async function callPaymentRoutes({ platform, people, make, demo }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callPaymentRoutes(
+  { platform, people, make, demo }: ContractFixture,
+  { ask }: Coverage,
+): Promise<void> {
   const { browser } = people.builder;
   const topUp = { enabled: true, amount_micro: "20000000", mark_micro: "5000000", month_max_micro: "100000000" };
   await ask(browser, 409, "setTopUp", { body: topUp });
@@ -357,7 +363,7 @@ export async function callPaymentRoutes({ platform, people, make, demo }: Fixtur
   }
 }
 
-export async function callMoneyRoutes({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callMoneyRoutes({ platform, people, make }: ContractFixture, { ask }: Coverage): Promise<void> {
   const { browser } = people.builder;
   await make("request");
   await ask(browser, 200, "getBalance");
@@ -393,7 +399,10 @@ export async function callMoneyRoutes({ platform, people, make }: Fixture, { ask
 
 const VIEWERS_MAX = 50;
 
-export async function callEventStreamRoutes({ platform, people }: Fixture, { ask, watch }: Coverage): Promise<void> {
+export async function callEventStreamRoutes(
+  { platform, people }: ContractFixture,
+  { ask, watch }: Coverage,
+): Promise<void> {
   for (const [id, { browser }, names] of [
     ["watchAccount", people.builder, ["balance", "requests"]],
     ["watchPlatform", people.operator, ["load"]],
@@ -405,7 +414,7 @@ export async function callEventStreamRoutes({ platform, people }: Fixture, { ask
   }
 }
 
-export async function callModelRoutes({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callModelRoutes({ platform, people, make }: ContractFixture, { ask }: Coverage): Promise<void> {
   const { browser } = people.builder;
   const { outside } = platform;
   outside.connected.add(await make("node"));

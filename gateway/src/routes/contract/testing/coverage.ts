@@ -6,11 +6,11 @@ import assert from "node:assert/strict";
 import type { Refusal } from "@tollgate/api/faults.ts";
 import { GUARDS } from "@tollgate/api/guards.ts";
 import type { Api } from "@tollgate/api/openapi/api.ts";
-import { errorEnvelope, listRouteErrors } from "@tollgate/api/openapi/error-responses.ts";
+import { listRouteErrors, makeErrorEnvelopeSchema } from "@tollgate/api/openapi/error-responses.ts";
 import type { FastifyInstance } from "fastify";
 import type { Answer, Browser } from "../../testing/browser.ts";
 import { type EventReader, openEvents } from "./events.ts";
-import { type Operation, operationRequestLine, operationsOf } from "./operations.ts";
+import { listOperations, type Operation, operationRequestLine } from "./operations.ts";
 
 export interface RequestInput {
   /** The value of the ID in the path. */
@@ -38,9 +38,9 @@ export interface Coverage {
 const NOT_ASKED_FOR = / (500 internal_error|503 no_capacity|408 invalid_request_error)$/;
 
 export function openCoverage(api: Api): Coverage {
-  const operations = operationsOf(api);
+  const operations = listOperations(api);
   const faults = new Map(operations.map((operation) => [operation, listRouteErrors(operation)]));
-  const envelope = errorEnvelope([...faults.values()].flat());
+  const envelope = makeErrorEnvelopeSchema([...faults.values()].flat());
   const met = new Set<string>();
 
   const find = (id: string): Operation => {

@@ -5,9 +5,9 @@ import { dollars, pico } from "../../../base/money.ts";
 import { PASSWORD } from "../../testing/browser.ts";
 import { signInTestPerson } from "../../testing/sign-in-test-person.ts";
 import type { Coverage } from "./coverage.ts";
-import type { Fixture } from "./fixture.ts";
+import type { ContractFixture } from "./fixture.ts";
 
-export async function callDeletionRoutes({ platform, people }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callDeletionRoutes({ platform, people }: ContractFixture, { ask }: Coverage): Promise<void> {
   const { pool, ledger, newId } = platform;
   const who = await signInTestPerson(platform, [{ kind: "builder" }]);
   const { browser, email } = who;

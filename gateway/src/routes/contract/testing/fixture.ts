@@ -54,7 +54,7 @@ export type ObjectKind =
   | "payment"
   | "incident";
 
-export interface Fixture {
+export interface ContractFixture {
   platform: TestPlatform;
   demo: DemoPaymentProvider;
   people: Record<PersonKind, Person>;
@@ -73,7 +73,7 @@ export interface Fixture {
  */
 const CHANGED_BY_READING = ["identity_session", "identity_attempt", "books_verdict"];
 
-export async function openFixture(): Promise<Fixture> {
+export async function openFixture(): Promise<ContractFixture> {
   const log = createLog("silent");
   const demo = await openDemoPaymentProvider({ clock: systemClock, random: systemRandom(), log });
   const real = createStripeProviderAt(demo);
@@ -107,7 +107,7 @@ export async function openFixture(): Promise<Fixture> {
       "host viewer": await member(host, "viewer"),
     };
   };
-  const people: Fixture["people"] = {
+  const people: ContractFixture["people"] = {
     nobody,
     ...(await inTeams()),
     "no account": await signInTestPerson(platform),
@@ -147,7 +147,7 @@ async function joined(platform: TestPlatform, accountId: Uuid, role: string): Pr
 
 const accountsOf = ({ accountIds }: Person): string[] => accountIds.map((id) => publicId("acc", id));
 
-function makerOf(platform: TestPlatform, { builder, host }: Fixture["people"]): Fixture["make"] {
+function makerOf(platform: TestPlatform, { builder, host }: ContractFixture["people"]): ContractFixture["make"] {
   const [builderId, hostId] = [builder.accountIds[0] as Uuid, host.accountIds[0] as Uuid];
   const { fleet, payouts } = platform.parts;
   let made = 0;

@@ -7,9 +7,9 @@ import { insertServedRequest, insertSpotCheck } from "../../testing/past-request
 import { signInTestPerson } from "../../testing/sign-in-test-person.ts";
 import { addSecretsUpToMaximum, deleteActiveSecrets } from "./active-secrets.ts";
 import type { Coverage } from "./coverage.ts";
-import type { Fixture } from "./fixture.ts";
+import type { ContractFixture } from "./fixture.ts";
 
-export async function callHostTokenRoutes({ platform, people }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callHostTokenRoutes({ platform, people }: ContractFixture, { ask }: Coverage): Promise<void> {
   const { browser, accountIds } = people.host;
   const { id, secret } = (await ask(browser, 201, "createHostToken", { body: { name: "new" } })).body;
   assert.match(String(secret), /^tht_live_[0-9A-Za-z]{12}_[0-9A-Za-z]{43}$/);
@@ -22,7 +22,7 @@ export async function callHostTokenRoutes({ platform, people }: Fixture, { ask }
 }
 
 /** Calls the operations on nodes with nodes in every state, so that every answer occurs. */
-export async function callNodeRoutes({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callNodeRoutes({ platform, people, make }: ContractFixture, { ask }: Coverage): Promise<void> {
   const { browser, accountIds } = people.host;
   const [hostId] = accountIds as [Uuid];
   const { fleet } = platform.parts;
@@ -57,7 +57,7 @@ export async function callNodeRoutes({ platform, people, make }: Fixture, { ask 
 }
 
 /** The activity of a node with two requests, one of which failed and is unpaid. */
-export async function callInsightRoutes({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callInsightRoutes({ platform, people, make }: ContractFixture, { ask }: Coverage): Promise<void> {
   const { browser, accountIds } = people.host;
   const node = await make("node");
   const nodeId = parseId("node", node) as Uuid;
@@ -120,7 +120,10 @@ interface InsightBody {
 }
 
 /** A sum has the grouping fields that the query names in `by` and `split`, and no other grouping field. */
-export async function callEarningsRoutes({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callEarningsRoutes(
+  { platform, people, make }: ContractFixture,
+  { ask }: Coverage,
+): Promise<void> {
   const { browser, accountIds } = people.host;
   const node = await make("node");
   const host = { accountId: accountIds[0] as Uuid, nodeId: parseId("node", node) as Uuid };
@@ -181,7 +184,10 @@ export async function callEarningsRoutes({ platform, people, make }: Fixture, { 
 }
 
 /** Spot checks, in which other nodes verify a node's answers. Traps, which test the verifying node, are not listed. */
-export async function callSpotCheckRoutes({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callSpotCheckRoutes(
+  { platform, people, make }: ContractFixture,
+  { ask }: Coverage,
+): Promise<void> {
   const { browser } = people.host;
   const node = await make("node");
   const nodeId = parseId("node", node) as Uuid;
@@ -208,7 +214,7 @@ export async function callSpotCheckRoutes({ platform, people, make }: Fixture, {
 }
 
 /** The payout method and the payouts of a new host. */
-export async function callHostPayoutRoutes({ platform, people }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callHostPayoutRoutes({ platform, people }: ContractFixture, { ask }: Coverage): Promise<void> {
   const who = await signInTestPerson(platform, [{ kind: "host" }]);
   const { browser } = who;
   const [accountId] = who.accountIds as [Uuid];

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import type { Uuid } from "../../../base/ids.ts";
 import { signInTestPerson } from "../../testing/sign-in-test-person.ts";
 import type { Coverage } from "./coverage.ts";
-import type { Fixture } from "./fixture.ts";
+import type { ContractFixture } from "./fixture.ts";
 
-export async function callNotificationRoutes({ platform }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callNotificationRoutes({ platform }: ContractFixture, { ask }: Coverage): Promise<void> {
   const { browser, accountIds } = await signInTestPerson(platform, [{ kind: "builder" }]);
   const accountId = accountIds[0] as Uuid;
   await ask(browser, 200, "getNotificationSettings");

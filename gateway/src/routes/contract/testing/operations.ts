@@ -6,7 +6,7 @@ export interface Operation extends Route {
   id: string;
 }
 
-export const operationsOf = (api: Api): Operation[] =>
+export const listOperations = (api: Api): Operation[] =>
   api.tables.flatMap(({ routes }) => Object.entries(routes).map(([id, route]) => ({ ...route, id })));
 
 /** The method and the URL of an operation, with this ID in the path. */
@@ -16,6 +16,6 @@ export function operationRequestLine(operation: Route, id = "none", query = ""):
 }
 
 /** The ID's prefix according to the path's description: `key` for "The key ID, `key_…`." */
-export const idPrefixOf = ({ path }: Route): string | undefined => /`(\w+)_…`/.exec(path?.id ?? "")?.[1];
+export const findIdPrefix = ({ path }: Route): string | undefined => /`(\w+)_…`/.exec(path?.id ?? "")?.[1];
 
 export const isStream = ({ answer }: Route): boolean => answer.events !== undefined;

@@ -3,9 +3,12 @@ import assert from "node:assert/strict";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { insertServedRequest, insertSpotCheck } from "../../testing/past-requests.ts";
 import type { Coverage } from "./coverage.ts";
-import type { Fixture } from "./fixture.ts";
+import type { ContractFixture } from "./fixture.ts";
 
-export async function callPlatformRoutes({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callPlatformRoutes(
+  { platform, people, make }: ContractFixture,
+  { ask }: Coverage,
+): Promise<void> {
   const { browser } = people.operator;
   const [hostId] = people.host.accountIds as [Uuid];
   await make("request");
@@ -52,7 +55,10 @@ export async function callPlatformRoutes({ platform, people, make }: Fixture, { 
   assert.equal((books as { balanced: boolean }).balanced, false);
 }
 
-export async function callOperatorNodeRoutes({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callOperatorNodeRoutes(
+  { platform, people, make }: ContractFixture,
+  { ask }: Coverage,
+): Promise<void> {
   const { browser } = people.operator;
   const [node, old] = [await make("node"), await make("node")];
   const reason = { reason: "a test" };
@@ -78,7 +84,7 @@ export async function callOperatorNodeRoutes({ platform, people, make }: Fixture
   assert.match((await ask(browser, 200, "exportOperatorActions", { query })).text, /^at,operator,.*\r\n.*node_/);
 }
 
-export async function callOperatorAccountRoutes({ people, make }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callOperatorAccountRoutes({ people, make }: ContractFixture, { ask }: Coverage): Promise<void> {
   const { browser } = people.operator;
   const [ofBuilder, ofHost] = [people.builder, people.host].map(({ accountIds: [id] }) => publicId("acc", id as Uuid));
   await ask(browser, 200, "listAccounts", { query: "q=builder&kind=builder&limit=1" });
@@ -104,7 +110,10 @@ export async function callOperatorAccountRoutes({ people, make }: Fixture, { ask
   }
 }
 
-export async function callOperatorPayoutRoutes({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callOperatorPayoutRoutes(
+  { platform, people, make }: ContractFixture,
+  { ask }: Coverage,
+): Promise<void> {
   const { browser } = people.operator;
   const [hostId] = people.host.accountIds as [Uuid];
   await make("request");
@@ -128,7 +137,10 @@ export async function callOperatorPayoutRoutes({ platform, people, make }: Fixtu
 }
 
 /** Withheld shares of one node: one is released alone, then all others; a repetition releases nothing. */
-export async function callWithheldShareRoutes({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callWithheldShareRoutes(
+  { platform, people, make }: ContractFixture,
+  { ask }: Coverage,
+): Promise<void> {
   const { browser, email } = people.operator;
   const [hostId, builderId] = [people.host.accountIds[0] as Uuid, people.builder.accountIds[0] as Uuid];
   const node = await make("node");
@@ -175,7 +187,7 @@ export async function callWithheldShareRoutes({ platform, people, make }: Fixtur
 }
 
 export async function callOperatorSpotCheckRoutes(
-  { platform, people, make }: Fixture,
+  { platform, people, make }: ContractFixture,
   { ask }: Coverage,
 ): Promise<void> {
   const { browser } = people.operator;

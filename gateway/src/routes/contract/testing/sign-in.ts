@@ -1,7 +1,7 @@
 /** For tests: every way to sign up and sign in, and every refusal, on consoles with different sign-in options. */
 import assert from "node:assert/strict";
 import { type IdentitiesOptions, openIdentities } from "../../../accounts/identities.ts";
-import { smtpMail } from "../../../accounts/mail.ts";
+import { createSmtpMailSender } from "../../../accounts/mail.ts";
 import { cheapHash } from "../../../accounts/testing/cheap-hash.ts";
 import { openTestIssuer } from "../../../accounts/testing/oidc.ts";
 import { openTestMailbox } from "../../../accounts/testing/smtp.ts";
@@ -10,11 +10,11 @@ import { Browser, PASSWORD } from "../../testing/browser.ts";
 import type { TestPlatform } from "../../testing/platform.ts";
 import { signInTestPerson } from "../../testing/sign-in-test-person.ts";
 import type { Coverage } from "./coverage.ts";
-import type { Fixture } from "./fixture.ts";
+import type { ContractFixture } from "./fixture.ts";
 
 const PUBLIC_URL = "http://gate.test";
 
-export async function callSignInRoutes({ platform }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callSignInRoutes({ platform }: ContractFixture, { ask }: Coverage): Promise<void> {
   const browser = new Browser(platform);
   const body = { email: "new@example.test", password: PASSWORD, name: "New" };
   await ask(browser, 200, "getSignInMethods");
@@ -35,7 +35,7 @@ export async function callSignInRoutes({ platform }: Fixture, { ask }: Coverage)
   await change(200, PASSWORD);
 }
 
-export async function callScriptLoginRoutes({ platform, people }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callScriptLoginRoutes({ platform, people }: ContractFixture, { ask }: Coverage): Promise<void> {
   const { browser } = await signInTestPerson(platform);
   const script = new Browser(platform);
   const begin = () => ask(script, 201, "beginScriptLogin", { body: { name: "a script" } });
@@ -54,7 +54,7 @@ export async function callScriptLoginRoutes({ platform, people }: Fixture, { ask
   for (const id of ["readScriptLogin", "answerScriptLogin"]) await ask(browser, 429, id, confirm);
 }
 
-export async function callTwoFactorRoutes({ platform }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callTwoFactorRoutes({ platform }: ContractFixture, { ask }: Coverage): Promise<void> {
   const { browser, email } = await signInTestPerson(platform);
   const body = { password: PASSWORD };
   await ask(browser, 400, "confirmTwoFactor", { body: { code: "123456" } });
@@ -81,9 +81,9 @@ async function browserAt(platform: TestPlatform, options: Partial<IdentitiesOpti
   return { identities, browser: new Browser({ app: platform.serve({ identities, publicUrl: PUBLIC_URL }) }) };
 }
 
-export async function callEmailedLinkRoutes({ platform }: Fixture, { ask }: Coverage): Promise<void> {
+export async function callEmailedLinkRoutes({ platform }: ContractFixture, { ask }: Coverage): Promise<void> {
   const mailbox = await openTestMailbox();
-  const mail = smtpMail({ url: mailbox.url, from: "noreply@gate.test" });
+  const mail = createSmtpMailSender({ url: mailbox.url, from: "noreply@gate.test" });
   const { browser, identities } = await browserAt(platform, { mail, verifyEmails: true });
   const body = { email: "mailed@example.test", password: PASSWORD, name: "Mailed" };
   const token = async () => decodeURIComponent(/#token=(\S+)/.exec((await mailbox.next()).text)?.[1] ?? "");
@@ -102,7 +102,7 @@ export async function callEmailedLinkRoutes({ platform }: Fixture, { ask }: Cove
   }
 }
 
-export async function callProviderSignInRoutes({ platform }: Fixture, { ask, send }: Coverage): Promise<void> {
+export async function callProviderSignInRoutes({ platform }: ContractFixture, { ask, send }: Coverage): Promise<void> {
   const issuer = await openTestIssuer();
   const away = { ...issuer.provider, id: "away", issuer: "http://127.0.0.1:1" };
   const { browser } = await browserAt(platform, { providers: [issuer.provider, away] });
@@ -127,7 +127,7 @@ export async function callProviderSignInRoutes({ platform }: Fixture, { ask, sen
 }
 
 /** Attempts are counted by network address, and by identity once a person is signed in. */
-export async function exceedSignInLimits({ platform }: Fixture, { ask }: Coverage): Promise<void> {
+export async function exceedSignInLimits({ platform }: ContractFixture, { ask }: Coverage): Promise<void> {
   const browser = new Browser(platform);
   const body = { email: "often@example.test", password: PASSWORD, name: "Often", token: "none", code: "123456" };
   for (let i = 0; i < 10; i++) await ask(browser, 400, "verifyEmail", { body });

@@ -7,12 +7,12 @@ import { dollars } from "../../../base/money.ts";
 import { Browser } from "../../testing/browser.ts";
 import { type Person, signInTestPerson } from "../../testing/sign-in-test-person.ts";
 import type { Coverage } from "./coverage.ts";
-import type { Fixture } from "./fixture.ts";
+import type { ContractFixture } from "./fixture.ts";
 
 /** The token in an invitation link that the API returned. */
 const tokenOf = (link: unknown): string => decodeURIComponent(/#token=(\S+)$/.exec(String(link))?.[1] ?? "");
 
-export async function callTeamRoutes(fixture: Fixture, { ask }: Coverage): Promise<void> {
+export async function callTeamRoutes(fixture: ContractFixture, { ask }: Coverage): Promise<void> {
   const { platform } = fixture;
   const owner = await signInTestPerson(platform, [{ kind: "builder" }]);
   const [accountId] = owner.accountIds as [Uuid];
@@ -69,7 +69,12 @@ export async function callTeamRoutes(fixture: Fixture, { ask }: Coverage): Promi
 }
 
 /** Invitations at a console that requires confirmed email addresses. */
-async function unconfirmed({ platform }: Fixture, { ask }: Coverage, who: Person, token: string): Promise<void> {
+async function unconfirmed(
+  { platform }: ContractFixture,
+  { ask }: Coverage,
+  who: Person,
+  token: string,
+): Promise<void> {
   const { pool, newId, secret, parts } = platform;
   const shared = { pool, newId, secret, log: parts.log, publicUrl: "http://console.test", passwordHash: cheapHash };
   const identities = await openIdentities({ ...shared, verifyEmails: true });
@@ -82,14 +87,18 @@ async function unconfirmed({ platform }: Fixture, { ask }: Coverage, who: Person
   await confirm(true);
 }
 
-async function suspended({ pool }: Fixture["platform"], accountId: Uuid, run: () => Promise<void>): Promise<void> {
+async function suspended(
+  { pool }: ContractFixture["platform"],
+  accountId: Uuid,
+  run: () => Promise<void>,
+): Promise<void> {
   await pool.query("update account set suspended_at = now() where id = $1", [accountId]);
   await run();
   await pool.query("update account set suspended_at = null where id = $1", [accountId]);
 }
 
 /** Causes the errors for too many members, invitations and attempts. */
-async function tooMuch({ platform }: Fixture, { ask }: Coverage): Promise<void> {
+async function tooMuch({ platform }: ContractFixture, { ask }: Coverage): Promise<void> {
   const owner = await signInTestPerson(platform, [{ kind: "host" }]);
   const [accountId] = owner.accountIds as [Uuid];
   const guest = await signInTestPerson(platform);

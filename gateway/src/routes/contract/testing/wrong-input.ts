@@ -1,8 +1,8 @@
 /** For tests: invalid values for an operation's body, query, account header and path. */
-import { ACCOUNT_HEADER, accessRulesOf } from "@tollgate/api/guards.ts";
+import { ACCOUNT_HEADER, findAccessRules } from "@tollgate/api/guards.ts";
 import { publicId } from "../../../base/ids.ts";
 import type { RequestInput } from "./coverage.ts";
-import { idPrefixOf, type Operation } from "./operations.ts";
+import { findIdPrefix, type Operation } from "./operations.ts";
 
 const FROM_OUR_PAGES = { "sec-fetch-site": "same-origin" };
 
@@ -12,7 +12,7 @@ export function wrongInputs(operation: Operation, id: string | undefined): Reque
   return [
     ...(body === undefined ? [] : WRONG_BODIES),
     ...Object.keys(query?.shape ?? {}).map((name) => ({ query: `${name}=%3F` })),
-    ...(accessRulesOf(operation).parameters.includes("account")
+    ...(findAccessRules(operation).parameters.includes("account")
       ? [{ headers: { [ACCOUNT_HEADER]: "acc_of_another" } }]
       : []),
   ].map(({ headers, ...sent }: RequestInput) => ({ ...sent, id, headers: { ...FROM_OUR_PAGES, ...headers } }));
@@ -26,7 +26,7 @@ const WRONG_BODIES: RequestInput[] = [
 
 /** IDs for which no object exists: one in the valid format, and one in an invalid format. */
 export function unknownIds(operation: Operation): string[] {
-  const prefix = idPrefixOf(operation);
+  const prefix = findIdPrefix(operation);
   return prefix === undefined ? [] : [publicId("req", NOBODYS).replace("req", prefix), "nonsense"];
 }
 

@@ -1,7 +1,7 @@
 /** Tests the replacement of the guides' address, key, token and ports. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fillPlaceholders, findCredentials, findPorts, replacePorts } from "./fill-in.ts";
+import { fillPlaceholders, findCredentials, findPorts, replacePorts } from "./fill-placeholders.ts";
 
 test("replaces a guide's placeholders for the address, the key and the host token everywhere", () => {
   const text =

@@ -1,7 +1,7 @@
 /** Tests which outputs match a page's output block, and how differences are printed. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formatSideBySide, matchesOutput } from "./output.ts";
+import { formatSideBySide, matchesOutput } from "./match-output.ts";
 
 test("compares line by line, ignoring trailing spaces and trailing blank lines", () => {
   assert.ok(matchesOutput("a\n  b\n", "a  \n  b\n\n"));

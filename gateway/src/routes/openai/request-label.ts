@@ -7,7 +7,7 @@ import type { ParsedRequest } from "../../inference/endpoint.ts";
 
 const LABEL_LENGTH_MAX = 64;
 
-export function requestLabelOf(body: unknown): Pick<ParsedRequest, "label" | "labelField"> {
+export function readRequestLabel(body: unknown): Pick<ParsedRequest, "label" | "labelField"> {
   const { metadata, user } = body as { metadata?: unknown; user?: unknown };
   const named = kept(
     typeof metadata === "object" && metadata !== null && "label" in metadata ? metadata.label : undefined,

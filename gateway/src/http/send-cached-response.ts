@@ -7,7 +7,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 
 const KEEP_S = 300;
 
-export function etagOf(body: string | Buffer): string {
+export function computeEtag(body: string | Buffer): string {
   return `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`;
 }
 
@@ -24,12 +24,12 @@ interface Cached {
 const made = (body: Cached["body"]): string | Buffer => (typeof body === "function" ? body() : body);
 
 /** Sends 200 with the body, or 304 if the client's copy is current. */
-export function sendCached(
+export function sendCachedResponse(
   { headers }: FastifyRequest,
   reply: FastifyReply,
   { body, etag, type = "application/json; charset=utf-8", keep = "public", keepS = KEEP_S }: Cached,
 ): FastifyReply {
-  const tag = etag ?? etagOf(made(body));
+  const tag = etag ?? computeEtag(made(body));
   reply.headers({ etag: tag, "cache-control": `${keep}, max-age=${keepS}` });
   const known = (headers["if-none-match"] ?? "").split(",").map((one) => one.trim().replace(/^W\//, ""));
   if (known.includes(tag) || known.includes("*")) return reply.code(304).send();
