@@ -1,15 +1,15 @@
--- Ends the expired holds of these accounts, at most `p_limit`. Returns the number. The caller has locked the accounts (ledger_sweep).
+-- Ends the expired holds of these accounts, at most `p_limit`. Returns the number. Part of ledger_sweep.
 -- Guarantees: skips holds that are being renewed or settled. Waits at most 200 ms for any lock, then raises lock_not_available.
 
 create or replace function ledger_end_expired(p_accounts uuid[], p_limit integer) returns integer language plpgsql
 set lock_timeout = '200ms' as $$
 declare
-  ids constant uuid[] := array(
-    select id from hold where account_id = any (p_accounts) and expires_at < now() order by expires_at limit p_limit
-       for update skip locked
-  );
+  ids uuid[];
   expired integer;
 begin
+  perform from ledger_account where id = any (p_accounts) order by id for no key update;
+  ids := array(select id from hold where account_id = any (p_accounts) and expires_at < now() order by expires_at limit p_limit
+                  for update skip locked);
   with ended as (
     delete from hold where id = any (ids)
     returning id, account_id, amount, key_id, key_name, endpoint, model, build, tokenizer, stream, prompt_tokens,

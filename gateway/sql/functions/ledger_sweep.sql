@@ -5,13 +5,15 @@
 -- whole lease from now, so gateways have as long to renew and to settle as before.
 -- Guarantees: only a hold whose lease expired ends here, and it ends once: a later settlement returns code 3. After any time without
 -- gateways, a hold ends at most a lease after the first is back. Sweeps take turns, each for one statement. An account that another
--- transaction has locked is skipped, for a later sweep. An account whose holds cannot be ended keeps them, and delays no other account.
+-- transaction has locked is skipped, for a later sweep, which waits up to 200 ms for one such account: a busy account is locked at nearly
+-- any moment. An account whose holds cannot be ended keeps them, and delays no other account.
 
 create or replace function ledger_sweep(p_limit integer, p_lease interval, out expired integer, out failures jsonb)
 language plpgsql as $$
 declare
   accounts uuid[];
   account uuid;
+  waiting uuid;
   away interval;
 begin
   expired := 0;
@@ -26,15 +28,27 @@ begin
     return;
   end if;
 
+  select account_id into waiting
+    from (select distinct account_id from hold where expires_at < now() - p_lease / 4) skipped order by random() limit 1;
+  if waiting is not null then
+    begin
+      expired := ledger_end_expired(array[waiting], p_limit);
+    exception
+      when lock_not_available then null;
+      when others then
+        failures := failures || jsonb_build_object('account', waiting, 'code', sqlstate, 'message', sqlerrm);
+    end;
+  end if;
+
   select array_agg(id) into accounts
     from (select a.id from ledger_account a
-           where a.id in (select account_id from hold where expires_at < now()) limit p_limit
+           where a.id in (select account_id from hold where expires_at < now()) and a.id is distinct from waiting limit p_limit
              for no key update of a skip locked) s;
   if accounts is null then
     return;
   end if;
   begin
-    expired := ledger_end_expired(accounts, p_limit);
+    expired := expired + ledger_end_expired(accounts, p_limit);
   exception when others then
     -- One account failed all of them, so each is ended alone.
     foreach account in array accounts loop

@@ -28,4 +28,4 @@ create index request_attempt_at on request_attempt (at);
 
 alter table identity add column setup_ticks text[] not null default '{}';
 
--- functions: b257b4621ca43b668aeb060c639f8ff231d196336c78e3f813698de74ac33b3f
+-- functions: 9d86a71cf8fba22e569ea2d3b3a6b99462c9f01b71637c1612aff5c811dde719

@@ -18,7 +18,7 @@ import { checkLedger } from "./check.ts";
 import type { HoldOrder } from "./hold.ts";
 import { type Ledger, openLedger } from "./ledger.ts";
 import { LostRequestsReentry } from "./lost-commit-reentry.ts";
-import { createTestHold, createTestSettlement, newId, TEST_CHARGE } from "./testing.ts";
+import { createTestHold, createTestSettlement, newId, TEST_CHARGE, waitForBlockedStatement } from "./testing.ts";
 
 const CREDIT = 100_000_000_000n;
 
@@ -173,6 +173,23 @@ describe("the ledger while the database locks an account or refuses an operation
     assert.equal(await ledger.expire(), 1);
     assert.equal(await heldOf(locked), 0n);
     assert.deepEqual(logged, []);
+  });
+
+  test("is waited for by sweeps once its holds expired a quarter of a lease ago, because it may be locked at any moment", async (t) => {
+    const busy = await account("builder");
+    const [hold] = await held(busy);
+    await db.pool.query("update hold set expires_at = now() - interval '1 hour' where id = $1", [hold?.id]);
+    const release = await lockAccount(t, busy);
+    let isSeen = false;
+    const sweeps = (async () => {
+      while (!isSeen) assert.equal(await ledger.expire(), 0);
+    })();
+    await waitForBlockedStatement(db.pool, "%ledger_sweep%").finally(() => {
+      isSeen = true;
+    });
+    await sweeps;
+    await release();
+    assert.equal(await ledger.expire(), 1);
   });
 
   test("keeps only its own expired holds if they cannot be released, and logs the error", async () => {
