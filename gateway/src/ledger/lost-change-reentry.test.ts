@@ -504,7 +504,9 @@ const NOT_JOURNALED: Record<string, string[]> = {
     "spot_check_due",
     "spot_check_test",
     "spot_check_verifier",
+    "request_attempt",
   ],
+  "on a gateway's disk too (given-up.jsonl)": ["settlement_given_up"],
   "sent already, or sent again by what is still true": ["notification", "notification_delivery", "notification_read"],
   "valid for minutes: the person begins again": ["identity_verification", "script_login"],
   "of the database itself": [

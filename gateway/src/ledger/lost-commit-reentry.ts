@@ -195,7 +195,7 @@ interface ChangesOptions {
    * account. The others need the lost requests to be entered first.
    */
   isLast: boolean;
-  /** As for requests. */
+  /** Lists only what the journal lacks since this time, in Unix milliseconds. */
   lostSince: number;
   /** Called before the changes are entered, if any is missing. */
   onMissing?: () => Promise<void>;

@@ -41,7 +41,7 @@ const PayoutLine = row({
   withheld: column.pico,
   /** The part of `withheld` that was withheld since the host's previous line. */
   newlyWithheld: column.pico,
-  /** Of the earnings that became payable since the previous payout, the part paid by the host's own owners. */
+  /** The part that the host's own owners paid of the earnings that became payable since the previous payout. */
   own: column.pico,
 });
 export type PayoutLine = z.infer<typeof PayoutLine>;

@@ -41,7 +41,7 @@ test("the loads of accounts add up this gateway's requests and those that others
   assert.deepEqual([loads.own(), sum("m", "a")], [{}, [0, 0]]);
 });
 
-test("the loads of accounts are told for a limited number of accounts", () => {
+test("a gateway sends the other gateways the loads of a limited number of accounts", () => {
   const { loads } = openLoads();
   for (let i = 0; i < LOADS_TOLD_MAX + 5; i++)
     loads.count(i % 2 === 0 ? "m" : "n", `account ${i}`, { inService: 1, waiting: 0 });

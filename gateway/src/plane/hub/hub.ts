@@ -186,13 +186,18 @@ class EmbeddedHub implements Hub, HubForConnections {
   }
 
   async refuseNewConnections(nodeId: string): Promise<void> {
-    invariant(isNodeId(nodeId), "a node ID must not be empty or contain dots, spaces, * or >");
-    this.verifier.revocations.revoke(nodeId, this.clock.now());
+    this.#revokeCredentials(nodeId);
   }
 
   async revoke(nodeId: string): Promise<void> {
-    await this.refuseNewConnections(nodeId);
+    this.#revokeCredentials(nodeId);
+    // Without an `await` before this, no message of a chunk that is being read is delivered after the revocation.
     for (const connection of [...(this.#nodes.get(nodeId) ?? [])]) connection.cut("Authentication Revoked");
+  }
+
+  #revokeCredentials(nodeId: string): void {
+    invariant(isNodeId(nodeId), "a node ID must not be empty or contain dots, spaces, * or >");
+    this.verifier.revocations.revoke(nodeId, this.clock.now());
   }
 
   async cut(nodeId: string): Promise<void> {

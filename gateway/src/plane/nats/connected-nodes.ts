@@ -102,7 +102,7 @@ export class OpenConnections {
   readonly #nodes = new Map<string, Set<string>>();
 
   /**
-   * Returns whether the node has too many connections. Then it is to be disconnected, and its count begins anew.
+   * Returns whether the node has too many connections. The caller then disconnects it, and the count starts at 0.
    * `answers`: whether a server answers; one that died reports no ends of its connections.
    */
   began(nodeId: string, connection: string, answers: (server: string | undefined) => boolean): boolean {

@@ -74,7 +74,8 @@ describe("status 200", () => {
     const { created_at, ...rest } = inList ?? {};
     assert.deepEqual(rest, shown);
     const one = await owner.browser.send("GET", at(node));
-    const { stats, ...object } = one.body as { stats: Record<string, unknown> };
+    const { stats, as_of, ...object } = one.body as { stats: Record<string, unknown>; as_of: number };
+    assert.equal(typeof as_of, "number");
     assert.deepEqual(object, { ...shown, hardware: { gpu: "one" }, created_at });
     assert.deepEqual(stats.today, { requests: 0, prompt_tokens: 0, completion_tokens: 0, earned_micro: "0.000000" });
     assert.deepEqual([stats.object, stats.connected, stats.node], ["node_stats", false, shown.id]);

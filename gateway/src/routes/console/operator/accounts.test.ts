@@ -58,7 +58,8 @@ describe("status 200", () => {
 
   test("shows one account with its balances and keys, without secrets", async () => {
     const key = await newKey(builder);
-    const { created_at, ...shown } = (await send("GET", `${ACCOUNTS}/${account}`)).body;
+    const { created_at, as_of, ...shown } = (await send("GET", `${ACCOUNTS}/${account}`)).body;
+    assert.equal(typeof as_of, "number");
     assert.deepEqual(shown, {
       id: account,
       object: "account",

@@ -40,8 +40,10 @@ describe("status 200", () => {
     assert.deepEqual([shown?.account, shown?.account_name], [publicId("acc", accountId()), "The barn"]);
     assert.deepEqual([shown?.name, shown?.state], ["barn", "ready"]);
     const one = await operator.browser.send("GET", at(node));
-    const { stats, hardware, ...object } = one.body as Record<string, unknown>;
+    const { stats, hardware, as_of, unusual_lengths, ...object } = one.body as Record<string, unknown>;
     assert.deepEqual(object, shown);
+    assert.equal(typeof as_of, "number");
+    assert.deepEqual(unusual_lengths, []);
     assert.deepEqual(hardware, {});
     assert.equal((stats as { object: string }).object, "node_stats");
   });

@@ -67,7 +67,12 @@ describe("status 201 and 200", () => {
       paid_by: null,
     });
     const one = await operator.browser.send("GET", `${PAYOUTS}/${id}`);
-    const { lines, next_cursor, ...rest } = one.body as { lines: Record<string, string>[]; next_cursor: null };
+    const { lines, next_cursor, as_of, ...rest } = one.body as {
+      lines: Record<string, string>[];
+      next_cursor: null;
+      as_of: number;
+    };
+    assert.equal(typeof as_of, "number");
     assert.deepEqual(rest, made.body);
     assert.equal(next_cursor, null);
     const line = {
