@@ -208,7 +208,7 @@ describe("a failover that lost recent commits", () => {
     );
   });
 
-  test("commands do not write to the old primary, and a starting gateway waits until it is replaced", async () => {
+  test("commands do not write to the old primary, and a starting gateway waits until it reaches the new one", async () => {
     assert.equal(await gateway.stop(), 0);
     await postgres.leadTo("standby");
     const grant = ["admin", "grant", publicId("acc", account as Uuid), "--usd", "7", "--reason", "lost again"];

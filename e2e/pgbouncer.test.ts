@@ -76,7 +76,7 @@ for (const { of, command, version, without } of releases) {
     }
 
     for (const mode of ["transaction", "statement"]) {
-      test(`neither gateways nor commands start in ${mode} mode, and name the mode and the remedy`, async (t) => {
+      test(`neither gateways nor commands start in ${mode} mode; their errors name the mode and the remedy`, async (t) => {
         const { stage, settings } = await open(t, { command: command as string[], mode, more: IGNORING });
         await assert.rejects(
           stage.addGateway(settings),

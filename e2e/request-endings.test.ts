@@ -409,7 +409,7 @@ function clientLeaves(plane: "hub" | "nats"): void {
 
 /**
  * The clock stands still between a node's acceptance and the client's disconnection, so that the test decides how long
- * the node needs and how long clients wait.
+ * the client waits.
  */
 function clientLeavesEarly(): void {
   const TTFT_MS = 300;
@@ -445,7 +445,10 @@ function clientLeavesEarly(): void {
 
   const post = (prompt: string, signal?: AbortSignal): Promise<Response> =>
     sendUserMessage(stage, builder.key, { model: "tiny-3b", prompt }, signal);
-  /** Sends a request, and disconnects this long after the node accepted it. Returns what the ledger has of it. */
+  /**
+   * Sends a request, and disconnects this long after the node accepted it. Returns the request's record, the withheld
+   * share and what the host earned.
+   */
   const left = async (waitedMs: number) => {
     const before = await stage.query("select id from request");
     accepted = Promise.withResolvers();

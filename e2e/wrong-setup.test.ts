@@ -200,7 +200,7 @@ describe("a gateway with a faulty setup", { skip: skipWithoutPrometheus }, () =>
     });
   });
 
-  test("that stops while its database is unreachable reports the settlements left on disk; a command settles them once", async (t) => {
+  test("reports the settlements left on disk if it stops during a database outage; a command settles each of them once", async (t) => {
     const stage = await opened(t, { gateways: 0 });
     const proxy = await openDatabaseProxy((stage.shared.database as TestDatabase).connection);
     t.after(() => proxy.close());

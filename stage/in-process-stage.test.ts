@@ -131,7 +131,7 @@ describe("two in-process gateways on NATS", { skip: skipWithoutNats }, () => {
     ]);
   });
 
-  test("use a node that joins later, without an advance of the test clock", async () => {
+  test("use a node that joins later, although the test clock does not advance", async () => {
     const began = pair.clock.now();
     await pair.node({ models: ["small-8b"] });
     const { key } = await pair.builder();

@@ -1,6 +1,6 @@
 /**
- * No role sees a control that would answer 403. Each hook that changes something calls a route, which needs a
- * permission. Every way from a page to the hook leads through a file that asks for this permission.
+ * No role sees a control whose request would get 403. Each hook that changes something calls a route that needs a
+ * permission. Every chain of imports from a page to the hook contains a file that asks for this permission.
  */
 import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
@@ -58,7 +58,7 @@ function listChanges(): Change[] {
 const asksFor = (file: string, need: Permission): boolean =>
   new RegExp(`["']${need}["']`).test(textOf(file)) || importsOf(file).some((imported) => GATES[imported] === need);
 
-/** The ways to a page on which no file asks for the permission. */
+/** Returns the chains of imports up to a page in which no file asks for the permission. */
 function findUnasked(file: string, need: Permission, way: string[] = []): string[] {
   if (way.includes(file) || asksFor(file, need)) return [];
   const next = (importers.get(file) ?? []).filter(({ file: by }) => !by.startsWith("routes/"));
@@ -66,7 +66,7 @@ function findUnasked(file: string, need: Permission, way: string[] = []): string
   return next.flatMap(({ file: by }) => findUnasked(by, need, [...way, file]));
 }
 
-test("the gates ask for their permission themselves", () => {
+test("each file that checks a permission for other files names that permission", () => {
   for (const [file, need] of Object.entries(GATES)) assert.match(textOf(file), new RegExp(`"${need}"`), file);
 });
 

@@ -235,13 +235,13 @@ export function findImportViolation(edge: Import): string | undefined {
 const FAULTS = "gateway/src/faults.ts";
 const HANDLERS = /^gateway\/src\/routes\/(console|nodes)\//;
 const OTHER_FAULTS = [
-  // If payments are off, one handler refuses the requests to all payment routes.
+  // Exception: if payments are off, one handler refuses the requests to all payment routes.
   "gateway/src/routes/console/credits.ts",
-  // Refuses too many viewers of the live updates, which many handlers share.
+  // Exception: refuses too many viewers of the live updates, which many handlers share.
   "gateway/src/routes/console/live.ts",
-  // Creates the error from the reason for the refused sign-in, because several reasons share one error code.
+  // Exception: creates errors itself, because several reasons for a refused sign-in share one error code.
   "gateway/src/routes/console/sign-in.ts",
-  // Serves files, which are not routes of an API.
+  // Exception: serves files, which are not routes of an API.
   "gateway/src/site/console.ts",
 ];
 

@@ -152,7 +152,7 @@ export const faults = {
   nothing_owed: {
     status: 409,
     retry: "never",
-    text: "No host is owed the minimum amount of a payout, not counting held-back earnings and open payouts.",
+    text: "No host is owed enough for a payout. Held-back earnings and open payouts do not count.",
   },
   payout_exceeds_balance: {
     status: 409,

@@ -142,7 +142,7 @@ async function tellLosses(
     "select entered, not_entered from history_loss",
   );
   const requests = losses.reduce((sum, { entered }) => sum + (entered["requests"] ?? 0), 0);
-  // A gateway that was killed during the re-entry leaves "re-entry", and its next process continues.
+  // A gateway that is killed while it enters lost commits leaves the entry "re-entry". Its next process continues.
   const notEntered = losses.flatMap(({ not_entered }) => not_entered.filter(({ id }) => id !== "re-entry"));
   const [row] = await query<{ epochs: number }>("select count(*)::int as epochs from ledger_history");
   console.log(`${row?.epochs} epochs; ${losses.length} reports of losses; ${requests} requests entered again`);

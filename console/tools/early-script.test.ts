@@ -29,7 +29,7 @@ test("lists once each code file that a page needs and the HTML document does not
   ]);
 });
 
-test("fails the build if the bundle does not contain a page whose requests the early script sends", () => {
+test("fails the build if the early script sends requests for a page that the bundle lacks", () => {
   assert.throws(() => collectPageCode({ "index.js": chunk([], "main.tsx", true) }), /has no page pages\/overview/);
 });
 

@@ -182,7 +182,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(browser.complaints(), []);
   });
 
-  test("the request list narrows by dragging over the histogram, keeps the view under a name, and follows new requests unless paused", async () => {
+  test("a drag over the histogram narrows the request list; views are saved by name; new requests appear unless paused", async () => {
     const ada = await new ConsoleClient(platform).signIn(ADA);
     const { secret } = await ada.send<{ secret: string }>("POST", "keys", { name: "explorer" });
     await chat(secret, "Hello");
@@ -225,7 +225,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(browser.complaints(), []);
   });
 
-  test("notifications: a channel is chosen, a webhook gets a secret and a test, and the log lists the delivery", async () => {
+  test("a webhook for notifications gets a secret, can be chosen as a channel, and its test is listed as a delivery", async () => {
     await page.goto("/console/notifications");
     const choice = page.getByRole("checkbox", { name: "Low credit to Webhook" });
     await choice.waitFor();

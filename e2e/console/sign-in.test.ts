@@ -95,7 +95,7 @@ describe("sign-in to the console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(complaints(), []);
   });
 
-  test("an emailed link, which works once, sets a new password for a person who forgot it", async () => {
+  test("a person who forgot the password sets a new one through an emailed link, which works only once", async () => {
     await leave();
     await page.getByRole("link", { name: "Forgot password?" }).click();
     await page.getByRole("heading", { name: "Reset password" }).waitFor();

@@ -52,7 +52,7 @@ for (const [what, change, found] of [
   });
 }
 
-test("judge() compares times of the machine's clock in strict mode only", () => {
+test("judge() compares the median time to first token in strict mode only", () => {
   assert.deepEqual(findBrokenLimits(harmless, before, { strict: true }), [
     "the median time to first token grew 2.0-fold",
   ]);

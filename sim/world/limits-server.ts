@@ -94,7 +94,7 @@ export class LimitsServer {
     ];
     for (const [name, run] of commands)
       Object.assign(client, { [name]: (...words: Word[]) => client.command(() => run(...words)) });
-    // Takes no time and no chance.
+    // Answers at once, and draws no random number.
     Object.assign(client, { info: async () => "maxmemory_policy:noeviction" });
     return client as unknown as RedisWithScripts;
   }

@@ -20,7 +20,7 @@ export interface Terminal {
   readonly columns: number;
   readonly rows: number;
   readonly paint: Paint;
-  /** The colors for remarks. */
+  /** The colors for remarks, which go to standard error. `paint` is for standard output. */
   readonly remarkPaint: Paint;
   /** Shows the current step of a slow command on standard error. */
   readonly progress: Progress;

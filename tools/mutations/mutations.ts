@@ -29,7 +29,7 @@ export const MUTATIONS: Mutation[] = [
     find: "for update skip locked",
     replace: "for update",
     test: `${SRC}ledger/late-settlement.test.ts`,
-    title: "are skipped by a sweep while another transaction uses them; a hold that was renewed is not ended later",
+    title: "are skipped by a sweep while another transaction uses the hold; if it was renewed, the next sweep skips it",
   },
   {
     name: "the low-credit alert is reset before the purchase commits",
@@ -108,7 +108,7 @@ export const MUTATIONS: Mutation[] = [
     replace:
       'log.error({ request, err: failure }, "could not record a given-up settlement in given-up.jsonl");\n      return true;',
     test: `${SRC}ledger/outage.test.ts`,
-    title: "keeps a settlement that the database refuses on disk until it is recorded as given up",
+    title: "keeps a settlement on disk if the database refuses it, until it is recorded as given up",
   },
   {
     name: "a credit look counts as new from its answer on",
@@ -188,7 +188,7 @@ export const MUTATIONS: Mutation[] = [
     find: 'if (result.isFinal && (await this.giveUp(settlement, result.error))) return "given_up";',
     replace: 'if (result.isFinal) return this.giveUp(settlement, result.error).then(() => "given_up" as const);',
     test: `${SRC}ledger/outage.test.ts`,
-    title: "keeps a settlement that the database refuses on disk until it is recorded as given up",
+    title: "keeps a settlement on disk if the database refuses it, until it is recorded as given up",
   },
   {
     name: "credit that a hold found counts as new from its answer on",

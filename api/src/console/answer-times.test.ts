@@ -4,13 +4,13 @@ import { z } from "zod";
 import type { Route } from "../route.ts";
 import { consoleApi } from "./api.ts";
 
-/** Records that never change after they were written, and a check that has its own time. */
+/** Routes whose answers need no time: records that never change, and a check that states its own time. */
 const WITHOUT_TIME = ["getRequest", "getPlatformRequest", "getReceipt", "getEarningReceipt", "checkLedger"];
-/** Routes that read figures although their method is not GET. */
+/** Routes that only read, although their method is not GET. */
 const READING = ["quoteChat"];
 const A_TIME = /(^|_)(at|since|from|to|until)$/;
 
-/** The numbers and amounts in a schema, without times, by their path. */
+/** Returns the paths of a schema's numbers and amounts, except times. */
 function figuresOf(schema: unknown, path: string[] = []): string[] {
   const name = path.at(-1) ?? "";
   if (schema instanceof z.ZodObject)

@@ -12,7 +12,7 @@ const named = {
 const ref = (name: string) => ({ $ref: `#/components/responses/${name}` });
 
 describe("a documented error response", () => {
-  test("with only messages of the error catalogue is one component for all routes, named after its error codes", () => {
+  test("is one component for all routes, named after its error codes, if the catalogue contains all its messages", () => {
     const { byStatus, shared } = buildErrorResponses(refusalsOfCodes("no_account", "account_suspended"));
     assert.deepEqual(byStatus, { 403: ref("no_account.account_suspended") });
     assert.deepEqual(Object.keys(shared), ["no_account.account_suspended"]);

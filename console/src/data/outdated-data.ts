@@ -74,7 +74,10 @@ export const useAreRequestsRefused = (): boolean => useSyncExternalStore(watch.s
 
 export type AgedQuery = Pick<UseQueryResult, "data" | "dataUpdatedAt" | "failureCount" | "isError" | "fetchStatus">;
 
-/** The refresh interval of the query that read this value. A result of `useQuery` does not name its query. */
+/**
+ * The refresh interval of the query that read this value. The query is found by its value, because a result of
+ * `useQuery` does not name it.
+ */
 export function refreshIntervalOf(data: unknown): number {
   const query = queryClient
     .getQueryCache()

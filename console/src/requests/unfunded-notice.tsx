@@ -77,7 +77,7 @@ export function UnfundedNotice({ from, words, refusedFrom }: Props) {
       }
     >
       <ul className="flex flex-col gap-1">
-        {over && <li className="text-ink-soft">No request was refused for this in the last hour.</li>}
+        {over && <li className="text-ink-soft">No request was refused for insufficient credit in the last hour.</li>}
         {reasons.map(([reason, of]) => (
           <li key={reason}>
             {formatWholeNumber(sumRequests(of))}: {REASONS[reason].says} ({describeKeysRefusedForCredit(of, nameOf)}).{" "}

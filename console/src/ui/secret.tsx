@@ -4,7 +4,7 @@ import { useShownOnce } from "./shown-once.tsx";
 
 interface Props {
   text: string;
-  /** What it is, for example "key". */
+  /** What the console calls the secret, for example "key". */
   noun: string;
   /** Focuses the copy button when it appears. */
   focused?: boolean;

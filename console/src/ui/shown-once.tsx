@@ -5,10 +5,13 @@
 import { useBlocker } from "@tanstack/react-router";
 import { createContext, use, useEffect, useState } from "react";
 
-/** Tells the dialog around it what is not saved yet, for example "key". */
+/** Reports to the surrounding dialog which text is not saved yet, for example "key". */
 export const UnsavedTextContext = createContext<(noun: string | undefined) => void>(() => {});
 
-/** Returns a function to call once the text was copied. Outside of a dialog, the page itself keeps the text. */
+/**
+ * Returns a function to call once the text was copied. Outside of a dialog there is no warning, because the page keeps
+ * showing the text.
+ */
 export function useShownOnce(noun: string): () => void {
   const setUnsaved = use(UnsavedTextContext);
   const [isCopied, setCopied] = useState(false);
@@ -19,7 +22,10 @@ export function useShownOnce(noun: string): () => void {
   return () => setCopied(true);
 }
 
-/** Stops navigation and asks before the window closes. Returns how to continue or stay while a navigation is stopped. */
+/**
+ * Blocks navigation, and asks before the window closes. While a navigation is blocked, returns `proceed` (continue it)
+ * and `reset` (stay on the page).
+ */
 export function useBlockedNavigation(): { proceed: () => void; reset: () => void } | undefined {
   const blocker = useBlocker({ shouldBlockFn: () => true, withResolver: true });
   return blocker.status === "blocked" ? blocker : undefined;

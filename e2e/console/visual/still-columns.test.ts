@@ -1,6 +1,6 @@
 /**
- * While a page is open, its figures change and its columns stay where they are. Every amount and count of the recorded
- * responses gets other digits, as many as before, and the page reads them again.
+ * Columns stay where they are when the figures of an open page change. Every amount and count of the recorded responses
+ * gets other digits, as many as before, and the page reads them again.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -16,7 +16,7 @@ import { waitForPage } from "./tour.ts";
 const REFRESH_MS = 20_000;
 const FIGURE = /(_micro|^(requests|prompt_tokens|completion_tokens|jobs|failed|busy|answers))$/;
 
-/** Every digit but zero becomes another one, so that lengths and decimals stay. */
+/** Every digit but zero becomes another one, so that numbers keep their length and decimals. */
 const otherDigits = (text: string): string => text.replaceAll(/[1-9]/g, (digit) => String((Number(digit) % 9) + 1));
 
 function withOtherFigures(value: unknown, name = ""): unknown {
@@ -67,7 +67,8 @@ describe("visual: columns", NEEDS_CHROMIUM, () => {
         await context.addCookies([{ name: ROLE_COOKIE, value: as, url: baseUrl }]);
         await page.clock.install({ time: readRecordingTime() });
         let before: Columns | undefined;
-        // Pages that refresh sooner ask it, because they have skipped more than one refresh.
+        // The response to the health query. Pages that refresh more often send it, because the clock below skips
+        // several of their refreshes.
         const health = { object: "health", as_of: readRecordingTime().getTime() / 1000, unreachable: [] };
         await page.route("**/console/api/health", (route) => route.fulfill({ json: health }));
         await replay.unlessMissing(async () => {

@@ -105,7 +105,7 @@ test("second factors work in every step of a secret's replacement, and finally a
   await assert.rejects(enter(stages.after, one), SignInRefusal, "a backup code is good once");
 });
 
-test("a token that another valid secret signed is signed again with the current secret; other text stays unchanged", () => {
+test("a token signed with another valid secret is signed again with the current secret; other text stays unchanged", () => {
   const sign = (secret: string, text: string): string =>
     `${text}.${createHmac("sha256", secret).update(text).digest("base64url")}`;
   const resigning = createSessionSignatureReplacer({ secret: SECOND, others: [FIRST] });

@@ -106,8 +106,8 @@ export async function startBackgroundJobs(
 }
 
 /**
- * Deletes node records, single spot checks, attempts and notifications after 90 days, refused calls after 7 days, and given-up
- * settlements that have been entered.
+ * Deletes node records, single spot checks, attempts and notifications after 90 days, refused calls after 7 days, and
+ * given-up settlements once they are in the ledger.
  */
 function keepRecordsPruned(
   { clock, log, onClose }: Context,

@@ -1,4 +1,4 @@
-/** Tests what a gateway does after a failover, and that one connected only to an old primary learns about it. */
+/** Tests what a gateway does after a failover, and that a gateway connected only to the old primary learns of it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "../base/clock.ts";
@@ -73,7 +73,7 @@ test("a gateway stops using the old primary once another gateway reports the new
   hearing[0]?.("tg.h", Buffer.from("not JSON"));
 });
 
-test("declares a lost tail at once, lists what waits, and adds what is entered later", async (t) => {
+test("records a failover's loss at once, lists requests not yet entered in the ledger, and enters them later", async (t) => {
   const { pool, close } = await openTestDatabase();
   t.after(close);
   const builder = newId();

@@ -86,11 +86,11 @@ interface Following {
   ledger: Pick<Ledger, "restore" | "trySettling">;
 }
 
-/** Is listed with a loss until this gateway has tried to enter everything. */
+/** Listed among a failover's missing commits until this gateway has finished entering them again. */
 const INCOMPLETE: NotEntered = {
   kind: "journal",
   id: "re-entry",
-  reason: "not complete yet; if this gateway has stopped, its next process continues and lists the rest",
+  reason: "not complete yet; if this gateway has stopped, it continues at its next start and then lists the rest",
 };
 
 /** What one failover lost, as far as this gateway's journals show it. */
@@ -98,7 +98,7 @@ interface Loss {
   move: TimelineSwitch;
   requests: LostRequestsReentry;
   changes: LostCommitsReentryResult;
-  /** The number of entered rows that the metrics contain. */
+  /** How many rows that were entered again the metrics already count. */
   countedAsEntered: number;
   isDeclared: boolean;
   isComplete: boolean;
@@ -134,12 +134,13 @@ export async function followDatabaseHistory(
       isDeclared: false,
       isComplete: false,
     };
-    // The re-entry after an earlier failover ends here: what it left is missing in the new history too.
+    // The re-entry after an earlier failover ends here: this one also enters what is left of it, because the new
+    // history lacks that too.
     losses.clear();
     losses.set(move.epoch, loss);
     return loss;
   };
-  /** Reports that the failover lost commits, or what was entered since. */
+  /** Records the loss, and what has been entered in the database again so far. The first call also logs the loss. */
   const declare = async (loss: Loss, on: pg.ClientBase | pg.Pool): Promise<void> => {
     const { move } = loss;
     const { epoch, positions } = move;
@@ -212,9 +213,9 @@ export async function followDatabaseHistory(
         const loss = lossIn(move);
         await loss.requests.run();
         const { isEntered, isComplete } = await enterChanges(store.pool, loss, true);
-        // What waits is in the journals a second time.
+        // Requests and changes that still wait were added to the journals again, so the older files are not needed.
         if (losses.get(move.epoch) === loss) keepAll(false);
-        // A request waits for its account if the failover lost that too.
+        // A request waits for its account if the failover lost the account too. Now the account may exist again.
         if (isEntered) await loss.requests.run();
         loss.isComplete = isComplete && loss.requests.isComplete;
         const { notEntered } = resultOf(loss);

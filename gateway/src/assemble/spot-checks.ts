@@ -36,7 +36,7 @@ export interface DeferredSpotChecks extends AnswerChecks {
   readonly counts: Readonly<CheckCounts>;
   settled(): Promise<void>;
   open(needs: Needs): void;
-  /** Sets what other statistics say about nodes. */
+  /** Sets the other statistics (answer lengths, failures) that can make a node suspicious. */
   watch(statistics: NodeStatistics): void;
 }
 

@@ -85,7 +85,7 @@ interface BeforeJoin<Counts> {
 
 /**
  * How many of a joining node's latest twenty jobs count as bad because of the last day. The worse of the two records
- * counts, so that neither a good node hides a bad one of the same host, nor a new node begins without its host's record.
+ * counts: a good node cannot hide a bad one of the same host, and a new node begins with its host's record.
  */
 function countAtJoin({ own, host }: BeforeJoin<{ good: number; bad: number }>): number {
   const share = ({ good, bad }: { good: number; bad: number }): number =>
@@ -151,7 +151,10 @@ export const computePromptReadMsMax = (usualMs: number | null, promptTokens: num
 /** A node with more failures among its latest jobs verifies no answers of others. */
 export const VERIFIER_FAILURES_MAX = 2;
 
-/** The number of judged answers with a model from which a node may serve it to builders who opted out of spot checks. */
+/**
+ * Before a node may serve a model to builders who opted out of spot checks, this many of its answers with the model
+ * must have been judged.
+ */
 export const CHECKED_MIN = 1_000;
 
 /** A retired node keeps its connection until its jobs end, but at most this long. */

@@ -24,7 +24,7 @@ function open() {
   return { clock, every, does, done, woken: () => woken };
 }
 
-test("the shared timer runs tasks at their own intervals until canceled, and tasks of the same half second in one turn", () => {
+test("the shared timer runs each task at its interval until canceled; tasks due in the same half second run together", () => {
   const { clock, does, done } = open();
   const stops = [does(500, "half"), does(1_000, "second")];
   clock.advance(1_000);

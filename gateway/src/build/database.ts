@@ -89,7 +89,8 @@ export async function openGatewayDatabase(
   const schema = await retryUntilDatabaseAvailable(context, tellMissing, async () => {
     // The clock must be read before anything uses it.
     await readClock(pool, clock, time);
-    // Before the session's settings: with a wrong pool mode, they may be those of another session.
+    // Checked before the session's settings, because behind a pooler with a wrong pool mode they may be another
+    // session's.
     await assertPoolerKeepsSessions(clientConfig(connection, makeConnectionName()));
     await checkSession(pool, durability);
     await checkAcceptsWrites(pool);
@@ -99,7 +100,7 @@ export async function openGatewayDatabase(
   });
   await beginLineage(lineage, pool);
   if (!lineage.isOn) {
-    // This gateway already serves, so it cannot wait for the right database as at the start.
+    // This gateway already serves, so it ends instead of waiting for the right database.
     const endIfRejected = (error: Error): never => {
       if (error instanceof WrongDatabaseHistoryError) onLost(error);
       throw error;

@@ -1,8 +1,9 @@
 /**
  * Waits at the start while the database is unreachable, refuses the password, does not exist, is read-only or is an old
- * primary, because a failover may not have ended or operators may be fixing that. Errors that waiting cannot fix end the
- * start: a wrong database setting, a failed migration, a damaged history file. Afterwards it waits while the gateway's settings differ from the deployment's. If the
- * database becomes unreachable before the gateway serves, the start begins again.
+ * primary, because a failover may not have ended or operators may be fixing that. Errors that waiting cannot fix end
+ * the start: a wrong database setting, a failed migration, a damaged history file. Then waits while the gateway's
+ * settings differ from the deployment's. If the database becomes unreachable before the gateway serves, the start
+ * begins again.
  */
 
 import { ListenError } from "../base/listen-error.ts";

@@ -58,5 +58,5 @@ function shownRun({ migrations, functions, left }: MigrationResult): string {
   const applied = [...migrations, ...functions.map((name) => `${name}()`)];
   const done = applied.length === 0 ? "The database is up to date." : `Applied ${applied.join(", ")}.`;
   if (left.length === 0) return done;
-  return `${done}\nThese migrations wait until every gateway runs this version: ${left.join(", ")}.\nNext: tollgate migrate --finish`;
+  return `${done}\nNot applied yet, because older gateways may still run: ${left.join(", ")}.\nNext, once every gateway runs this version: tollgate migrate --finish`;
 }

@@ -1,6 +1,7 @@
 /**
  * Commands refuse a database that gateways would refuse: a copy with an older or another history, a standby, or one
- * behind a pooler that shares sessions (e2e/pgbouncer.test.ts). The history is the one in a gateway's directory.
+ * behind a pooler that shares sessions (e2e/pgbouncer.test.ts). The expected history is stored in the gateway's
+ * directory.
  */
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -53,7 +54,7 @@ describe("commands on a database with an older or another history than gateways 
     return { code, said: terminal.everything };
   };
 
-  test("run while the database continues the history of the gateway's directory", async () => {
+  test("run if the database continues the history that is stored in the gateway's directory", async () => {
     const { code, said } = await run("admin", "account", "open", "builder", "first");
     assert.equal(code, 0, said);
     assert.equal((await run("migrate")).code, 0);
@@ -87,7 +88,7 @@ describe("commands on a database with an older or another history than gateways 
     assert.match(said, /history\.json is damaged and cannot be read\. If DATABASE_URL is the right database, remove/);
   });
 
-  test("that examine a copy or decide which one gateways use still run; the others run after history accept", async () => {
+  test("still run if they only inspect the database or accept its history; after that, all commands run", async () => {
     await rm(join(spool, DATABASE_HISTORY_FILE_NAME));
     const memory = openDatabaseHistoryFile(spool);
     const lineage = new DatabaseLineage({ memory, newId, clock: systemClock, log: createLog("silent") });

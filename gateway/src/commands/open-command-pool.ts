@@ -34,9 +34,10 @@ export async function openCommandPool(connection: Connection, options: CommandPo
   const pool = openPool(connection, { log, sizeMax, ...(verify && { verify }) });
   try {
     await assertReachable(pool, "DATABASE_URL");
-    // Before the session's settings: with a wrong pool mode, they may be those of another session.
+    // Checked before the session's settings, because behind a pooler with a wrong pool mode they may be another
+    // session's.
     await assertPoolerKeepsSessions(clientConfig(connection, makeConnectionName()));
-    // A command that runs where no gateway does has no DATABASE_DURABILITY. Gateways check how durable commits are.
+    // Gateways check how durable commits are. A command cannot: DATABASE_DURABILITY may not be set where it runs.
     await checkSession(pool, "assumed");
     return pool;
   } catch (error) {

@@ -188,7 +188,7 @@ test("a start refuses the data of another major version of PostgreSQL", async ()
   const versionFile = join(place.cluster, "PG_VERSION");
   const version = await readFile(versionFile);
   await writeFile(versionFile, "15\n");
-  await assert.rejects(place.start(), oneLine(/was created by PostgreSQL 15 and this is PostgreSQL 18: move the data/));
+  await assert.rejects(place.start(), oneLine(/was created by PostgreSQL 15 but Tollgate uses PostgreSQL 18: move/));
   await rename(versionFile, `${versionFile}.away`);
   await assert.rejects(place.start(), oneLine(/cluster is not a database cluster: move it away/));
   await rename(`${versionFile}.away`, versionFile);

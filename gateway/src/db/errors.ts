@@ -11,8 +11,8 @@ import { UnreachableError } from "../base/dependency.ts";
  */
 const LOSS = /^(08...|57P0[1-5]|53300|25006|25P03)$/;
 /**
- * Classes caused by a statement's values: cardinality, invalid values, violated constraints, and errors raised by our functions. The
- * same values fail again until the rows that they refer to change.
+ * Classes caused by a statement's values: cardinality, invalid values, violated constraints, and errors raised by our
+ * functions. The same values fail again until the rows that they refer to change.
  */
 const DATA = /^(21|22|23|44|P0)...$/;
 /**
@@ -68,8 +68,8 @@ export const isResourceShortage = (error: unknown): boolean =>
   chainOf(error).some((one) => SHORTAGE_CODES.has(codeOf(one)));
 
 /**
- * Whether the database refused these values. They may still fit later, as after a restore has ended. Any other error
- * may disappear with another database or program version, even invalid SQL and bugs of ours.
+ * Whether the database refused these values. It may accept them later, for example once a restore has ended. Any other
+ * error may disappear with another database or program version, even invalid SQL and bugs of ours.
  */
 export const isDataFault = (error: unknown): boolean => chainOf(error).some((one) => DATA.test(codeOf(one)));
 

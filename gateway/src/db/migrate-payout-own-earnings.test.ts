@@ -1,4 +1,7 @@
-/** Tests the migration that gives payout lines their hosts' earnings from own requests and their newly withheld shares. */
+/**
+ * Tests the migration that adds to payout lines the earnings from the hosts' own requests, and the newly withheld
+ * shares.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createLog } from "../base/log.ts";
@@ -12,14 +15,14 @@ const [HOST, NODE] = [id(1), id(2)];
 const NOW = Date.now();
 const ago = (ms: number): Date => new Date(NOW - ms);
 
-test("migrating from schema 0056 states own earnings and new withheld shares of past payout lines, and later lines continue them", async (t) => {
+test("migrating from schema 0056 assigns own-use earnings and withheld shares to past payouts, the rest to the next", async (t) => {
   const { pool, close } = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, "0056") });
   t.after(close);
   await pool.query("insert into account (id, kind, name) values ($1, 'host', 'a host')", [HOST]);
   await pool.query("insert into ledger_account (id, kind, balance) values ($1, 'host', 1000)", [HOST]);
   const batches = [
     { n: 10, days: 30, amount: 500, setOff: 0 },
-    // A line that only holds earnings back.
+    // A payout line that pays nothing and only holds earnings back.
     { n: 11, days: 20, amount: 0, setOff: 0 },
     { n: 12, days: 10, amount: 200, setOff: 0 },
   ];

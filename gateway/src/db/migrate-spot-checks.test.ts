@@ -9,7 +9,7 @@ import { migrate } from "./migrate.ts";
 import { makeSqlDirectoryUpTo, SQL_SOURCE_DIRECTORY } from "./testing/sql-directory.ts";
 import { openTestDatabase } from "./testing.ts";
 
-test("migrating from schema 0049 copies a node's count of answers to each checked model, and counts the judged checks of each again", async (t) => {
+test("migrating from schema 0049 copies a node's answer count to each checked model, and recounts its judged checks", async (t) => {
   const { pool, close } = await openTestDatabase({ sql: await makeSqlDirectoryUpTo(t, "0049") });
   t.after(close);
   await pool.query(

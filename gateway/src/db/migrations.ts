@@ -44,7 +44,7 @@ export async function readMigrations(directory: string): Promise<Migration[]> {
     }
     const expected = migrations.length + 1;
     if (version !== expected) {
-      throw new MigrationError(`Migration ${padVersion(expected)} is missing: the next file is ${name}.`);
+      throw new MigrationError(`Migration ${padVersion(expected)} is missing: the next file found is ${name}.`);
     }
     const phase = header(file, "phase") ?? "before";
     const isAlone = header(file, "transaction") === "none";

@@ -131,7 +131,7 @@ describe('migrations marked "phase: after"', () => {
     assert.deepEqual((await run(t, files, "leave")).migrations, ["0002_add.sql", "0003_drop.sql", "0004_next.sql"]);
   });
 
-  test("run while gateways of their own release serve; the next release's wait until those gateways stop", async (t) => {
+  test("run while only gateways of the same release are connected, and wait while gateways of an older release are", async (t) => {
     await run(t, FIRST);
     await connect("tollgate 0.2.0 schema 3");
     const files = { ...FIRST, ...ADD, ...DROP, ...NEXT, "0005_drop.sql": "-- phase: after\ndrop table other;" };

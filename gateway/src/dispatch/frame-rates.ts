@@ -26,8 +26,8 @@ export const FRAME_RATES: Record<FrameKind, Rate> = {
    */
   malformed: { perSecond: 5, burst: 100 },
   /**
-   * Counted in units of `computeIdleFrameCost`. Output that arrives after its job was cancelled also counts, so the allowance
-   * is large.
+   * Counted in units of `computeIdleFrameCost`. Output that arrives after its job was cancelled also counts, so the
+   * allowance is large.
    */
   idle: { perSecond: 2_000, burst: 10_000 },
 };

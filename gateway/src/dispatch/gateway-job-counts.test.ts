@@ -206,7 +206,7 @@ describe("dispatch by the gateways' own counts of running jobs", () => {
       assert.deepEqual(refused, []);
     });
 
-    test("reports a busy reply of a node with a free slot, and lowers its slot count to its running jobs, then raises it slowly", async () => {
+    test("reports a busy reply of a node with free slots, cuts its slots to its running jobs, then raises them slowly", async () => {
       const { roster, dispatcher } = open("gw1");
       const node = await online("a", { slots: 8 });
       const running = [ask(dispatcher), ask(dispatcher), ask(dispatcher)];

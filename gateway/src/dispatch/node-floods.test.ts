@@ -154,7 +154,7 @@ describe("limits on the messages that nodes may send", () => {
     assert.equal(roster.find("a")?.slots, 219);
   });
 
-  test("are not exceeded when a node's record changes 500 times, because the gateway rarely asks for its state", async () => {
+  test("are not exceeded when a node's record changes 500 times, because the gateway rarely requests the node's state", async () => {
     const node = await online("a");
     clock.advance(1_000);
     let asked = 0;

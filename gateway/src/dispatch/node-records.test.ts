@@ -66,7 +66,7 @@ describe("node records", () => {
     assert.equal(roster.nodes().length, 0);
   });
 
-  test("remove a node's slots from the remembered capacity as soon as they forbid the node to work", async () => {
+  test("remove a disconnected node's slots from the remembered capacity as soon as the record bars the node from work", async () => {
     await report("a");
     plane.drop("a");
     assert.equal(roster.slots("m"), 1);

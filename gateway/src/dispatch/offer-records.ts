@@ -1,8 +1,8 @@
 /**
  * Tracks how nodes respond to offers: refusals (busy although it has a free slot by the gateways' counts) and late
- * acceptances. A node that declines gets fewer offers, and then gradually more again. Records survive a reconnection;
- * a node that is new to this gateway begins with what the database knows about it and its host (`carry`).
- * Pure functions; the numbers are in base/node-trust-thresholds.ts.
+ * acceptances. A node that declines gets fewer offers, and then gradually more again. Records survive a reconnection. A
+ * node that is new to this gateway begins with what the database has recorded about it and its host (`carry`). Pure
+ * functions; the numbers are in base/node-trust-thresholds.ts.
  */
 import { failurePenaltyMs, REFUSAL_PENALTIES, refusalPenaltyMs, SLOW_STREAM } from "../base/node-trust-thresholds.ts";
 
@@ -33,8 +33,8 @@ export class OfferRecords {
   }
 
   /**
-   * Gives a node that joined the refusals from before, unless it has more. They show nothing about the jobs that it can
-   * run now. Returns for how many milliseconds other nodes are asked first.
+   * Adds a joining node's earlier refusals, unless this gateway has counted more. They do not limit how many jobs the
+   * node gets now. Returns for how many milliseconds other nodes are asked first.
    */
   carry(nodeId: string, before: number, now: number): number {
     const refusals = Math.max(before, this.refusalsOf(nodeId, now));

@@ -269,7 +269,7 @@ describe("requests in flight when the dispatch plane fails", () => {
       assert.equal((await running).end, "finished");
     });
 
-    test("leaves an empty answer unconfirmed if the plane lost the second opinion and no other node returns within 2 s", async () => {
+    test("ends an empty answer as unconfirmed after 2 s if its second opinion was lost and no other node returned", async () => {
       const [a, b] = [await online("a"), await online("b")];
       const running = run(new TextSink());
       await waitOneTurn();
@@ -508,7 +508,7 @@ describe("requests in flight when the dispatch plane fails", () => {
       assert.equal(dispatcher.slots(MODEL), 0);
     });
 
-    test("make requests wait up to two seconds, once the plane is back, until one of these nodes reports again", async () => {
+    test("make requests wait up to two seconds after the plane recovers, until one of these nodes reports again", async () => {
       const node = await online("a");
       plane.goAway();
       plane.comeBack();

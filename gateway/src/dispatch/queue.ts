@@ -1,7 +1,8 @@
 /**
- * Requests that wait for a free node. Waiting accounts have equal shares of a model's slots (`fair-shares.ts`), over all
- * gateways. Each account's requests are served in order, except on nodes that earlier requests cannot use. A request leaves the queue
- * with a node, at its deadline, when its client disconnects, or when no connected node can serve it any more.
+ * Requests that wait for a free node. Waiting accounts have equal shares of a model's slots (`fair-shares.ts`), over
+ * all gateways. Each account's requests are served in order, except on nodes that earlier requests cannot use. A
+ * request leaves the queue with a node, at its deadline, when its client disconnects, or when no connected node can
+ * serve it any more.
  */
 
 import type { CancelSignal } from "../base/cancel.ts";
@@ -35,7 +36,7 @@ interface Waiting extends Wanted {
 }
 
 interface QueueOptions {
-  /** Exchanges accounts' requests with the other gateways. Undefined: this is the only one. */
+  /** Exchanges the number of each account's requests with the other gateways. Undefined: this is the only gateway. */
   shareLoads?: ((loads: SharedLoads) => void) | undefined;
   roster: Roster;
   clock: Clock;

@@ -200,7 +200,9 @@ export class Roster {
     this.#notify();
   }
 
-  /** Counts refusals and late acceptances from before the node joined, of the node and its host. */
+  /**
+   * Counts the refusals and late acceptances of the node, and of its host's other nodes, from before the node joined.
+   */
   carryRefusals(nodeId: string, refusals: number): void {
     const node = this.#nodes.get(nodeId);
     if (refusals === 0 || node === undefined) return;

@@ -105,7 +105,7 @@ describe("trust by a node's record", () => {
     await register(host, "four");
   });
 
-  test("keeps a retired node's record, and counts it and that of live nodes for the next node of the host", async () => {
+  test("counts the records of retired and live nodes for the host's next node", async () => {
     const host = await openHost(await openIdentity());
     const bad = await register(host, "bad");
     const seen = { answers: 3, failures: 4, silences: 2, refusals: 7, late: 1 };

@@ -238,7 +238,7 @@ describe("closed days (finished daily rollups)", () => {
     ]);
   });
 
-  test("reopen as soon as a late part of a rollup is visible, and include it when they are closed again", async () => {
+  test("reopen as soon as a late rollup is committed, and include it when they are closed again", async () => {
     const serve: Step = { what: "serve", ago: 10, minutes: 1, builder: 0, model: 0 };
     const rollUp: Step = { ...serve, what: "roll up" };
     await take(serve);

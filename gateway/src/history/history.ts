@@ -85,7 +85,7 @@ interface LargestPage {
   limit: number;
 }
 
-/** The position of a record in a list that is sorted by size. */
+/** The position of a record in a list that is sorted by cost, tokens or duration (`size`). */
 interface SizeAndId {
   size: bigint;
   id: Uuid;
@@ -117,8 +117,8 @@ export interface History {
    */
   largest(accountId: Uuid, page: Filter & LargestPage): Promise<RequestRecord[]>;
   /**
-   * Lists by highest cost with any filter: searches the next `recordsMax` records of the index. `reached` is the last
-   * record that was searched, if the page is not full.
+   * Lists matching requests, highest cost first, for any filter: searches the next `recordsMax` records of the index.
+   * `reached` is the last record that was searched, if the page is not full.
    */
   searchByCost(
     accountId: Uuid,

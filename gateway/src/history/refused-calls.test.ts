@@ -142,7 +142,7 @@ test("refused calls of a database outage are written when the database is back",
   assert.deepEqual(await sums(), [[KEY, "model_not_found", 2]]);
 });
 
-test("refused calls of a database outage are kept up to a limit, and the number of dropped ones is logged", async () => {
+test("refused calls are kept during a database outage up to a limit, and the number of dropped calls is logged", async () => {
   const lines: Record<string, unknown>[] = [];
   const telling = createLog("warn", { write: (text: string) => void lines.push(JSON.parse(text)) });
   let isThere = false;

@@ -1,6 +1,6 @@
 /**
- * The attempts of requests that were tried more than once. The record of a request has the times of its last attempt
- * only. They are written once a second for many requests, so that no request waits for them.
+ * The attempts of requests that were tried more than once, because the record of a request has the times of its last
+ * attempt only. Attempts are written once a second for many requests, so that no request waits for them.
  */
 import type pg from "pg";
 import { z } from "zod";
@@ -11,10 +11,10 @@ import { ATTEMPT_ENDS, type AttemptEnd } from "../base/states.ts";
 import { isDatabaseUnreachable } from "../db/errors.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 
-/** The migration that adds the table. */
+/** The migration that adds the table `request_attempt`. */
 const ATTEMPTS_MIGRATION = 61;
 const WRITE_EVERY_MS = 1_000;
-/** The most requests that wait to be written. The attempts of more are not kept. */
+/** The most requests whose attempts wait to be written. Attempts of further requests are dropped. */
 const WAITING_MAX = 10_000;
 
 /** All times in milliseconds since the start of dispatch. Null: not reached. */
@@ -42,7 +42,7 @@ export type StoredAttempt = z.infer<typeof StoredAttempt>;
 export interface RequestAttempts {
   /** Returns without waiting for the database. */
   note(requestId: Uuid, attempts: RequestAttempt[]): void;
-  /** The attempts in their order; empty if there was one at most. */
+  /** Returns the attempts in order. Empty for a request with one attempt or none. */
   of(requestId: Uuid): Promise<StoredAttempt[]>;
   flush(): Promise<void>;
   prune(before: Date): Promise<void>;
@@ -82,7 +82,7 @@ export function openRequestAttempts({ pool, clock, log, schema }: Options): Requ
   };
   const tryToFlush = (): Promise<void> =>
     flush().catch((error) =>
-      log[isDatabaseUnreachable(error) ? "debug" : "warn"]({ err: error }, "could not save attempts; retrying"),
+      log[isDatabaseUnreachable(error) ? "debug" : "warn"]({ err: error }, "could not save request attempts; retrying"),
     );
   const stop = clock.every(WRITE_EVERY_MS, () => void tryToFlush());
   return {

@@ -335,7 +335,7 @@ describe("closed months", () => {
       "every balance is the sum of its entries",
       "entries of every operation sum to zero",
       "every closed month matches its rollups",
-      "every closed month matches the counts and amounts of its deleted records",
+      "every closed month's closing entries equal the charges and shares of its deleted records",
       "the balances of all accounts sum to zero",
     ];
     const [first, second] = [monthsAgo(MONTHS), monthsAgo(MONTHS - 1)].map((m) => `${formatMonth(m)}-01`);

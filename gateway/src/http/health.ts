@@ -30,7 +30,7 @@ interface Missing {
   settings?: readonly string[];
 }
 
-/** What every gateway needs, in the order of `/readyz`. */
+/** The dependencies of every gateway, in the order in which `/readyz` lists them. */
 const DEPENDENCY_NAMES = ["database", "limits", "plane"];
 
 /**

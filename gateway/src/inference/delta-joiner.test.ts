@@ -35,7 +35,7 @@ test("the delta joiner sends thinking and answer of one turn as two events, in o
   assert.deepEqual(events, ["(so it is)", "yes"]);
 });
 
-test("the delta joiner merges events into one every 5 ms once a second exceeds the model's token rate", async () => {
+test("the delta joiner sends one merged event every 5 ms once events exceed the model's tokens per second", async () => {
   const { clock, events, joiner } = open(3);
   for (const char of "abcdefg") {
     joiner.delta(char);

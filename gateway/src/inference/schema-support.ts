@@ -22,6 +22,8 @@ export function requireSchemaKeywords(
     SCHEMA_FIELD,
     `"${SCHEMA_FIELD}" uses the keyword "${keyword}" at ${place} in a way that no connected node for "${model}" supports. Remove the keyword, or use it in a simpler way.`,
     undefined,
-    { message: `"${SCHEMA_FIELD}" uses a JSON Schema keyword in a way no connected node for "${model}" supports.` },
+    {
+      message: `"${SCHEMA_FIELD}" uses a JSON Schema keyword in a way that no connected node for model "${model}" supports.`,
+    },
   );
 }

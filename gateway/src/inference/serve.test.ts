@@ -215,7 +215,7 @@ test("serve spot-checks a sampled answer if its node is paid for it, even if the
     assert.deepEqual(await checkedOf(end), []);
 });
 
-test("serve never draws an answer for a key that opted out of spot checks, and asks only nodes with a record of them", async () => {
+test("serve never spot-checks answers of a key that opted out, and sends its requests only to proven nodes", async () => {
   for (const spotChecks of [true, false]) {
     const orders: DispatchRequest[] = [];
     const checked = await checkedOf("finished", { spotChecks, offered: (order) => orders.push(order) });

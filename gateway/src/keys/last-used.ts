@@ -1,6 +1,6 @@
 /**
- * Records when each secret was last used, to within 5 seconds. Times are written in batches: a busy key costs one row
- * every few seconds, not one per request and not one per gateway process.
+ * Records when each secret was last used, to within 5 seconds. Times are written in batches: a busy key costs one
+ * update every few seconds, however many requests and gateway processes use it.
  */
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";

@@ -1,7 +1,7 @@
 /**
- * A locked account or a refused operation never delays other accounts: their holds, settlements, voids and expiries succeed. In
- * these tests a batch waits at most 200 ms for a lock. A statement that runs separately waits at most 20 ms, and is
- * then repeated.
+ * A locked account or a refused operation never delays other accounts: their holds, settlements, voids and expiries
+ * succeed. In these tests a batch waits at most 200 ms for a lock. A statement that runs separately waits at most 20
+ * ms, and is then repeated.
  */
 
 import assert from "node:assert/strict";
@@ -98,7 +98,7 @@ describe("the ledger while the database locks an account or refuses an operation
     return ended;
   };
 
-  test("delays only the locked account's holds, and no other holds in the same or later batches", async (t) => {
+  test("delays the holds of the locked account, but no other holds in the same or later batches", async (t) => {
     const [locked, free] = [await account("builder"), await account("builder")];
     const release = await lockAccount(t, locked);
     const orders = [createTestHold(locked), createTestHold(free), createTestHold(locked), createTestHold(free)];
@@ -116,7 +116,7 @@ describe("the ledger while the database locks an account or refuses an operation
     for (const id of [locked, free]) assert.equal((await ledger.balance(id))?.held, 3_000_000n);
   });
 
-  test("delays only settlements of the locked builder or host, and charges each once", async (t) => {
+  test("delays only settlements of the locked builder or host, and charges each settlement once", async (t) => {
     const [locked, free, served] = [await account("builder"), await account("builder"), await account("builder")];
     const [host, lockedHost] = [await account("host"), await account("host")];
     const [a, b, c, d] = (await held(locked, free, served, free)) as [HoldOrder, HoldOrder, HoldOrder, HoldOrder];
@@ -163,7 +163,7 @@ describe("the ledger while the database locks an account or refuses an operation
     for (const id of [locked, free]) assert.equal((await ledger.balance(id))?.held, 0n);
   });
 
-  test("delays only its own expired holds, which a later sweep releases", async (t) => {
+  test("delays the release of expired holds of the locked account only; a later sweep releases them", async (t) => {
     const [locked, free] = [await account("builder"), await account("builder")];
     await expired(await held(locked, free));
     const release = await lockAccount(t, locked);
@@ -175,7 +175,7 @@ describe("the ledger while the database locks an account or refuses an operation
     assert.deepEqual(logged, []);
   });
 
-  test("is waited for by sweeps once its holds expired a quarter of a lease ago, because it may be locked at any moment", async (t) => {
+  test("is waited for by a sweep if its holds expired a quarter of a lease ago, because earlier sweeps found it locked", async (t) => {
     const busy = await account("builder");
     const [hold] = await held(busy);
     await db.pool.query("update hold set expires_at = now() - interval '1 hour' where id = $1", [hold?.id]);
@@ -192,7 +192,7 @@ describe("the ledger while the database locks an account or refuses an operation
     assert.equal(await ledger.expire(), 1);
   });
 
-  test("keeps only its own expired holds if they cannot be released, and logs the error", async () => {
+  test("releases all other expired holds if those of one account cannot be released, and logs the error", async () => {
     const [bad, good, other] = [await account("builder"), await account("builder"), await account("builder")];
     await expired(await held(good, bad, other));
     await db.pool.query("update ledger_account set held = 0 where id = $1", [bad]);
@@ -233,7 +233,7 @@ describe("the ledger while the database locks an account or refuses an operation
     await db.pool.query("delete from key_budget");
   });
 
-  test("delays only its own requests when requests are entered again after a failover", async (t) => {
+  test("delays only requests of the locked account when requests are entered in the ledger again after a failover", async (t) => {
     const [locked, free, host] = [await account("builder"), await account("builder"), await account("host")];
     const [a, b, c] = [createTestHold(locked), createTestHold(free), createTestHold(free)];
     const wrong = { ...createTestHold(free), promptTokens: 2 ** 31 };
@@ -267,7 +267,7 @@ describe("the ledger while the database locks an account or refuses an operation
     assert.deepEqual([reentry.entered, reentry.isComplete, reentry.notEntered], [4, true, []]);
   });
 
-  test("fails no other operation of the batch, and does not block its account afterwards", async () => {
+  test("rejects an invalid hold, but no other hold of its batch and no later hold of its account", async () => {
     const [bad, good] = [await account("builder"), await account("builder")];
     const wrong = { ...createTestHold(bad), amount: pico(-1n) };
     const outcomes = [wrong, createTestHold(good), createTestHold(good)].map((order) => ledger.hold(order));

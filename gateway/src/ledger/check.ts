@@ -223,7 +223,7 @@ const CHECKS: RollupCheck[] = [
                where c.sums is distinct from u.sums`,
   },
   {
-    name: "every closed month matches the counts and amounts of its deleted records",
+    name: "every closed month's closing entries equal the charges and shares of its deleted records",
     counts: "select count(*) from history_closing",
     differs: `select format('%s: dropped with a charge of %s and a share of %s, closed with %s and %s', coalesce(h.month, c.month),
                             h.charged, h.shared, c.charged, c.shared)
@@ -261,7 +261,7 @@ const CHECKS_OF_RESERVE: RollupCheck[] = [
                   or r.host_account_id is distinct from case when w.taken_by is null then null else w.host_account_id end`,
   },
   {
-    name: "every transfer that withholds shares is their sum, and every release transfer is one withheld share",
+    name: "every withhold transfer equals the sum of its shares, and every release transfer equals one withheld share",
     counts: "select count(*) from transfer where kind in ('withhold', 'release')",
     differs: `select format('transfer %s: %s of %s, shares %s of %s', coalesce(t.id, s.id), t.kind, t.amount, s.kind, s.amount)
                 from (select id, kind, account_id, amount from transfer where kind in ('withhold', 'release')) t

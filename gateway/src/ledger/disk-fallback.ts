@@ -21,11 +21,9 @@ interface DetourOptions {
 
 export class DiskFallback {
   readonly #options: DetourOptions;
-  /**
-   * The number of settlements that are only on disk because of the database, and of those written since it became
-   * unreachable.
-   */
+  /** The number of settlements that are only on disk, because the database accepts none. */
   #onDisk = 0;
+  /** The number of settlements written to disk since the database stopped accepting them. */
   #sinceAway = 0;
 
   constructor(options: DetourOptions) {
@@ -59,7 +57,10 @@ export class DiskFallback {
     }
   }
 
-  /** Notes that a settlement waits because of its own values, so that others need not be written to disk. */
+  /**
+   * Notes that the database refuses this settlement's own values, so that other settlements need not be written to
+   * disk.
+   */
   exclude(work: PendingSettlement): void {
     if (work.isRefused) return;
     work.isRefused = true;

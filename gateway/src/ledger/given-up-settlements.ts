@@ -1,24 +1,25 @@
 /**
- * Settlements that the database refused permanently, of all gateways, until an operator has entered them. The gateway's
- * disk has the whole settlement (`given-up.jsonl`); the database only has what an operator needs to notice it.
+ * The settlements, of all gateways, that the database refused permanently, until an operator has entered them in the
+ * ledger. The gateway's disk has the whole settlement (`given-up.jsonl`); the database only has what an operator needs
+ * to notice it.
  */
 import type pg from "pg";
 import { column, queryOne, row } from "../db/rows.ts";
 import type { Settlement } from "./settlement.ts";
 
-/** The migration that adds the table. */
+/** The migration that adds the table `settlement_given_up`. */
 export const GIVEN_UP_MIGRATION = 61;
 
 export interface GivenUpSettlements {
   record(settlement: Settlement, reason: string): Promise<void>;
-  /** Counts those that are not in the ledger yet. */
+  /** Counts the given-up settlements that are not in the ledger yet. */
   count(): Promise<number>;
-  /** Deletes those that have been entered, before the request's own record is deleted. */
+  /** Deletes those that are in the ledger by now, while their requests' records still exist to prove it. */
   prune(): Promise<void>;
 }
 
 const Count = row({ count: column.count });
-/** A request whose lease expired is still to be charged. */
+/** A request recorded as `gateway_lost`, because its lease expired, is not charged yet. */
 const IS_ENTERED = `exists (select from request where id = g.request_id and outcome <> 'gateway_lost')`;
 
 /** `isThere`: whether the database has the table. During an upgrade, the migration may not have run yet. */

@@ -28,7 +28,7 @@ export type JournalEntry =
 /** Why the journal lacks commits. `age`: they were older than REPLAY_WINDOW. */
 const GAP_REASONS = ["size", "age", "unwritten"] as const;
 
-/** Commits that the journal does not have, of a time in Unix milliseconds. */
+/** Commits of a period (Unix milliseconds) that the journal does not have. */
 export interface JournalGap {
   kind: "gap";
   lines: number;

@@ -56,7 +56,7 @@ interface OwnFile {
   /** The monotonic time of the file's creation, in ms. */
   begunAt: number;
   writtenAt: number;
-  /** The number of its entries and the time that they cover, to tell if the file is deleted. */
+  /** The number of the file's entries and the period that they cover, to record a gap if the file is deleted. */
   covers: Pick<JournalGap, "lines" | "from" | "to">;
 }
 
@@ -138,7 +138,7 @@ export function openJournal(options: JournalOptions): Journal {
       to.writtenAt = clock.monotonic();
       to.covers = together(to.covers, { lines: entries.length, to: clock.now() }, told);
     } catch (error) {
-      // The entries are already committed, and are needed only if a failover loses them.
+      // No charge is lost: the entries are already committed, and are needed only if a failover loses them.
       const [now, known] = [clock.now(), gaps.find(({ reason }) => reason === "unwritten")];
       gaps = gaps.filter((gap) => gap !== known);
       const gap = { kind: "gap", lines: 0, from: now, ...known, to: now, reason: "unwritten" } as const;
@@ -196,8 +196,8 @@ export function openJournal(options: JournalOptions): Journal {
 }
 
 /**
- * What a file covers with further entries. Includes the gaps of which it has lines, except those that are older than
- * REPLAY_WINDOW.
+ * Returns what a file covers once these entries are added. Includes the gaps that the file records, except gaps of
+ * commits older than REPLAY_WINDOW.
  */
 function together(
   covers: OwnFile["covers"],

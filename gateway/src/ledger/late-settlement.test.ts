@@ -260,7 +260,7 @@ describe("leases of holds", () => {
     ["released", "select ledger_void(array[$1]::uuid[])", 0],
     ["left alone", "select $1::uuid, 1 from ledger_account where id = $2 for no key update", 1],
   ] as const) {
-    test(`are skipped by a sweep while another transaction uses them; a hold that was ${what} ${expired === 0 ? "is not" : "is"} ended later`, async () => {
+    test(`are skipped by a sweep while another transaction uses the hold; if it was ${what}, the next sweep ${expired === 0 ? "skips" : "ends"} it`, async () => {
       const [hold] = (await away(1, [0])) as [Uuid];
       await still.query("commit");
       const client = await db.pool.connect();

@@ -32,7 +32,7 @@ import { RESERVE_MIGRATION } from "./withheld-shares-reserve.ts";
 /** How long a hold lasts without renewal, in ms. */
 export const HOLD_LEASE_MS = 60_000;
 const BATCH_SIZE_MAX = 128;
-/** The migration that adds the sweep of expired holds in which no account delays another (ledger_sweep). */
+/** The migration that adds `ledger_sweep`, which releases expired holds without letting one account delay another. */
 export const SWEEP_MIGRATION = 58;
 /** How long a hold may wait for the database. The time is short, because a client waits for the answer. */
 const HOLD_WAIT_MAX_MS = 2_000;
@@ -127,7 +127,7 @@ interface LedgerOptions {
   spool?: Spool;
   /** The journal of committed entries. Without it, nothing can be entered again after a failover. */
   journals?: { requests: Pick<Journal, "add"> } | undefined;
-  /** How long a settlement is retried whose values the database refuses. 0: it is given up at once. */
+  /** How long a settlement is retried if the database refuses its values. 0: it is given up at once. */
   giveUpAfterMs?: number;
   /** Called when ended requests have been committed. */
   onEnded?: () => void;

@@ -65,13 +65,13 @@ describe("an operation that waits for a host's locked account", () => {
     return orders.map((order) => createTestSettlement(order, host));
   }
 
-  test("has locked the builder's account before: one settlement", async () => {
+  test("has already locked the builder's account: one settlement", async () => {
     const [settlement] = await held(1);
     assert.ok(settlement);
     await whileHostIsLocked(() => ledger.settle(settlement), "%ledger_settle_one%", assertBuilderIsLocked);
   });
 
-  test("has locked the builder's account and written the records before: a batch of settlements", async () => {
+  test("has already locked the builder's account and written the records: a batch of settlements", async () => {
     const settlements = await held(2);
     await whileHostIsLocked(
       () => Promise.all(settlements.map((settlement) => ledger.settle(settlement))),
@@ -87,7 +87,7 @@ describe("an operation that waits for a host's locked account", () => {
     );
   });
 
-  test("has locked the builder's account before: a late settlement", async () => {
+  test("has already locked the builder's account: a late settlement", async () => {
     const [settlement] = await held(1);
     assert.ok(settlement);
     await db.pool.query("update hold set expires_at = now() - interval '1 hour' where id = $1", [settlement.id]);
@@ -101,13 +101,13 @@ describe("an operation that waits for a host's locked account", () => {
     await whileHostIsLocked(settleLate, "%ledger_settle_late%", assertBuilderIsLocked);
   });
 
-  test("has locked the builder's account before: a set-off of a debt against earnings", async () => {
+  test("has already locked the builder's account: a set-off of a debt against earnings", async () => {
     const setOff = () =>
       db.pool.query("select ledger_setoff($1, $2, $3, 1, 'test')", [newId(), host, builder]).then(() => {});
     await whileHostIsLocked(setOff, "%ledger_setoff%", assertBuilderIsLocked);
   });
 
-  test("has locked the builder's account before: a payout batch that sets a debt off", async () => {
+  test("has already locked the builder's account: a payout batch that sets a debt off", async () => {
     const owner = newId();
     await db.pool.query("insert into identity (id, email, name) values ($1, 'ada@example.com', 'Ada')", [owner]);
     for (const id of [host, builder])

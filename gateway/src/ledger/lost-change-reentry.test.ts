@@ -46,7 +46,7 @@ interface Session {
   journal: string[];
 }
 
-/** A journal with these lines. What is added to it goes to `added`. */
+/** A journal with these lines. Lines that are added to it are appended to `added`. */
 const journalOf = (added: string[], ...texts: string[][]) => ({
   add: (entry: JournalEntry) => void (entry.kind === "change" && added.push(entry.text)),
   async *read() {
@@ -59,8 +59,9 @@ describe("re-entering changes that a failover lost", () => {
   let now: TestDatabase;
   let clients: pg.Client[];
   let tables: string[];
-  /** The lines that the latest re-entry added to its journal, and whether no change waits. */
+  /** The lines that the latest re-entry added to its journal. */
   let added: string[];
+  /** Whether the latest re-entry left no change that waits. */
   let isComplete: boolean;
   before(async () => {
     [lost, now] = await Promise.all([openTestDatabase(), openTestDatabase()]);
@@ -390,7 +391,7 @@ describe("re-entering changes that a failover lost", () => {
     assert.equal(old?.reason, "older than 7 days");
   });
 
-  test("journals the changes that it enters, and those that wait, for the next failover", async () => {
+  test("journals both entered and waiting changes again, so that another failover cannot lose them", async () => {
     const one = await gateway();
     await one.query("update node set name = 'again' where id = $1", [NODE]);
     await enter([one.journal], false);

@@ -101,7 +101,7 @@ describe("the journal for re-entry after a failover", () => {
     assert.deepEqual(theirs, [young]);
   });
 
-  test("tells which entries were deleted by size or age, or could not be written, and when they were added", async (t) => {
+  test("reports how many entries were deleted by size or age or could not be written, and their time range", async (t) => {
     const { spool } = await open(t);
     let at = 0;
     const clock = { ...systemClock, monotonic: () => at, now: () => at };
@@ -160,7 +160,7 @@ describe("the journal for re-entry after a failover", () => {
     assert.deepEqual(await gapsOf(small), [unwritten, { ...bySize, lines: 4, to: 20_000 }]);
   });
 
-  test("tells which entries were older than its time window when it deleted them", async (t) => {
+  test("reports how many entries were deleted because they were older than its time window, and their time range", async (t) => {
     const { spool } = await open(t);
     let at = 0;
     const clock = { ...systemClock, monotonic: () => at, now: () => at };
@@ -305,7 +305,7 @@ describe("re-entry after a failover", () => {
     await assertBalanced();
   });
 
-  test("lists what its journal lacks of the lost time: the number of lines, their time, and the reason", async () => {
+  test("lists the journal's gaps during the lost time, with the number of lines, the time range and the reason", async () => {
     const gap = { kind: "gap" as const, lines: 7, from: 1_000, to: 2_000, reason: "age" as const };
     const entries = [
       gap,
@@ -315,8 +315,8 @@ describe("re-entry after a failover", () => {
     const reentry = new LostRequestsReentry({ pool: db.pool, ledger, journal: journalOf(entries), lostSince: 2_500 });
     await reentry.run();
     const [size, unwritten] = [
-      "deleted at the journal's size limit: 1970-01-01T00:00:01.000Z to 1970-01-01T00:00:03.000Z",
-      "the disk refused to store them: 1970-01-01T00:00:01.000Z to 1970-01-01T00:00:04.000Z",
+      "deleted because the journal reached its size limit: 1970-01-01T00:00:01.000Z to 1970-01-01T00:00:03.000Z",
+      "could not be written to the disk: 1970-01-01T00:00:01.000Z to 1970-01-01T00:00:04.000Z",
     ];
     assert.deepEqual(
       reentry.notEntered,
@@ -326,7 +326,7 @@ describe("re-entry after a failover", () => {
     await longer.run();
     assert.match(
       longer.notEntered[0]?.reason ?? "",
-      /^older than REPLAY_WINDOW and deleted, so .* are not all listed: /,
+      /^deleted because they were older than REPLAY_WINDOW; this list may lack commits .*: /,
     );
   });
 

@@ -48,9 +48,9 @@ const SHORT = "select id from request where id = any ($1::uuid[]) and short_pico
 interface RequestsOptions {
   pool: pg.Pool;
   ledger: Pick<Ledger, "restore" | "trySettling">;
-  /** Also gets the requests that wait, so that a run that succeeded needs the older files no more. */
+  /** Requests that still wait are added again, so that older files are not needed after a run that succeeded. */
   journal: Pick<Journal, "read" | "add">;
-  /** The time, in Unix milliseconds, from which on the failover may have lost commits. */
+  /** The failover may have lost commits since this time (Unix milliseconds). */
   lostSince: number;
   /** Called in each run before the first lost request is entered. */
   onMissing?: () => Promise<void>;
@@ -59,19 +59,19 @@ interface RequestsOptions {
 interface WaitingRequest {
   entry: RequestEntry;
   reason: string;
-  /** Whether another try may succeed by itself. Otherwise the request waits for a change that is not entered yet. */
+  /** True: another try may succeed. False: the request waits for its account, which this database lacks. */
   isPassing: boolean;
 }
 
-/** Enters every answered request that the database lost in one failover. */
+/** Enters again, in the ledger, every answered request that one failover lost. */
 export class LostRequestsReentry {
   readonly #options: RequestsOptions;
   entered = 0;
-  /** Requests that cannot be entered, or only in part. */
+  /** Requests that cannot be entered or were charged only in part, and missing or unreadable parts of the journal. */
   #refused: NotEntered[] = [];
   /** Requests that another run may enter. Undefined: no run has read the journal to its end yet. */
   #waiting: WaitingRequest[] | undefined;
-  /** Entered requests for which the database was not asked yet whether they were charged in full. */
+  /** Entered requests for which it was not checked yet whether they were charged in full. */
   #unchecked: Uuid[] = [];
 
   constructor(options: RequestsOptions) {
@@ -85,14 +85,14 @@ export class LostRequestsReentry {
     return [...this.#refused, ...waiting];
   }
 
-  /** Whether another run would achieve nothing, unless another account or row is entered before. */
+  /** Whether another run would achieve nothing, because every request that still waits lacks its account. */
   get isComplete(): boolean {
     return this.#waiting?.every(({ isPassing }) => !isPassing) ?? false;
   }
 
   /**
-   * Enters the requests of the journal; again after that, only those that failed. A request that waits for a lock or
-   * fails delays no other. Rejects when the database fails.
+   * The first complete run enters the journal's requests; later runs enter only those that still wait. A request that
+   * waits for a lock or fails delays no other. Rejects when the database fails.
    */
   async run(): Promise<void> {
     const waiting: WaitingRequest[] = [];
@@ -166,7 +166,7 @@ export class LostRequestsReentry {
     try {
       return (await this.#options.ledger.restore(hold)) !== "no_account";
     } catch (error) {
-      // The try to settle fails in the same way, and gives the request up if that lasts.
+      // Settling the request fails in the same way, and the request is given up if that lasts.
       if (isDataFault(error)) return true;
       throw error;
     }
@@ -175,7 +175,7 @@ export class LostRequestsReentry {
 
 const requestNote = (id: Uuid, reason: string): NotEntered => ({ kind: "request", id: publicId("req", id), reason });
 
-/** Without tables, the change is not entered yet, because of a locked row or another passing problem. */
+/** `tables` is null if the change is not entered yet, because of a locked row or another passing problem. */
 const Entered = row({ id: column.uuid, tables: z.array(z.string()).nullable() });
 const Waiting = row({ id: column.uuid, problem: z.string() });
 const NEW =
@@ -187,7 +187,9 @@ export const CHANGE_REENTRY_AGE_MS_MAX = 7 * DAY_MS;
 
 interface ChangesOptions {
   client: Client;
-  /** Also gets the changes of its own that are entered or wait, in case another failover loses them again. */
+  /**
+   * This journal's changes that are entered or still wait are added to it again, in case another failover loses them.
+   */
   journal: Pick<Journal, "read" | "add">;
   nowMs: number;
   /**
@@ -195,7 +197,7 @@ interface ChangesOptions {
    * account. The others need the lost requests to be entered first.
    */
   isLast: boolean;
-  /** Lists only what the journal lacks since this time, in Unix milliseconds. */
+  /** The failover may have lost commits since this time (Unix milliseconds). */
   lostSince: number;
   /** Called before the changes are entered, if any is missing. */
   onMissing?: () => Promise<void>;
@@ -203,7 +205,8 @@ interface ChangesOptions {
 
 /**
  * Enters the changes that people, payment providers and operators made. Rejects when the database fails. Returns
- * whether any change was entered, and whether none failed for a reason that passes, such as a locked row.
+ * whether any change was entered, and whether none is left that a further try may enter (for example after a locked
+ * row).
  */
 export async function reenterLostChanges(
   { client, journal, nowMs, isLast, lostSince, onMissing }: ChangesOptions,
@@ -281,9 +284,9 @@ const unreadNote = (unread: number): NotEntered => ({
 });
 
 const GAPS: Record<JournalGap["reason"], string> = {
-  size: "deleted at the journal's size limit",
-  age: "older than REPLAY_WINDOW and deleted, so the commits before the end of this time are not all listed",
-  unwritten: "the disk refused to store them",
+  size: "deleted because the journal reached its size limit",
+  age: "deleted because they were older than REPLAY_WINDOW; this list may lack commits before the end of this time",
+  unwritten: "could not be written to the disk",
 };
 
 /** Lists commits that the failover may have lost and that the journal does not have. */

@@ -220,7 +220,7 @@ describe("settling during database failures", () => {
     await assertLedger();
   });
 
-  test("lets another gateway settle a spooled request once if the database lost its hold, and counts it as late", async (t) => {
+  test("lets another gateway settle a spooled request whose hold the database lost, only once and as a late settlement", async (t) => {
     const dead = await open(t);
     const hold = await held(dead.ledger);
     dead.trouble.before = () => coded("57P01");
@@ -313,10 +313,10 @@ describe("settling during database failures", () => {
     });
   };
 
-  test("keeps a settlement whose values the database refuses on disk and retries it, and delays no other", async (t) => {
+  test("keeps a settlement on disk and retries it if the database refuses its values, and delays no other settlement", async (t) => {
     const { ledger, clock, directory } = await open(t);
     const [bad, good, later] = [await held(ledger), await held(ledger), await held(ledger)];
-    // The hold is less than the charge, as in a database of which only a part was restored.
+    // Makes the hold smaller than the charge, as in a partly restored database.
     const resize = async (by: bigint): Promise<void> => {
       await db.pool.query("update ledger_account set held = held + $2 where id = $1", [builder, by]);
       await db.pool.query("update hold set amount = amount + $2 where id = $1", [bad.id, by]);
@@ -372,7 +372,8 @@ describe("settling during database failures", () => {
     await ledger.secure({ ...settlement, charge: pico(hold.amount + 1n) });
     await ledger.close();
     await spool.close();
-    // Another gateway counts it, also while the request is recorded as lost because its lease expired.
+    // Another gateway counts the given-up settlement, even after its request was recorded as lost when the lease
+    // expired.
     const other = await open(t, { directory });
     assert.equal(await openGivenUpSettlements(db.pool).count(), before + 1);
     await other.ledger.expire();
@@ -387,7 +388,7 @@ describe("settling during database failures", () => {
     await assertLedger();
   });
 
-  test("keeps a settlement that the database refuses on disk until it is recorded as given up", async (t) => {
+  test("keeps a settlement on disk if the database refuses it, until it is recorded as given up", async (t) => {
     const { ledger, clock, directory, spool } = await open(t);
     const hold = await held(ledger);
     await ledger.secure(refusedOf(hold));
@@ -459,7 +460,7 @@ describe("settling during database failures", () => {
     await assertLedger();
   });
 
-  test("releases a hold that the database committed although the connection broke and the client was refused", async (t) => {
+  test("releases a hold that the database committed although the connection broke and the client got an error", async (t) => {
     const { ledger, clock, trouble, done } = await open(t);
     trouble.after = () => coded("ECONNRESET");
     const asked = ledger.hold(createTestHold(builder));

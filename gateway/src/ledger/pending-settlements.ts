@@ -8,7 +8,7 @@ export interface PendingSettlement {
   isOver: boolean;
   isSpooled: boolean;
   isSpooling: boolean;
-  /** The database refused its values, which says nothing about other settlements. */
+  /** The database refused this settlement's values. That says nothing about other settlements. */
   isRefused: boolean;
   isSafe: boolean;
   /**

@@ -11,8 +11,9 @@ import type { HoldOrder } from "./hold.ts";
 export interface Settlement {
   id: Uuid;
   accountId: Uuid;
-  /** The node that last accepted the request. The next field is the host to pay; null if no host is paid. */
+  /** The node that last accepted the request. Null if no node accepted it. */
   nodeId: Uuid | null;
+  /** The host to pay. Null if no host is paid. */
   paidHostId: Uuid | null;
   /** The host whose share is withheld, and the reason. Absent if nothing is withheld. */
   withheld?: { hostId: Uuid; reason: WithheldReason } | null;
@@ -80,8 +81,8 @@ interface StoreFunctions {
 const withholds = ({ withheld }: Settlement): boolean => withheld != null;
 
 /**
- * Settles a batch in one transaction. The result `late` means that the caller must call `settleLateRequest`. `hasOnes`: the
- * database has functions for single settlements. `hasReserve`: the database has a reserve, which gets the withheld
+ * Settles a batch in one transaction. The result `late` means that the caller must call `settleLateRequest`. `hasOnes`:
+ * the database has functions for single settlements. `hasReserve`: the database has a reserve, which gets the withheld
  * shares of hosts. Without it the platform keeps them.
  */
 export async function settleBatch(

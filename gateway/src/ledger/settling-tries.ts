@@ -25,7 +25,7 @@ export interface SettlingTallies {
   short: Pico;
 }
 
-/** How long a settlement is retried whose values the database refuses while it accepts others. */
+/** How long a settlement is retried if the database refuses its values but accepts others. */
 const GIVE_UP_AFTER_MS = 15 * 60_000;
 
 export interface SettlingTriesOptions {
@@ -41,8 +41,8 @@ export interface SettlingTriesOptions {
    */
   restoreHold?: ((hold: HoldOrder) => Promise<boolean>) | undefined;
   /**
-   * Called for each settlement that the database has, whichever gateway's it is, and before the spool may drop it. A
-   * settlement that it had before counts too, because its commit may be this process's, whose response was lost.
+   * Called for each settlement, of any gateway, that is in the database, before the spool may drop it. Also called if
+   * the settlement was there before: this process may have committed it without receiving the response.
    */
   onEntered?: ((settlement: Settlement) => void) | undefined;
   /** Returns the hold of one of this gateway's requests. */
@@ -50,7 +50,7 @@ export interface SettlingTriesOptions {
   /** Default: `GIVE_UP_AFTER_MS`. 0: a settlement whose values are refused is given up at once. */
   giveUpAfterMs?: number | undefined;
   spool: Spool | undefined;
-  /** Tells operators of a settlement that can never be entered. The spool has the settlement itself. */
+  /** Records for operators a settlement that the ledger can never accept. The spool has the settlement itself. */
   recordGivenUp?: (settlement: Settlement, reason: string) => Promise<void>;
   log: Log;
   sparing: RateLimitedLog;
@@ -69,8 +69,9 @@ export class SettlingTries {
     short: ZERO,
   };
   readonly #options: SettlingTriesOptions;
-  /** When the database first refused the values of a settlement, and when it last had another. Monotonic, in ms. */
+  /** When the database first refused the values of each settlement. Monotonic, in ms. */
   readonly #refusedSince = new Map<Uuid, number>();
+  /** When the database last accepted any settlement. Monotonic, in ms. */
   #enteredAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: SettlingTriesOptions) {
@@ -112,8 +113,8 @@ export class SettlingTries {
   }
 
   /**
-   * Whether the database has refused the settlement's values for so long that it is given up. A database that accepts
-   * no settlement may be incomplete, as during a restore, and then none is given up.
+   * Whether to give the settlement up, because the database has refused its values for long and accepted others
+   * meanwhile. A database that accepts no settlement may be incomplete, as during a restore, and then none is given up.
    */
   isHopeless({ id }: Settlement, error: unknown): boolean {
     const { clock, giveUpAfterMs = GIVE_UP_AFTER_MS } = this.#options;

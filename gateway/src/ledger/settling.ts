@@ -1,8 +1,8 @@
 /**
  * Enters the settlement of every ended request into the ledger, also across database failures. A settlement is retried
  * as long as the process runs. If the database does not accept it soon, it is written to disk (`spool.ts`), and the
- * request may be answered. Only a lasting refusal of the settlement's own values is final: the settlement is recorded for
- * an operator, and its hold ends with the lease.
+ * request may be answered. Only a lasting refusal of the settlement's own values is final: the settlement is recorded
+ * for an operator, and its hold ends with the lease.
  */
 import type { Clock } from "../base/clock.ts";
 import { openDeadlines } from "../base/deadlines.ts";
@@ -21,13 +21,13 @@ import { type SettlingTallies, SettlingTries, type SettlingTriesOptions } from "
 const SPOOL_AFTER_MS = 1_000;
 /** The additional time for the disk. After two seconds in total the request is answered anyway. */
 const DISK_MAX_MS = 1_000;
-/** The longest pause between two tries of a settlement whose values the database refuses. */
+/** The longest pause between two tries of a settlement if the database refuses its values. */
 const REFUSED_PAUSE_MS_MAX = 60_000;
 /** How long a shutdown waits when neither the database nor the disk accepts settlements. */
 const CLOSE_MAX_MS = 10_000;
 
 interface SettlerOptions extends Omit<SettlingTriesOptions, "sparing"> {
-  /** Called when a settlement of this gateway is entered or given up. */
+  /** Called when a settlement of this gateway is in the ledger or given up. */
   ended?: (id: Uuid) => void;
 }
 
@@ -114,7 +114,7 @@ interface Carrying {
   tellEnded: (id: Uuid) => void;
 }
 
-/** Retries a settlement until it is entered, or until the database has refused its values for long. */
+/** Retries a settlement until it is in the ledger, or is given up because the database keeps refusing its values. */
 async function carry(
   work: PendingSettlement,
   { tries, disk, pauses, end, tellEnded }: Carrying,
@@ -147,7 +147,7 @@ async function carry(
       const isRefused = isDataFault(error);
       if (isRefused) disk.exclude(work);
       void disk.take(work, error);
-      // Longer pauses, because a batch with refused values is repeated one by one.
+      // Longer pauses, because one refused settlement makes the whole batch repeat its settlements one by one.
       if (isRefused) {
         await pauses.of(Math.min(1_000 * 2 ** Math.min(failures - 1, 6), REFUSED_PAUSE_MS_MAX));
         continue;

@@ -67,7 +67,8 @@ export function openSpoolReplay(options: ReplayOptions): Replay {
   };
 
   /**
-   * Settles the lines. Returns false when the database is unreachable, or refuses some of them; the next scan continues.
+   * Settles the lines. Returns false if the database is unreachable or refuses some of them. The next scan retries
+   * these.
    */
   const settleAll = async (name: string, settlements: Settlement[]): Promise<boolean> => {
     const known = settled.get(name) ?? new Set();

@@ -180,7 +180,7 @@ describe("the reserve of withheld host shares", () => {
     assert.equal(await balance(other.host), 0n);
   });
 
-  test("takes back the shares that a node earned since a given time, only once, and counts them as withheld, not held back", async () => {
+  test("takes back a node's shares earned since a given time, only once, and counts them as withheld, not as held back", async () => {
     const served = await parties();
     await serve(served);
     const { rows } = await db.pool.query("select clock_timestamp() + interval '1 millisecond' as at");
@@ -336,7 +336,7 @@ describe("the reserve of withheld host shares", () => {
     const own = `(select id from transfer where kind = 'release' order by at desc limit 1)`;
     const released = (by: string): string => `update withheld_share set release_id = ${by} where request_id = $1`;
     assert.deepEqual(await found(released(other), released(own)), [
-      "every transfer that withholds shares is their sum, and every release transfer is one withheld share",
+      "every withhold transfer equals the sum of its shares, and every release transfer equals one withheld share",
     ]);
     const part = (to: number): string => `update request set granted_pico = ${to} where id = $1`;
     assert.deepEqual(await found(part(-10), part(0)), [

@@ -47,7 +47,7 @@ const Paid = row({ amount: column.pico });
 interface WithheldQuery {
   hostId?: Uuid | undefined;
   nodeId?: Uuid | undefined;
-  /** Only shares of requests that were made in this time. */
+  /** Only shares of requests that were made between `from` and `to`. */
   from?: Date | undefined;
   to?: Date | undefined;
   /** True: lists only shares that are still withheld, without the released ones. */

@@ -123,7 +123,7 @@ export async function openValkeyLimits(options: ValkeyOptions): Promise<Limits> 
         const [, policy] = /^maxmemory_policy:(\S+)/m.exec(info) ?? [];
         evicts = policy === undefined ? undefined : policy !== "noeviction";
       },
-      // An unreachable server is logged by the connection.
+      // Nothing to do: the connection logs that the server is unreachable.
       () => {},
     );
   };
@@ -185,7 +185,7 @@ export async function openValkeyLimits(options: ValkeyOptions): Promise<Limits> 
   };
 }
 
-/** Empty if the user may not run INFO, which is no failure of the server. */
+/** Empty if the Valkey user may not run INFO, which does not mean that the server fails. */
 const memoryInfoOf = (redis: RedisWithScripts): Promise<string> =>
   redis.info("memory").catch((error: Error) => (error.name === "ReplyError" ? "" : Promise.reject(error)));
 

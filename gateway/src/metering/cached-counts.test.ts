@@ -49,7 +49,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
     const tables = (await loadTables(name)) as BpeTables;
     const counter = new BpeCounter(tables);
 
-    it("equal the reference count of each text, and the full count of all texts in one", () => {
+    it("equal the reference count of each text, and the full count of all texts joined", () => {
       for (const { text, [name]: count } of [...readReferenceTextCounts(), ...readRandomTextCounts()])
         for (let time = 0; time < 2; time++) assert.equal(counter.count(text, NO_LIMIT, "a"), count);
       const all = readReferenceTextCounts().map(({ text }) => text);

@@ -369,7 +369,7 @@ describe("events in other parts of the gateway", () => {
     assert.equal(found.length, 3);
   });
 
-  test("cause no notification if they are older than the feature, and none at first for a new key with a short lifetime", async () => {
+  test("cause no notification if they predate the feature; a new short-lived key causes one only near its expiry", async () => {
     await db.pool.query("update migration set applied_at = now() - interval '1 day' where version = 48");
     const id = await account("host");
     const node = newId();

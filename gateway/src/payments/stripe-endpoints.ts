@@ -1,4 +1,7 @@
-/** Reads where Stripe sends events, for `tollgate doctor`. Stripe does not return an endpoint's signing secret. */
+/**
+ * Reads where Stripe sends events, for `tollgate doctor`, which cannot check an endpoint's signing secret: Stripe does
+ * not return it.
+ */
 import { stripeClient } from "./stripe-client.ts";
 
 const CALL_MS_MAX = 10_000;

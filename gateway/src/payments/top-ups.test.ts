@@ -342,7 +342,7 @@ describe("a reversed automatic top-up", () => {
     });
   }
 
-  test("leaves top-ups on after a bank's mere inquiry, and after the refund of a purchase that was made by hand", async () => {
+  test("leaves top-ups on if a bank only inquires, or if a purchase that was made by hand is refunded", async () => {
     const id = await account();
     await run();
     const [sale] = intents(id) as [Sale];

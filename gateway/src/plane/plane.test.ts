@@ -560,7 +560,7 @@ function bounds(open: OpenPlane): void {
     assert.deepEqual(gone, [node, node]);
   });
 
-  test("a fifth connection of a node does not stay", async (t) => {
+  test("the plane closes a node's fifth connection", async (t) => {
     const [plane, node] = [await open(t), newNode()];
     const credentials = await plane.mint(node);
     for (let i = 0; i < 4; i++) await connectClient(t, credentials).then((client) => client.flush());

@@ -81,9 +81,9 @@ export interface Plane {
    */
   revoke(nodeId: string): Promise<void>;
   /**
-   * Refuses new connections with the credentials that were issued to the node until now; `revoke` also ends the open
-   * ones. NATS servers cannot refuse a connection without ending the others of the node, so there a new connection ends
-   * all of them.
+   * Refuses new connections with the credentials that were issued to the node until now, and keeps the open ones
+   * (`revoke` also ends these). NATS servers cannot refuse a connection without ending the node's others, so with NATS
+   * a new connection ends all of them.
    */
   refuseNewConnections(nodeId: string): Promise<void>;
   /**

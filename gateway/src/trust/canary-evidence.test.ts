@@ -53,7 +53,7 @@ describe("evidence from canary answers", () => {
     }
   });
 
-  test("against a node that gets one answer in five right is enough within 15 answers in half of the runs, 60 in 99 %", () => {
+  test("against a node whose answers are 20 % right is enough within 15 answers in half of the runs, within 60 in 99 %", () => {
     const d = randomChoices(seededRandom(12));
     const asks = Array.from({ length: 500 }, () => asksUntilEnough(() => d.percent(20), 0.88, 1000) ?? 1000).sort(
       (a, b) => a - b,

@@ -288,7 +288,7 @@ describe("trust in nodes", () => {
   });
 
   for (const whose of ["the node or a retired one", "another node of the host"])
-    test(`asks other nodes first when a node joins if ${whose} declined offers during the last day`, async () => {
+    test(`prefers other nodes to a joining node if ${whose} declined offers during the last day`, async () => {
       const seen = { answers: 12, refusals: 6, late: 6 };
       [lastDay, lastDayOfHost] = whose.startsWith("the node") ? [seen, {}] : [{}, seen];
       await join();
@@ -297,7 +297,7 @@ describe("trust in nodes", () => {
       assert.equal((node?.shunnedUntil ?? 0) - clock.monotonic(), refusalPenaltyMs(10));
     });
 
-  test("counts no refusals when a node joins if it declined one offer of a hundred", async () => {
+  test("keeps a joining node in good standing if it declined only one offer of a hundred", async () => {
     lastDay = { answers: 990, refusals: 5, late: 5 };
     await join();
     assert.deepEqual([roster.find("a")?.inGoodStanding, roster.find("a")?.shunnedUntil], [true, 0]);

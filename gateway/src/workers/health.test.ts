@@ -66,7 +66,7 @@ describe("the readiness of a gateway with workers", () => {
     assert.deepEqual(await readiness(), READY);
   });
 
-  test("is not ready if one of the serving workers is not, because the port leads to it too", async () => {
+  test("is not ready if one serving worker is not ready, because the port also leads to that worker", async () => {
     add("serving", READY);
     add("serving", AWAY);
     assert.deepEqual(await readiness(), AWAY);
@@ -82,7 +82,7 @@ describe("the readiness of a gateway with workers", () => {
     });
   });
 
-  test("does not depend on a worker that starts, is replaced or has just died: the port does not lead to them", async () => {
+  test("ignores workers that start, are replaced or have just died, because the port does not lead to them", async () => {
     add("serving", READY);
     add("starting", AWAY);
     add("stopping", { ...READY, status: "draining" });
@@ -120,7 +120,7 @@ describe("the readiness of a gateway with workers", () => {
     });
   });
 
-  test("is draining from the first moment of a stop, whatever its workers answer", async () => {
+  test("is draining as soon as the gateway begins to stop, whatever its workers answer", async () => {
     add("serving", READY);
     add("stopping", { ...READY, status: "draining" });
     isStopping = true;

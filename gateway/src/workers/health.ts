@@ -50,9 +50,10 @@ export function openCombinedHealth({ supervisor, channelOf, count, clock }: Opti
     return await Promise.race([answer?.catch(() => undefined), sleep(clock, ANSWER_MS_MAX).then(() => undefined)]);
   };
   const readiness = async (): Promise<Readiness> => {
-    // A stopping worker takes no new requests: its replacement does, unless all of them stop.
+    // A stopping worker is skipped, because its replacement takes the new requests. If the gateway stops, all workers
+    // count.
     const workers = supervisor.workers().filter(({ state }) => supervisor.isStopping || state !== "stopping");
-    // The port leads only to serving workers.
+    // The port gives requests only to serving workers.
     const serving = workers.filter(({ state }) => state === "serving");
     const asked = serving.length > 0 ? serving : workers;
     const told = await Promise.all(
@@ -92,7 +93,7 @@ export function openCombinedHealth({ supervisor, channelOf, count, clock }: Opti
   };
 }
 
-/** The most important state of a dependency comes first. */
+/** If workers report different states of a dependency, the first of these that occurs is shown. */
 const STATES: readonly DependencyState[] = ["away", "unknown", "up"];
 
 /** The gateway is ready if every worker is, because the port gives requests to each of them. */

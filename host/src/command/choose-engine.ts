@@ -1,4 +1,4 @@
-/** Opens the engine that the flags or the stored election (choice of models) name. */
+/** Opens the engine that the flags name, or else the one that was stored when the node elected (chose) its models. */
 import { basename } from "node:path";
 import { CommandError, UsageError } from "@tollgate/terminal/errors.ts";
 import type { PlaneDialer } from "../agent/plane.ts";

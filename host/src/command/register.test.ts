@@ -58,7 +58,7 @@ test("register with a known name finds the same node and keeps its settings", as
   assert.deepEqual(report.gpus, []);
 });
 
-test("register names the next step for a retired node's name and a missing login, and refuses an empty name", async (t) => {
+test("register names the next step if the name is a retired node's or no login exists, and refuses an empty name", async (t) => {
   const { fails, gateway } = await makeLoggedInHarness(t);
   gateway.answers["POST /nodes"] = { ...STUB_NODE, state: "retired" };
   assert.match((await fails(register)).next ?? "", /--name ANOTHER/);

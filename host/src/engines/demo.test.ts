@@ -106,7 +106,7 @@ test("runs two jobs at once, and refuses a third job until a slot is free", asyn
   assert.ok(order.lastIndexOf("count") > order.indexOf("fox") && order.lastIndexOf("fox") > order.indexOf("count"));
 });
 
-test("accepts chat and embedding prompts as long as a model's context, but reads only their beginning and end", async () => {
+test("accepts chat and embedding prompts that fill a model's context, but reads only their beginning and end", async () => {
   const tokens = 32_768;
   const messages = [
     { role: "user", content: "fox ".repeat(tokens) },

@@ -192,7 +192,7 @@ class ScriptedAnswer {
     if (fault.kind === "garbage") faults.garbage(job.id, this.#chars);
     await sleep(clock, STALL_MS_MAX, signal);
     if (!signal.aborted)
-      throw new EngineError("engine", "the engine stalled, as its script says, and the job was not cancelled");
+      throw new EngineError("engine", "the engine stalled, as its script says, and the job was not canceled");
   }
 }
 

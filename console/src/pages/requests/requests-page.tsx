@@ -180,14 +180,14 @@ function SearchedTo({ at, charge }: { at: number | undefined; charge: string | u
     <p role="status" className="border-t border-line px-4 py-3 text-center text-xs text-ink-soft">
       {at === undefined ? (
         <>
-          Requests down to <Money of={charge ?? "0"} /> were searched.
+          All requests that cost at least <Money of={charge ?? "0"} /> were searched.
         </>
       ) : (
         <>
-          Requests back to <Time at={at} as="full" /> were searched.
+          All requests since <Time at={at} as="full" /> were searched.
         </>
       )}{" "}
-      Load more to search on, or shorten the time range.
+      Load more to continue the search, or shorten the time range.
     </p>
   );
 }

@@ -30,7 +30,7 @@ export const spoolCommands: Record<string, AdminCommand> = {
     run: list,
   },
   "spool enter": {
-    help: "enter the settlements of a directory's spool files into the ledger, except those that it already has",
+    help: "enter the settlements of a directory's spool files into the ledger, except those already in the ledger",
     args: DIR,
     more: [
       "You can repeat this command, also while gateways run. It keeps the spool files. Gateways later remove the spool files of gateways that no longer exist.",
@@ -84,7 +84,8 @@ async function enter(run: AdminRun): Promise<number> {
     const [gatewayId, log, { clock }] = [publicIdSuffix(run.newId()), createErrorLog("warn"), run];
     // Charges that can never be entered are recorded in a file beside the spool's files.
     const spool = await openSpool({ directory, gatewayId, clock, log });
-    // The command ends, so it does not wait whether the database accepts a settlement later. The spool files stay.
+    // The command cannot wait until the database accepts a settlement, so it gives up one that is refused. The spool
+    // files stay.
     const ledger = openLedger({ pool: run.pool, clock, gatewayId, spool, log, giveUpAfterMs: 0 });
     try {
       return await enterSettlementsInLedger(

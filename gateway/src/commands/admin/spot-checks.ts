@@ -18,7 +18,7 @@ export const spotCheckCommands: Record<string, AdminCommand> = {
     run: list,
   },
   "checks models": {
-    help: `list what the spot checks of the last ${DAYS} days cost by model, tests of verifiers included, and their share of the revenue`,
+    help: `list the cost of spot checks in the last ${DAYS} days by model, including tests of verifiers, and its share of the revenue`,
     example: "",
     run: listModels,
   },

@@ -330,7 +330,7 @@ describe("tollgate doctor", () => {
       ],
       [
         { status: 200, endpoints: [{ url, status: "enabled", enabled_events: EVENT_TYPES.slice(1) }] },
-        ...(["fail webhooks", /lacks the events checkout\.session\.completed$/, /add them/] as const),
+        ...(["fail webhooks", /lacks the events checkout\.session\.completed$/, /add these events/] as const),
       ],
       [
         { status: 200, endpoints: [{ url, status: "enabled", enabled_events: EVENT_TYPES }] },
@@ -360,13 +360,13 @@ describe("tollgate doctor", () => {
       OIDC_PROVIDERS: JSON.stringify([{ id: "work", name: "Work", issuer: at, client_id: "c", client_secret: "s" }]),
       PUBLIC_URL: "http://127.0.0.1:8080",
     });
-    assertCheck(of((await doctor(settings(issuer))).checks, "openid"), "ok openid", /answers with this issuer/);
+    assertCheck(of((await doctor(settings(issuer))).checks, "openid"), "ok openid", /names itself as the issuer/);
     told = "https://other.example";
     assertCheck(
       of((await doctor(settings(issuer))).checks, "openid"),
       "fail openid",
       /provider work: .* returned the issuer https:\/\/other\.example instead of/,
-      /correct issuer in OIDC_PROVIDERS/,
+      /set issuer in OIDC_PROVIDERS/,
     );
     assertCheck(
       of((await doctor(settings("http://127.0.0.1:1"))).checks, "openid"),

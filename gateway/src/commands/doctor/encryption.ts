@@ -7,7 +7,7 @@ import type { CheckContext } from "./check-context.ts";
 /** sslmodes with which a connection may be made without TLS. */
 const MAYBE_PLAIN = ["disable", "allow", "prefer"];
 
-/** Whether the host is this machine. Undefined and a path are sockets of this machine. */
+/** Whether the host is this machine. Undefined and paths stand for its Unix sockets. */
 export function isThisMachine(host: string | undefined): boolean {
   if (host === undefined || host === "" || host === "localhost" || host.startsWith("/")) return true;
   const address = host.replace(/^\[|\]$/g, "");

@@ -24,7 +24,11 @@ async function* webhookChecks({ config: { payments, publicUrl = "" } }: CheckCon
   } catch (error) {
     const { statusCode } = error as { statusCode?: number };
     if (statusCode === UNAUTHORIZED)
-      yield failedCheck("webhooks", "Stripe refuses STRIPE_SECRET_KEY", "set it to a key from Stripe's dashboard");
+      yield failedCheck(
+        "webhooks",
+        "Stripe refuses STRIPE_SECRET_KEY",
+        "set STRIPE_SECRET_KEY to a key from Stripe's dashboard",
+      );
     else if (statusCode === FORBIDDEN)
       yield warningCheck(
         "webhooks",
@@ -55,11 +59,11 @@ function stripeEndpointCheck(
     return failedCheck(
       "webhooks",
       `Stripe's webhook endpoint ${url} lacks the events ${missing.join(", ")}`,
-      `add them to the endpoint in Stripe's dashboard (${SEE})`,
+      `add these events to the endpoint in Stripe's dashboard (${SEE})`,
     );
   return passedCheck(
     "webhooks",
-    `Stripe sends all events to ${url}, signed with a secret that only its dashboard shows`,
+    `Stripe sends all needed events to ${url}; only its dashboard shows the signing secret, so it is not checked`,
   );
 }
 
@@ -68,12 +72,12 @@ async function* openIdChecks({ config: { oidcProviders } }: CheckContext): Async
   const { discoverProvider } = await import("../../accounts/oidc-calls.ts");
   for (const { id, issuer } of oidcProviders) {
     yield await discoverProvider(issuer).then(
-      () => passedCheck("openid", `provider ${id}: ${issuer} answers with this issuer`),
+      () => passedCheck("openid", `provider ${id}: ${issuer} answers and names itself as the issuer`),
       (error) =>
         failedCheck(
           "openid",
           `provider ${id}: ${describeError(error)}`,
-          "correct issuer in OIDC_PROVIDERS to the provider's, and check that this machine reaches it",
+          "set issuer in OIDC_PROVIDERS to the provider's issuer, and check that this machine reaches the provider",
         ),
     );
   }

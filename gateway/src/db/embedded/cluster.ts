@@ -106,7 +106,7 @@ export async function checkCluster(home: ClusterHome, binaries: PostgresBinaries
     if (version !== String(binaries.major)) {
       throw new PrivatePostgresError(
         `The database cluster ${home.cluster} was created by PostgreSQL ${readFirstLine(version)} ` +
-          `and this is PostgreSQL ${binaries.major}: ` +
+          `but Tollgate uses PostgreSQL ${binaries.major}: ` +
           `move the data with pg_dump, or run PostgreSQL ${readFirstLine(version)} on it and set DATABASE_URL.`,
       );
     }

@@ -31,7 +31,7 @@ export const LINEAGE_MIGRATION = 43;
 const MOVE_EVERY = "1 second";
 /** The least time between two updates of the database's position in the gateway's history file. */
 const REMEMBER_EVERY_MS = 10_000;
-/** The first pause before lost commits are entered again. It doubles with each failure, up to the other. */
+/** The first and the longest pause before lost commits are entered again. Each failure doubles the pause. */
 const [ENTER_AGAIN_MS, ENTER_AGAIN_MS_MAX] = [1_000, 30_000];
 
 /** Thrown when a connection leads to a database that this gateway must not use. */
@@ -79,7 +79,10 @@ const MOVE = `update ledger_history set position = position + 1, moved_at = cloc
 
 const There = row({ isThere: z.boolean() });
 const Known = row({ epoch: z.string(), position: z.number(), movedAt: z.number() });
-/** Reads an epoch, or the one before it that this database has. Commits until its last position are not lost. */
+/**
+ * Reads this epoch, or the latest earlier one that this database has. Commits up to that epoch's last position are not
+ * lost.
+ */
 const KNOWN = `select epoch, position::float8 as position, extract(epoch from moved_at)::float8 * 1000 as "movedAt"
   from ledger_history where epoch <= $1 order by epoch desc limit 1`;
 
@@ -88,7 +91,7 @@ export interface TimelineSwitch {
   epoch: string;
   /** How many positions the failover lost. Gateways advance the position about once per second. */
   positions: number;
-  /** The time, in Unix milliseconds, from which on commits may be lost. 0: unknown. */
+  /** Commits since this time (Unix milliseconds) may be lost. 0: unknown. */
   lostSince: number;
 }
 
@@ -146,7 +149,7 @@ export class DatabaseLineage {
     this.#seen = await this.#options.memory.read();
     this.#rememberedAt = this.#options.clock.monotonic();
     const { found, judged } = this.#judged(await look(client), this.#seen);
-    // Only now, so that a repeated call judges again.
+    // Set only after the judgement: if it rejects the database, a repeated call judges again.
     this.isOn = true;
     await this.#accept(client, found, judged);
     // An earlier process may have ended before it re-entered everything that a failover lost. Then this process

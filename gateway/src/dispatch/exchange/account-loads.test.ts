@@ -11,7 +11,7 @@ function openLoads() {
   return { loads, sum: (model: string, account: string) => sums.get(`${model} ${account}`) ?? [0, 0] };
 }
 
-test("the loads of accounts add up this gateway's requests and those that others reported last", () => {
+test("an account's load is the sum of this gateway's requests and those in the other gateways' latest reports", () => {
   const { loads, sum } = openLoads();
   loads.count("m", "a", { inService: 2, waiting: 1 });
   loads.told("gw2", { m: { a: [3, 0], b: [1, 4] } }, { whole: false });
@@ -41,7 +41,7 @@ test("the loads of accounts add up this gateway's requests and those that others
   assert.deepEqual([loads.own(), sum("m", "a")], [{}, [0, 0]]);
 });
 
-test("a gateway sends the other gateways the loads of a limited number of accounts", () => {
+test("a gateway reports the loads of a limited number of accounts", () => {
   const { loads } = openLoads();
   for (let i = 0; i < LOADS_TOLD_MAX + 5; i++)
     loads.count(i % 2 === 0 ? "m" : "n", `account ${i}`, { inService: 1, waiting: 0 });

@@ -1,10 +1,10 @@
 /**
- * How many requests of each account are in service and wait, by model. Gateways tell each other, so that an account's
- * equal share holds over all gateways. `apply` gets every change, of this gateway and of others.
+ * How many requests of each account are in service and how many wait, by model. Gateways exchange these counts, so that
+ * an account's equal share holds over all gateways. `apply` receives every change, of this gateway and of others.
  */
 import { z } from "zod";
 
-/** By model, then by account: the requests in service and those that wait. */
+/** By model, then by account: the number of requests in service, and of those that wait. */
 export const Loads = z.record(z.string(), z.record(z.string(), z.tuple([z.int().min(0), z.int().min(0)])));
 export type Loads = z.infer<typeof Loads>;
 type Load = Loads[string][string];
@@ -37,12 +37,12 @@ export class AccountLoads {
     this.#changed.add(run);
   }
 
-  /** This gateway's requests of the account. */
+  /** How many of the account's requests this gateway serves, and how many wait here. */
   ownOf(model: string, account: string): Load {
     return find(this.#own, model, account);
   }
 
-  /** All of this gateway's requests. If there are too many accounts, leaves some out. */
+  /** The counts of this gateway's accounts, at most `LOADS_TOLD_MAX` of them. */
   own(): Loads {
     const loads: Loads = {};
     let left = LOADS_TOLD_MAX;
@@ -53,7 +53,7 @@ export class AccountLoads {
     return loads;
   }
 
-  /** Handles another gateway's report. `whole`: it has no requests of other accounts. */
+  /** Handles another gateway's report. `whole`: accounts that the report does not list have no requests there. */
   told(from: string, loads: Loads, { whole }: { whole: boolean }): void {
     const table = this.#elsewhere.get(from) ?? new Map();
     if (whole)
@@ -75,7 +75,7 @@ export class AccountLoads {
   }
 }
 
-/** This gateway's requests by account for the other gateways, and theirs. */
+/** The methods through which gateways exchange their counts. */
 export type SharedLoads = Pick<AccountLoads, "own" | "ownOf" | "told" | "onChange">;
 
 type LoadTable = Map<string, Map<string, Load>>;

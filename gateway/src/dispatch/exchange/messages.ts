@@ -21,7 +21,9 @@ const PeerMessage = z.object({
   slots: z.record(z.string(), z.number().nonnegative()).optional(),
   /** By node ID: the number of the sender's jobs on it. `whole`: the sender has no jobs on other nodes. */
   work: z.object({ whole: z.boolean(), jobs: z.record(z.string(), z.number().int().nonnegative()) }).optional(),
-  /** By model and account: the sender's requests. `whole`: the sender has no requests of other accounts. */
+  /**
+   * By model and account: the sender's requests. `whole`: accounts that are not listed have no requests at the sender.
+   */
   accounts: z.object({ whole: z.boolean(), loads: Loads }).optional(),
   /** IDs of nodes of which the sender has no records. The other gateways answer with their records of these nodes. */
   ask: z.array(z.string()).optional(),

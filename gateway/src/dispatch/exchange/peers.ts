@@ -50,7 +50,7 @@ export interface Peers {
   gateways(): number;
   /** The highest number of slots for the model that another gateway reported within the last minute. */
   slotsTold(model: string): number;
-  /** Starts to exchange accounts' requests with the other gateways. */
+  /** Starts to exchange the number of each account's requests with the other gateways. */
   readonly shareLoads: (loads: SharedLoads) => void;
   /** Starts to exchange a topic with the other gateways. Returns a function that reports an observation. */
   exchange<Item>(topic: PeerTopic<Item>): ReportItem<Item>;
@@ -237,7 +237,7 @@ class OpenPeers implements Peers {
         loads[model][account] = this.#loads.ownOf(model, account);
       }
     }
-    // Those beyond the limit follow with the whole state.
+    // Changes beyond the limit follow when the gateway next sends its whole state.
     this.#loadsChanged.clear();
     return { whole: false, loads };
   }

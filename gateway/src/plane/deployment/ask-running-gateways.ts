@@ -9,7 +9,7 @@ import type { Log } from "../../base/log.ts";
 import { DEPLOYMENTS_SUBJECT, deploymentReplySubject } from "../gateway-subjects.ts";
 import type { Plane } from "../plane.ts";
 
-/** After this time without a reply, no other gateway is running, if the plane knows of none. */
+/** How long to wait for a reply if the plane knows of no other gateway. Without a reply, none is running. */
 const SILENT_MS = 1_500;
 /** The maximum wait for the reply of a gateway that the plane knows of. It is long, because machines may be busy. */
 const REPLY_MS_MAX = 15_000;
@@ -34,7 +34,10 @@ interface InquiryOptions {
   clock: Clock;
 }
 
-/** Whether gateways are connected to the plane that reply to questions. Call it before this process replies to any. */
+/**
+ * Whether gateways that answer questions are connected to the plane. Call it while this process does not answer any,
+ * because its own subscription counts too.
+ */
 export const hasRunningGateways = async ({ plane }: Pick<InquiryOptions, "plane">): Promise<boolean> =>
   (await plane.hasSubscribers?.(DEPLOYMENTS_SUBJECT)) ?? false;
 

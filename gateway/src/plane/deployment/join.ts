@@ -50,7 +50,7 @@ export async function joinPlane(options: JoinOptions): Promise<{ deployment: str
   const look = async (): Promise<boolean> => {
     if (plane.health.isAway) return false;
     try {
-      // Counts only other gateways.
+      // Stops this gateway's own subscription, so that only other gateways are counted.
       stopAnswering();
       const areRunning = await hasRunningGateways(options).finally(() => {
         stopAnswering = answer();

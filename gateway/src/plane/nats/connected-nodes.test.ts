@@ -72,7 +72,7 @@ describe("the record of connected nodes", () => {
   });
 });
 
-test("the count of open connections allows four of a node, without those that ended or whose server died", () => {
+test("a node may have four open connections; those that ended or whose server died do not count", () => {
   const open = new OpenConnections();
   const dead = new Set<string>();
   const began = (connection: string): boolean => open.began("n", connection, (server) => !dead.has(server ?? ""));

@@ -102,8 +102,9 @@ export class OpenConnections {
   readonly #nodes = new Map<string, Set<string>>();
 
   /**
-   * Returns whether the node has too many connections. The caller then disconnects it, and the count starts at 0.
-   * `answers`: whether a server answers; one that died reports no ends of its connections.
+   * Records a new connection, and returns whether the node has too many. If so, the caller disconnects the node, and
+   * its count starts from zero. `answers`: whether a server answers. A dead server does not report that connections
+   * ended.
    */
   began(nodeId: string, connection: string, answers: (server: string | undefined) => boolean): boolean {
     const known = [...(this.#nodes.get(nodeId) ?? [])].filter((each) => answers(parseServerId(each)));
@@ -124,7 +125,7 @@ export class OpenConnections {
     if (open?.size === 0) this.#nodes.delete(nodeId);
   }
 
-  /** Drops all connections, because the plane is unreachable. */
+  /** Forgets all connections, because the plane became unreachable. */
   clear(): void {
     this.#nodes.clear();
   }

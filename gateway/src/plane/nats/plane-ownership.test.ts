@@ -67,11 +67,11 @@ describe("ownership of a NATS plane", { skip: skipWithoutNats }, () => {
     assert.equal(owners[0], owners[1]);
   });
 
-  test("can be taken knowing whether gateways run: the plane reports which subjects have subscribers", async (t) => {
+  test("can be taken after a check for running gateways: the plane reports which subjects have subscribers", async (t) => {
     const [gateway, command] = [await open(t), await open(t)];
     assert.equal(await command.hasSubscribers?.(DEPLOYMENTS_SUBJECT), false);
     const unsubscribe = gateway.subscribe(DEPLOYMENTS_SUBJECT, () => {});
-    // Sent on the same connection, so the server has registered the subscription when it confirms this.
+    // The question is sent on the connection that subscribed, so the server has registered the subscription by then.
     assert.equal(await gateway.hasSubscribers?.(DEPLOYMENTS_SUBJECT), true);
     assert.equal(await command.hasSubscribers?.(DEPLOYMENTS_SUBJECT), true);
     unsubscribe();

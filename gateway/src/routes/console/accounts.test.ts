@@ -222,7 +222,7 @@ describe("sessions", () => {
     assert.equal((await victim.browser.send("GET", "/console/api/me")).status, 200);
   });
 
-  test("can include the current one, and ending it signs the person out", async () => {
+  test("are listed with the current one; ending the current session signs the person out", async () => {
     const { browser, identityId } = await signedIn();
     const [mine] = await list(browser);
     assert.equal((await browser.send("DELETE", `/console/api/sessions/${mine?.id}`)).status, 200);

@@ -169,7 +169,7 @@ describe("a payout method", () => {
     );
   });
 
-  test("stays valid after the person who set it deletes their user, and then names no person", async () => {
+  test("stays valid after the person who set it deletes their user; changed_by is then null", async () => {
     const host = await signInTestPerson(platform, [{ kind: "host" }]);
     const other = await signInTestPerson(platform);
     await platform.identities.own(other.identityId, accountOf(host));

@@ -68,9 +68,9 @@ export function requestFilters({
       };
     },
     /**
-     * How a list can be sorted. `whole`: a page has all matching records. `searched`: a page searches the index by cost,
-     * which lacks a column of the filter, up to a limit. Other orders read all records of the span, so their number is
-     * limited.
+     * How a list can be sorted. `whole`: the page is sorted from all matching records. `searched`: the page searches
+     * only a limited part of the index by cost, because the index lacks a column of the filter. Other orders read all
+     * records of the span, so their number is limited.
      */
     async sortable(accountId: Uuid, sort: string, filter: Filter): Promise<"whole" | "searched"> {
       const { from, to = new Date(now()), label } = filter;

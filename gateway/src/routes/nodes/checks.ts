@@ -17,7 +17,7 @@ const VERDICTS: Record<SpotCheckVerdict, string> = {
   bad: "The answer is not consistent with this model. The check counts against the node.",
   disputed: "One verifier doubted the answer, but another did not. The check does not count.",
   unconfirmed: "One verifier doubted the answer, and no other verifier could judge it. The check counts less.",
-  odd: "The request is unusual: another node's answer to it was just as unlikely. The check does not count.",
+  odd: "The request is unusual: another node's answer also seemed unlikely for this model. The check does not count.",
   unjudged: "The answer was too short, or there were too few answers to compare it with. The check does not count.",
 };
 

@@ -1,6 +1,7 @@
 /**
  * The jobs of a spot check: a verifier scores another node's answer, or answers the same request. A request to answer
- * looks like a user's. A request to score does not, because users have none: its verifier knows that it verifies.
+ * looks like a user's. A request to score does not, because users cannot send one, so the verifier knows that it
+ * verifies.
  */
 import type { JobBody } from "@tollgate/protocol/frames.ts";
 import type { CancelSignal } from "../../base/cancel.ts";

@@ -63,9 +63,11 @@ export interface SpotCheckPayments {
   withhold(nodeId: Uuid, since: Date): Promise<void>;
 }
 
-/** What other statistics say about nodes. */
+/** Statistics, other than spot checks, that speak against nodes. */
 export interface NodeStatistics {
-  /** Whether one, such as answer lengths, makes the node suspicious. Its answers are then drawn more often. */
+  /**
+   * Whether one of them, such as answer lengths, makes the node suspicious. Its answers are then checked more often.
+   */
   isOdd: (nodeId: string) => boolean;
   /** Whether the node failed many of its latest jobs. */
   isUnreliable: (nodeId: string) => boolean;
@@ -273,7 +275,10 @@ class Checker implements SpotChecks {
     return score !== undefined && this.#isInGoodStanding(node) && verdict !== "disputed" && verdict !== "unconfirmed";
   }
 
-  /** Whether nothing speaks against the node: neither probation, spot checks and answer lengths, nor failures and refusals. */
+  /**
+   * Whether the node is not on probation, and neither spot checks, answer lengths, failures nor refusals speak against
+   * it.
+   */
   #isInGoodStanding({ id, inGoodStanding, nodeRecord }: RosterNode): boolean {
     const isPressed =
       this.#watched

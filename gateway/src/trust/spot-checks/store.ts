@@ -80,11 +80,11 @@ export interface CheckStore {
   /** Stores a score that only extends the sample, under the first verifier's identity. */
   recordSample(sample: SampleRecord): Promise<void>;
   /**
-   * Whether each of a host's latest opinions as a verifier was wrong, oldest first, by host account. All gateways
-   * together.
+   * Returns, by host account, whether each of the host's latest opinions as a verifier was wrong, oldest first, over
+   * all gateways.
    */
   verifierErrors(): Promise<Map<string, boolean[]>>;
-  /** Adds an opinion of the host's. Returns its latest ones. */
+  /** Adds whether an opinion of the host's was wrong. Returns this for each of its latest opinions. */
   addVerifierError(hostId: Uuid, erred: boolean): Promise<boolean[]>;
   /** The bad scores of a node since this time, as evidence for its quarantine. */
   badScores(nodeId: Uuid, model: string, since: Date): Promise<{ at: Date; score: number | null; method: string }[]>;

@@ -15,7 +15,7 @@ interface VerifiersOptions {
   roster: Pick<Roster, "nodes">;
   /** Host accounts whose nodes are the operator's own. */
   references: ReadonlySet<string>;
-  /** Whether nothing speaks against the node. */
+  /** Whether the node is not on probation, and nothing that gateways observed speaks against it. */
   isInGoodStanding: (node: RosterNode) => boolean;
   /** By host account: whether each of its latest opinions was wrong, where that could be verified. */
   errors: Map<string, boolean[]>;
@@ -33,9 +33,10 @@ export class Verifiers {
   }
 
   /**
-   * Picks a free node in good standing, or one of the operator's own, that has no owner in common with these nodes. Draws a host, and then one of its
-   * nodes, among the hosts with the best scoring method. If these hosts are few, some draws include other hosts.
-   * Otherwise one host could verify nearly everything, and approve all answers of a friend's node.
+   * Picks a free node in good standing, or one of the operator's own, that has no owner in common with these nodes.
+   * Draws a host, and then one of its nodes, among the hosts with the best scoring method. If these hosts are few, some
+   * draws include other hosts. Otherwise one host could verify nearly everything, and approve all answers of a friend's
+   * node.
    */
   pick(model: string, others: readonly RosterNode[], { referencesFirst = false } = {}): RosterNode | undefined {
     const { roster, references } = this.#options;

@@ -61,7 +61,7 @@ export function checkSlots({ slots, engine_slots }: NodeStatsAnswer): Check | un
   return warningCheck(
     "slots",
     detail,
-    "the node accepts more again when the pauses are short; a faster engine or fewer --slots shorten them",
+    "the node accepts more again when the pauses between tokens are short: use a faster engine or fewer --slots",
   );
 }
 

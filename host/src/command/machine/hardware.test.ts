@@ -69,7 +69,7 @@ test("runs only the GPU tools of the platform, and ignores tools that fail", asy
   assert.deepEqual(await findGpus(broken), []);
 });
 
-test("models may use the GPUs' memory, a part of memory that the GPU shares, or without a GPU the machine's memory", async () => {
+test("models may use the GPUs' memory, a part of memory shared with the GPU, or the machine's memory without a GPU", async () => {
   const memory = async (options: Parameters<typeof fakeMachine>[0]): Promise<number> =>
     computeMemoryForModelsBytes(await findHardware(fakeMachine(options)));
   assert.equal(await memory({}), 16 * BYTES_PER_GIB);

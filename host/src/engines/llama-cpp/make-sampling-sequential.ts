@@ -13,7 +13,9 @@ type Sample = (...args: unknown[]) => Promise<unknown>;
 export function makeSamplingSequential(context: LlamaContext): void {
   const { _ctx: inner } = context as unknown as { _ctx?: { sampleToken?: Sample } };
   if (typeof inner?.sampleToken !== "function") {
-    throw new Error("this version of node-llama-cpp lacks sampleToken(), so concurrent answers could mix: reinstall");
+    throw new Error(
+      "this version of node-llama-cpp lacks sampleToken(), so concurrent answers could be mixed up: reinstall it",
+    );
   }
   const sample = inner.sampleToken.bind(inner);
   let last: Promise<unknown> = Promise.resolve();

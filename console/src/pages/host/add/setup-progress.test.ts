@@ -26,7 +26,7 @@ const token = (start: string, usedAt: number | null): HostToken => ({
   revoked_at: null,
 });
 
-test("counts a setup step as done only if a new node or the token created on the page took it", () => {
+test("counts a setup step as done only if a new node or the token created on the page completed it", () => {
   const before = new Set(["node_old"]);
   const old = node("node_old", { state: "online", models: ["tiny-3b"] });
   const seen = { nodes: [old], tokens: [token("tht_live_a", 5), token("tht_live_b", null)], secret: "tht_live_b_s" };

@@ -133,8 +133,8 @@ function Details({ node, onHost }: { node: PlatformNodeDetail } & Pick<Props, "o
       <DrawerSection title="Spot checks">
         {node.unusual_lengths.map(({ model, compared, ranks: [shortest, , , longest] }) => (
           <p key={model} className="mb-2 text-warn">
-            Answers of {model} have unusual lengths: of {compared} compared with three other nodes, {shortest} were the
-            shortest and {longest} the longest.
+            Answers of {model} have unusual lengths. Among {compared} answers that were compared with answers of three
+            other nodes, {shortest} were the shortest and {longest} the longest.
           </p>
         ))}
         <SpotCheckTable query={checks} />

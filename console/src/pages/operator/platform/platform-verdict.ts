@@ -57,7 +57,7 @@ export function describePlatformVerdict(
 const NO_MODELS: PlatformVerdict = {
   state: "down",
   title: "Down: no model is offered",
-  meaning: "Every request gets 404 and costs nothing.",
+  meaning: "Every request is refused with status 404 and costs nothing.",
   since: null,
   cause: "No model in the catalogue file has the status “active”.",
   next: "Set the status of a model to “active”, and run `npx tollgate admin catalogue reload`.",

@@ -53,7 +53,7 @@ export type OwnStep = keyof typeof OWN;
 interface ShownStep extends StepWords {
   step: string;
   done: boolean;
-  /** Set if the operator ticks off the step, because the gateway cannot detect it. */
+  /** Set for a step that the gateway cannot detect. The operator ticks it off. */
   own?: OwnStep;
 }
 

@@ -331,7 +331,8 @@ describe("the calculation of a payout batch", () => {
       ["false", "false", "true"],
     );
 
-    // Operators see the same: in all earnings, and of those that each payout made payable.
+    // Operators also see what owners paid to their own host: for all earnings, and for those that each payout made
+    // payable.
     const shown = async () =>
       (await operator.browser.send("GET", `/console/api/operator/accounts/${publicId("acc", host)}/payouts`)).body as {
         data: Record<string, string>[];
