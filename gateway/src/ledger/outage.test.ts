@@ -87,7 +87,15 @@ describe("settling during database failures", () => {
         };
       },
     });
-    const ledger = openLedger({ pool, clock, gatewayId, spool, log, holdLeaseMs: HOUR_MS, giveUpAfterMs });
+    const ledger = openLedger({
+      pool,
+      clock,
+      gatewayId,
+      spool,
+      log,
+      holdLeaseMs: HOUR_MS,
+      ...(giveUpAfterMs !== undefined && { giveUpAfterMs }),
+    });
     t.after(async () => {
       await ledger.close();
       await spool.close();

@@ -21,7 +21,7 @@ export function NotificationAddresses({ account, settings, mayChange }: Props) {
   const [replacing, setReplacing] = useState(false);
   const replace = useReplaceWebhookSecret(account.id);
   const { can_mail, webhook_url, slack_url } = settings;
-  const test = (channel: "email" | "webhook" | "slack") =>
+  const testButton = (channel: "email" | "webhook" | "slack") =>
     mayChange && <TestButton account={account} channel={channel} />;
   return (
     <div className="grid grid-cols-1 gap-5 lg:grid-cols-2">
@@ -40,7 +40,7 @@ export function NotificationAddresses({ account, settings, mayChange }: Props) {
           url={webhook_url}
           onSecret={setSecret}
         >
-          {webhook_url !== null && test("webhook")}
+          {webhook_url !== null && testButton("webhook")}
           {webhook_url !== null && mayChange && (
             <Button look="quiet" onClick={() => setReplacing(true)}>
               Replace secret
@@ -54,8 +54,8 @@ export function NotificationAddresses({ account, settings, mayChange }: Props) {
           beginning of its URL is shown.
         </p>
         <Address {...{ account, mayChange }} field="slack_url" label="Slack webhook URL" url={slack_url} hidden>
-          {slack_url !== null && test("slack")}
-          {can_mail && test("email")}
+          {slack_url !== null && testButton("slack")}
+          {can_mail && testButton("email")}
         </Address>
       </Card>
       <Dialog open={secret !== null} onClose={() => setSecret(null)} {...newSecretTitle("webhook secret")}>
