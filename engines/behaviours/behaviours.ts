@@ -5,7 +5,7 @@ import { checkChat, checkCompletion, checkEmbeddings, checkStream } from "./answ
 import type { BehaviourName } from "./behaviour-names.ts";
 import { checkCancel } from "./cancel.ts";
 import { checkContextLimit, checkLongPrompt } from "./context-limit.ts";
-import { checkParallel } from "./parallel.ts";
+import { checkParallelRequests } from "./parallel.ts";
 import { checkOutputCap, checkSeed, checkStopStrings } from "./request-parameters.ts";
 import { checkRestart } from "./restart.ts";
 import { checkDoctorCommand, checkElectCommand, checkUpCommand } from "./setup-commands.ts";
@@ -25,7 +25,7 @@ export const BEHAVIOUR_CHECKS = {
   "context end": checkContextLimit,
   json_object: checkJsonObject,
   json_schema: checkJsonSchema,
-  parallel: checkParallel,
+  parallel: checkParallelRequests,
   cancel: checkCancel,
   restart: checkRestart,
 } satisfies Record<BehaviourName, (stage: Stage) => Promise<Outcome>>;

@@ -7,7 +7,7 @@ import { QUESTION } from "./answers.ts";
 
 const TOKENS = 200;
 
-export async function checkParallel({ engine, builder }: Stage): Promise<Outcome> {
+export async function checkParallelRequests({ engine, builder }: Stage): Promise<Outcome> {
   let begun = 0;
   let begunAtFirstEnd: number | undefined;
   const one = async (i: number): Promise<string> => {

@@ -6,7 +6,7 @@
 
 import type { SeededRandom } from "@tollgate/stage/seeded-random.ts";
 import type { Dependency } from "../../gateway/src/base/dependency.ts";
-import { concatPayloadParts, type Plane } from "../../gateway/src/plane/plane.ts";
+import { concatPayloadParts, type DispatchPlane } from "../../gateway/src/plane/plane.ts";
 import { patternCovers } from "../../gateway/src/plane/subject-patterns.ts";
 import { STATE_REQUEST_SUBJECT } from "../../protocol/src/nats-subjects.ts";
 import type { ProcessLifetime } from "./process-lifetime.ts";
@@ -87,7 +87,7 @@ export class Network {
     this.#chance = chance;
   }
 
-  gateway(name: string, { life, originMs }: { life: ProcessLifetime; originMs: number }): Plane {
+  gateway(name: string, { life, originMs }: { life: ProcessLifetime; originMs: number }): DispatchPlane {
     const link: GatewayLink = {
       ...newLink(name),
       life,

@@ -8,8 +8,8 @@ import { join } from "node:path";
 import pg from "pg";
 import { findBinary, type PostgresBinaries } from "../../gateway/src/db/embedded/binaries.ts";
 import { createCluster, SUPERUSER } from "../../gateway/src/db/embedded/cluster.ts";
+import { type ProcessUser, runToCompletion, spawnOptions } from "../../gateway/src/db/embedded/os-user.ts";
 import { serverArguments } from "../../gateway/src/db/embedded/server.ts";
-import { type ProcessUser, runToCompletion, spawnOptions } from "../../gateway/src/db/embedded/user.ts";
 import { createProcess, findFreePort, type Process } from "../killable-process.ts";
 import { type Disk, openDisk } from "./disk.ts";
 

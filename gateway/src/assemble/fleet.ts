@@ -12,7 +12,7 @@ import type { Fleet } from "../fleet/fleet.ts";
 import type { NodeRules } from "../fleet/rules.ts";
 import type { Gateway } from "../inference/gateway.ts";
 import { CREDENTIAL_TTL_MS_MAX } from "../plane/credentials/user-jwt.ts";
-import type { Plane } from "../plane/plane.ts";
+import type { DispatchPlane } from "../plane/plane.ts";
 import { type OperatorCanariesByModel, openCanarySource } from "../trust/canaries.ts";
 import type { GenerateCanary } from "../trust/generated-canaries.ts";
 import type { QuarantineVerdict } from "../trust/reliability.ts";
@@ -38,7 +38,7 @@ export interface FleetSettings {
 }
 
 interface Needs {
-  plane: Plane;
+  plane: DispatchPlane;
   fleet: Fleet;
   broadcast: Broadcast;
 }

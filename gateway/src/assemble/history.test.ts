@@ -12,7 +12,7 @@ import type { Journal } from "../ledger/journal.ts";
 import type { JournalEntry } from "../ledger/journal-lines.ts";
 import { createTestHold, createTestSettlement } from "../ledger/testing.ts";
 import { absentPlane } from "../plane/absent-plane.ts";
-import type { Plane } from "../plane/plane.ts";
+import type { DispatchPlane } from "../plane/plane.ts";
 import type { Context } from "./context.ts";
 import { exchangeDatabaseTimelines, followDatabaseHistory } from "./history.ts";
 import type { DatabaseAccess } from "./port-interfaces.ts";
@@ -25,7 +25,7 @@ test("a gateway stops using the old primary once another gateway reports the new
   const { pool, close } = await openTestDatabase();
   t.after(close);
   const hearing: ((subject: string, payload: Uint8Array) => void)[] = [];
-  const plane: Plane = {
+  const plane: DispatchPlane = {
     ...absentPlane(),
     publish: (subject, payload) => {
       for (const hear of hearing) hear(subject, payload);

@@ -20,7 +20,7 @@ import {
 import type { Spool } from "../ledger/spool.ts";
 import { parsePayload } from "../plane/deployment/ask-running-gateways.ts";
 import { DATABASE_HISTORIES_SUBJECT } from "../plane/gateway-subjects.ts";
-import type { Plane } from "../plane/plane.ts";
+import type { DispatchPlane } from "../plane/plane.ts";
 import type { Context } from "./context.ts";
 import type { DatabaseAccess } from "./port-interfaces.ts";
 
@@ -254,7 +254,11 @@ const Told = z.object({ system: z.string(), timeline: z.int() });
  * Exchanges timelines with other gateways, because a gateway connected only to an old primary cannot detect the
  * failover itself.
  */
-export function exchangeDatabaseTimelines({ clock, onClose }: Context, lineage: DatabaseLineage, plane: Plane): void {
+export function exchangeDatabaseTimelines(
+  { clock, onClose }: Context,
+  lineage: DatabaseLineage,
+  plane: DispatchPlane,
+): void {
   const tell = (): void => {
     const { seen } = lineage;
     if (seen !== undefined) plane.publish(DATABASE_HISTORIES_SUBJECT, Buffer.from(JSON.stringify(Told.parse(seen))));

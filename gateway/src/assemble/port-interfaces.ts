@@ -24,7 +24,7 @@ import type { Gateway } from "../inference/gateway.ts";
 import type { Disk } from "../ledger/disk.ts";
 import type { Limits, UnavailableCause } from "../limits/limits.ts";
 import type { PaymentProvider } from "../payments/provider.ts";
-import type { Plane } from "../plane/plane.ts";
+import type { DispatchPlane } from "../plane/plane.ts";
 
 export interface ExternalInterfaces {
   clock: Clock;
@@ -38,7 +38,7 @@ export interface ExternalInterfaces {
   shared?: Pick<SharedSettings, "differences">;
   models: ModelsAndTokenizers;
   /** Undefined: the gateway has no plane, and serves only the console and the ledger. */
-  plane: Plane | undefined;
+  plane: DispatchPlane | undefined;
   /**
    * The deployment's ID. Resolves once the plane is known to belong to this deployment; no node gets messages before.
    */

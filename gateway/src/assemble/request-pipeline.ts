@@ -11,7 +11,7 @@ import { type ApiKeys, createApiKeyService } from "../keys/api-keys.ts";
 import type { SecretsOptions } from "../keys/keys.ts";
 import { PEPPERS_MIGRATION } from "../keys/peppers.ts";
 import { absentPlane } from "../plane/absent-plane.ts";
-import type { Plane } from "../plane/plane.ts";
+import type { DispatchPlane } from "../plane/plane.ts";
 import type { Context } from "./context.ts";
 import { type Dispatch, type FleetSettings, openDispatch } from "./fleet.ts";
 import { exchangeDatabaseTimelines } from "./history.ts";
@@ -31,7 +31,7 @@ export interface RequestPipeline {
   gateway: Gateway;
   money: LedgerAndSpool;
   apiKeys: ApiKeys;
-  plane: Plane;
+  plane: DispatchPlane;
   fleet: Fleet;
   dispatch: Dispatch;
   checks: Pick<DeferredSpotChecks, "counts" | "settled" | "watch">;

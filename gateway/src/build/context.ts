@@ -12,7 +12,7 @@ import type { RotatingSecret } from "../base/rotating-secret.ts";
 import type { Config } from "../config.ts";
 import type { Health } from "../http/server.ts";
 import type { Limits } from "../limits/limits.ts";
-import type { Plane } from "../plane/plane.ts";
+import type { DispatchPlane } from "../plane/plane.ts";
 import type { ServerSecrets } from "../server-secrets.ts";
 
 export interface GatewayBuildOptions {
@@ -43,7 +43,7 @@ interface WorkerPlace {
   internalPort: number;
   tellOf: (health: Health) => void;
   /** Undefined if the plane is on NATS servers. */
-  plane?: Plane;
+  plane?: DispatchPlane;
   /** Undefined if limits are counted on a Valkey server. */
   limits?: Limits;
 }

@@ -7,11 +7,11 @@ import { absentPlane } from "../plane/absent-plane.ts";
 import { joinPlane } from "../plane/deployment/join.ts";
 import { openDeploymentRecord } from "../plane/deployment/record.ts";
 import { type Hub, openHub } from "../plane/hub/hub.ts";
-import type { Plane } from "../plane/plane.ts";
+import type { DispatchPlane } from "../plane/plane.ts";
 import type { ServerSecrets } from "../server-secrets.ts";
 import type { BuildContext } from "./context.ts";
 
-export async function openPlane(context: BuildContext, secrets: ServerSecrets): Promise<Plane | undefined> {
+export async function openPlane(context: BuildContext, secrets: ServerSecrets): Promise<DispatchPlane | undefined> {
   const { config, gatewayId, onClose, worker } = context;
   if (config.plane.absent) return undefined;
   const { nats } = config.plane;
@@ -75,7 +75,7 @@ export const pickPlaneSigningKeys = ({ seed: accountSeed, account, signingSeeds 
  */
 export async function verifyPlaneDeployment(
   context: BuildContext,
-  { pool, plane = absentPlane() }: { pool: pg.Pool; plane: Plane | undefined },
+  { pool, plane = absentPlane() }: { pool: pg.Pool; plane: DispatchPlane | undefined },
 ): Promise<string> {
   const { clock, log, newId, gatewayId, onClose, onLost } = context;
   const record = openDeploymentRecord({ pool, newId });

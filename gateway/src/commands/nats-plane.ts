@@ -4,10 +4,10 @@ import { type NewId, publicIdSuffix } from "../base/ids.ts";
 import { createErrorLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import type { Config } from "../config.ts";
-import type { Plane, PlaneOwnership } from "../plane/plane.ts";
+import type { DispatchPlane, PlaneOwnership } from "../plane/plane.ts";
 
 interface UsedPlane {
-  plane: Plane;
+  plane: DispatchPlane;
   ownership: PlaneOwnership;
   isAway: boolean;
   gatewayId: string;

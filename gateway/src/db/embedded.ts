@@ -18,9 +18,9 @@ import {
 } from "./embedded/cluster-home.ts";
 import { PrivatePostgresError, undefinedIfMissing } from "./embedded/errors.ts";
 import { DirectoryLock } from "./embedded/lock.ts";
+import { readOwnUid } from "./embedded/os-user.ts";
 import { findPostmaster, stopPostmaster, withClient } from "./embedded/postmaster.ts";
 import { type Server, startOrFindServer } from "./embedded/server.ts";
-import { readOwnUid } from "./embedded/user.ts";
 import { queryOne, row } from "./rows.ts";
 
 /** The gateway's database, and the user it connects as (not a superuser). */

@@ -5,14 +5,14 @@
  * (plane-server-loss-evidence.ts).
  */
 import type { Clock } from "../base/clock.ts";
-import type { Plane } from "../plane/plane.ts";
+import type { DispatchPlane } from "../plane/plane.ts";
 import { PlaneServerLossEvidence } from "./plane-server-loss-evidence.ts";
 import type { Roster } from "./roster.ts";
 import { isOnProbation, type RosterNode } from "./roster-node.ts";
 import { applyEvent, type RunningAttempt } from "./running-attempt.ts";
 
 interface BlameOptions {
-  plane: Plane;
+  plane: DispatchPlane;
   roster: Roster;
   clock: Clock;
   /** Called when the dispatch plane, and not the node, caused the node's failures since `sinceMs`. */

@@ -16,7 +16,7 @@ import {
   SLOW_STREAM,
 } from "../base/node-trust-thresholds.ts";
 import type { AttemptEnd } from "../base/states.ts";
-import type { Plane } from "../plane/plane.ts";
+import type { DispatchPlane } from "../plane/plane.ts";
 import { AttemptBlame } from "./attempt-blame.ts";
 import { watchDeadline } from "./attempt-deadline.ts";
 import { AttemptFrames } from "./attempt-frames.ts";
@@ -27,7 +27,7 @@ import type { RosterNode } from "./roster-node.ts";
 import { type Attempt, applyEvent, type RunningAttempt, RunningAttempts } from "./running-attempt.ts";
 
 interface AttemptsOptions {
-  plane: Plane;
+  plane: DispatchPlane;
   roster: Roster;
   clock: Clock;
   log: Log;

@@ -11,7 +11,7 @@ import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { PREFILL_MS_MAX, SILENT_NODES_PER_REQUEST_MAX } from "../base/node-trust-thresholds.ts";
 import type { AttemptEnd } from "../base/states.ts";
-import type { Plane } from "../plane/plane.ts";
+import type { DispatchPlane } from "../plane/plane.ts";
 import { decideRetry, judgeSecondOpinion } from "./attempt.ts";
 import { AttemptRunner } from "./attempts.ts";
 import type { DispatchRequest, DispatchSink } from "./dispatch-request.ts";
@@ -174,7 +174,7 @@ export interface Dispatcher {
 }
 
 export function openDispatcher(options: {
-  plane: Plane;
+  plane: DispatchPlane;
   roster: Roster;
   clock: Clock;
   log: Log;

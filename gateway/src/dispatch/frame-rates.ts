@@ -7,7 +7,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { type RateLimitedLog, rateLimitedLog } from "../base/rate-limited-log.ts";
-import type { Plane } from "../plane/plane.ts";
+import type { DispatchPlane } from "../plane/plane.ts";
 import type { ProcessPauses } from "./process-pauses.ts";
 
 interface Rate {
@@ -57,7 +57,7 @@ interface Allowance {
 }
 
 interface FrameRatesOptions {
-  plane: Pick<Plane, "cut">;
+  plane: Pick<DispatchPlane, "cut">;
   processPauses: Pick<ProcessPauses, "stoppedMs">;
   clock: Clock;
   log: Log;

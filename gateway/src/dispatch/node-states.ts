@@ -7,12 +7,12 @@ import type { NodeState } from "@tollgate/protocol/frames.ts";
 import { ALL_NODE_STATES_SUBJECT, parseSendingNode, STATE_REQUEST_SUBJECT } from "@tollgate/protocol/nats-subjects.ts";
 import type { Clock } from "../base/clock.ts";
 import type { RateLimitedLog } from "../base/rate-limited-log.ts";
-import type { Plane } from "../plane/plane.ts";
+import type { DispatchPlane } from "../plane/plane.ts";
 import type { FrameRates } from "./frame-rates.ts";
 import type { NodeRecord, NodeRecords } from "./node-records.ts";
 
 interface NodeStatesOptions {
-  plane: Plane;
+  plane: DispatchPlane;
   rates: FrameRates;
   nodeRecords: NodeRecords;
   clock: Clock;

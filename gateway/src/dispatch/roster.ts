@@ -10,7 +10,7 @@ import type { Log } from "../base/log.ts";
 import { UNESTABLISHED_NODE_SLOTS_MAX } from "../base/node-trust-thresholds.ts";
 import type { Random } from "../base/random.ts";
 import { type RateLimitedLog, rateLimitedLog } from "../base/rate-limited-log.ts";
-import type { Plane } from "../plane/plane.ts";
+import type { DispatchPlane } from "../plane/plane.ts";
 import { FrameRates } from "./frame-rates.ts";
 import { NodeIndex, type NodeRequirements } from "./node-index.ts";
 import { type NodeRecord, NodeRecords } from "./node-records.ts";
@@ -445,7 +445,7 @@ export class Roster {
 }
 
 interface RosterOptions {
-  plane: Plane;
+  plane: DispatchPlane;
   clock: Clock;
   random: Random;
   log: Log;

@@ -8,12 +8,12 @@ import {
   STATE_REQUEST_SUBJECT,
 } from "@tollgate/protocol/nats-subjects.ts";
 import type { Dependency } from "../base/dependency.ts";
-import { concatPayloadParts, type Plane, type PlaneOwnership } from "../plane/plane.ts";
+import { concatPayloadParts, type DispatchPlane, type PlaneOwnership } from "../plane/plane.ts";
 import type { DispatchSink } from "./dispatch-request.ts";
 
 type Sendable = Exclude<Frame, { kind: "unknown" }>;
 
-export class MemoryPlane implements Plane {
+export class MemoryPlane implements DispatchPlane {
   readonly health: Dependency & { isAway: boolean } = { name: "plane", isAway: false, latencyMs: null };
   readonly #subscribers = new Set<{ pattern: RegExp; receive: (subject: string, payload: Uint8Array) => void }>();
   readonly #gone: ((nodeId: string, by: "node" | "plane") => void)[] = [];

@@ -1,8 +1,8 @@
 /** The plane of a gateway that has none: it serves only the console and the ledger, and no node ever connects. */
 import { createReachableDependency } from "../base/dependency.ts";
-import type { Plane } from "./plane.ts";
+import type { DispatchPlane } from "./plane.ts";
 
-export function absentPlane(): Plane {
+export function absentPlane(): DispatchPlane {
   return {
     health: createReachableDependency("plane"),
     publish() {},

@@ -26,9 +26,9 @@ import { issueNodeCredentials } from "./credentials/node-credentials.ts";
 import { openHubToWorkers, openPlaneInWorker } from "./hub/plane-for-worker-processes.ts";
 import { connectClient, openTestHub, RawPeer } from "./hub/testing.ts";
 import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./nats/testing.ts";
-import type { NodeCredentials, Plane } from "./plane.ts";
+import type { DispatchPlane, NodeCredentials } from "./plane.ts";
 
-type TestPlane = Plane & { accountSeed: string };
+type TestPlane = DispatchPlane & { accountSeed: string };
 type OpenPlane = (t: TestContext, options?: { credentialTtlMs?: number; clock?: Clock }) => Promise<TestPlane>;
 
 describe("the embedded hub", () => {
@@ -83,7 +83,7 @@ let nodes = 0;
 const newNode = (): string => `n${++nodes}`;
 
 /** Resolves when all messages sent so far have arrived. */
-async function settle(plane: Plane, ...clients: NatsConnection[]): Promise<void> {
+async function settle(plane: DispatchPlane, ...clients: NatsConnection[]): Promise<void> {
   await Promise.all(clients.map((client) => client.flush()));
   await echo(plane);
   await Promise.all(clients.map((client) => client.flush()));
@@ -92,7 +92,7 @@ async function settle(plane: Plane, ...clients: NatsConnection[]): Promise<void>
 /**
  * Publishes a message on the plane and waits until the same plane receives it, which is after all messages sent before.
  */
-function echo(plane: Plane): Promise<void> {
+function echo(plane: DispatchPlane): Promise<void> {
   const subject = `tg.test.${randomBytes(6).toString("hex")}`;
   return new Promise((resolve) => {
     const leave = plane.subscribe(subject, () => {
@@ -103,7 +103,7 @@ function echo(plane: Plane): Promise<void> {
   });
 }
 
-function untilGone(plane: Plane, node: string): Promise<void> {
+function untilGone(plane: DispatchPlane, node: string): Promise<void> {
   return new Promise((resolve) => plane.onNodeGone((gone) => gone === node && resolve()));
 }
 

@@ -27,7 +27,7 @@ export interface PlaneOwnership {
   take(deployment: string): Promise<void>;
 }
 
-export interface Plane {
+export interface DispatchPlane {
   /** Whether other gateways or workers use the plane too. Nodes may then have connected before this process started. */
   readonly isShared?: boolean;
   /** Absent: the plane is part of its gateway and has no separate owner. */

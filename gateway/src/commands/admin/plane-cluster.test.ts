@@ -23,7 +23,7 @@ import { createAuthority } from "../../plane/credentials/x509.ts";
 import { connectClient } from "../../plane/hub/testing.ts";
 import { openNatsPlane } from "../../plane/nats/plane.ts";
 import { type NatsProcess, runNatsServer, skipWithoutNats } from "../../plane/nats/testing.ts";
-import type { Plane } from "../../plane/plane.ts";
+import type { DispatchPlane } from "../../plane/plane.ts";
 import { TOLLGATE_COMMANDS } from "../tollgate.ts";
 import { parseServers } from "./plane-cluster.ts";
 
@@ -145,7 +145,7 @@ describe("a cluster configured by plane init", { skip: skipWithoutNats }, () => 
   const serverOf = (name: string) => report.servers.find((server) => server.name === name) as Report["servers"][number];
 
   let gateways = 0;
-  const openPlane = async (t: TestContext, url: string): Promise<Plane> => {
+  const openPlane = async (t: TestContext, url: string): Promise<DispatchPlane> => {
     const { plane } = parseConfig(env);
     assert.ok(plane.nats !== undefined && plane.seed !== undefined);
     const { operatorSeed, system } = plane.nats;

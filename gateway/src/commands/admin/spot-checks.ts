@@ -4,7 +4,7 @@ import { UsageError } from "@tollgate/terminal/errors.ts";
 import { parseId, publicId } from "../../base/ids.ts";
 import { formatExactMicrodollars, type Pico, pico, ZERO } from "../../base/money.ts";
 import { openPlatformSpend } from "../../operators/spend.ts";
-import { type NodeCheckSums, openCheckReader } from "../../trust/spot-checks/check-reader.ts";
+import { type NodeCheckSums, openCheckReader } from "../../trust/spot-checks/stored-checks.ts";
 import type { AdminCommand, AdminRun } from "./admin-run.ts";
 import { dollarsText } from "./dollars.ts";
 

@@ -13,8 +13,8 @@ import {
   type PostgresBinaries,
   resolvePackage,
 } from "./binaries.ts";
+import { choosePostgresUser, runToCompletion } from "./os-user.ts";
 import { createScratchDirectory, isRoot } from "./testing.ts";
-import { choosePostgresUser, runToCompletion } from "./user.ts";
 
 /** Copies the npm package without its library links, as npm installs it without install scripts. */
 async function withoutLinks(to: string): Promise<PostgresBinaries> {

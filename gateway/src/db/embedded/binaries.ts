@@ -7,7 +7,7 @@ import { chmod, cp, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, symlin
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { PrivatePostgresError, readErrorCode, undefinedIfMissing, withPathInError } from "./errors.ts";
-import { describeUnsupportedPlatform, type ProcessUser, runToCompletion } from "./user.ts";
+import { describeUnsupportedPlatform, type ProcessUser, runToCompletion } from "./os-user.ts";
 
 export interface PostgresBinaries {
   /** The folder with `bin`, `lib` and `share`. */

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { after, afterEach, test } from "node:test";
 import { LOCATION_NOTE, openDataDir } from "./cluster-home.ts";
 import { PrivatePostgresError } from "./errors.ts";
+import { runToCompletion } from "./os-user.ts";
 import { createScratchDirectory, isRoot, log, query, startGatewayInOwnProcess } from "./testing.ts";
-import { runToCompletion } from "./user.ts";
 
 const onlyRoot = isRoot ? {} : { skip: "needs root" };
 /** Any user ID with a passwd entry. */

@@ -21,7 +21,7 @@ import {
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import type { Log } from "../../base/log.ts";
 import { PrivatePostgresError, readErrorCode, undefinedIfMissing, withPathInError } from "./errors.ts";
-import { canWrite, chooseClusterOwner, choosePostgresUser, type ProcessUser, readOwnUid } from "./user.ts";
+import { canWrite, chooseClusterOwner, choosePostgresUser, type ProcessUser, readOwnUid } from "./os-user.ts";
 
 export const LOCATION_NOTE = "postgres-location.txt";
 

@@ -8,7 +8,7 @@ import type { Log } from "../../base/log.ts";
 import { findBinary, type PostgresBinaries } from "./binaries.ts";
 import type { ClusterHome } from "./cluster-home.ts";
 import { PrivatePostgresError, readFirstLine, undefinedIfMissing, withPathInError } from "./errors.ts";
-import { readOwnUid, runToCompletion } from "./user.ts";
+import { readOwnUid, runToCompletion } from "./os-user.ts";
 
 const UNFINISHED = "cluster.new-";
 const INITDB_MS_MAX = 300_000;

@@ -9,6 +9,7 @@ import type { Log } from "../../base/log.ts";
 import { findBinary, type PostgresBinaries } from "./binaries.ts";
 import type { ClusterHome } from "./cluster-home.ts";
 import { PrivatePostgresError, withPathInError } from "./errors.ts";
+import { spawnOptions } from "./os-user.ts";
 import {
   findPostmaster,
   isServerUnavailableError,
@@ -17,7 +18,6 @@ import {
   withClient,
 } from "./postmaster.ts";
 import { openServerLog, openSocketDir, PORT, readLogTail, trimServerLog } from "./socket-and-log.ts";
-import { spawnOptions } from "./user.ts";
 
 /** Less free disk space means a full disk: PostgreSQL needs 16 MiB for a segment of its write-ahead log. */
 const DISK_BYTES_MIN = 16 << 20;

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ClusterHome, computeShortHash } from "./cluster-home.ts";
 import { PrivatePostgresError, undefinedIfMissing, withPathInError } from "./errors.ts";
-import { canWrite, type ProcessUser, readOwnUid } from "./user.ts";
+import { canWrite, type ProcessUser, readOwnUid } from "./os-user.ts";
 
 /** Appears only in the name of the socket file, because nothing listens on TCP. */
 export const PORT = 5432;

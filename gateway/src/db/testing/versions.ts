@@ -4,7 +4,7 @@
  */
 import { accessSync, constants } from "node:fs";
 import { findInstalledBinaries, makeBinariesUsable, type PostgresBinaries } from "../embedded/binaries.ts";
-import type { ProcessUser } from "../embedded/user.ts";
+import type { ProcessUser } from "../embedded/os-user.ts";
 
 const FOLDER = "/usr/lib/postgresql";
 

@@ -9,7 +9,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { type RateLimitedLog, rateLimitedLog } from "../../base/rate-limited-log.ts";
 import { PEERS_SUBJECT, peerSubject } from "../../plane/gateway-subjects.ts";
-import type { Plane } from "../../plane/plane.ts";
+import type { DispatchPlane } from "../../plane/plane.ts";
 import type { Roster } from "../roster.ts";
 import { LOADS_TOLD_MAX, type Loads, type SharedLoads } from "./account-loads.ts";
 import {
@@ -38,7 +38,7 @@ const ITEMS_MAX = 2_000;
 const ASKED_MAX = 64;
 
 interface PeersOptions {
-  plane: Plane;
+  plane: DispatchPlane;
   roster: Roster;
   gatewayId: string;
   clock: Clock;

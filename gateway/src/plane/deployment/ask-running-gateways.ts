@@ -7,7 +7,7 @@ import { z } from "zod";
 import { type Clock, sleep } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { DEPLOYMENTS_SUBJECT, deploymentReplySubject } from "../gateway-subjects.ts";
-import type { Plane } from "../plane.ts";
+import type { DispatchPlane } from "../plane.ts";
 
 /** How long to wait for a reply if the plane knows of no other gateway. Without a reply, none is running. */
 const SILENT_MS = 1_500;
@@ -29,7 +29,7 @@ const Answer = z.object({ from: z.string(), mark: z.string(), found: z.enum(["lo
 type Answer = z.infer<typeof Answer>;
 
 interface InquiryOptions {
-  plane: Plane;
+  plane: DispatchPlane;
   gatewayId: string;
   clock: Clock;
 }

@@ -5,7 +5,7 @@
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import type { Plane } from "../plane.ts";
+import type { DispatchPlane } from "../plane.ts";
 import { answerDatabaseMarkQuestions, askRunningGateways, hasRunningGateways } from "./ask-running-gateways.ts";
 import type { DeploymentRecord } from "./record.ts";
 
@@ -24,7 +24,7 @@ export class WrongPlaneError extends Error {
 }
 
 interface JoinOptions {
-  plane: Plane;
+  plane: DispatchPlane;
   record: DeploymentRecord;
   gatewayId: string;
   clock: Clock;

@@ -15,7 +15,7 @@ import { type RateLimitedLog, rateLimitedLog } from "../../base/rate-limited-log
 import { createKey, keyFromSeed, parsePublicKey, type SigningKey, type VerifyingKey } from "../credentials/nkeys.ts";
 import { CREDENTIAL_TTL_MS, checkTtl, issueNodeCredentials } from "../credentials/node-credentials.ts";
 import { isNodeId } from "../credentials/user-jwt.ts";
-import { concatPayloadParts, type NodeCredentials, type Plane } from "../plane.ts";
+import { concatPayloadParts, type DispatchPlane, type NodeCredentials } from "../plane.ts";
 import { ReconnectBackoff } from "../reconnect-backoff.ts";
 import { isSubject } from "../subject-patterns.ts";
 import type { AcceptedCredentials } from "./authenticate.ts";
@@ -51,7 +51,7 @@ export interface HubOptions {
   limits?: Partial<HubLimits>;
 }
 
-export interface Hub extends Plane {
+export interface Hub extends DispatchPlane {
   port: number;
   url: string;
   /** The seed in use. It is a secret. */

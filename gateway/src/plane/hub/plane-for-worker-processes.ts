@@ -11,7 +11,7 @@ import { invariant } from "../../base/invariant.ts";
 import type { Log } from "../../base/log.ts";
 import { rateLimitedLog } from "../../base/rate-limited-log.ts";
 import { isNodeId } from "../credentials/user-jwt.ts";
-import type { NodeCredentials, Plane } from "../plane.ts";
+import type { DispatchPlane, NodeCredentials } from "../plane.ts";
 import { isSubject } from "../subject-patterns.ts";
 import type { Hub } from "./hub.ts";
 import { HUB_LIMITS } from "./limits.ts";
@@ -61,7 +61,7 @@ export function openHubToWorkers(hub: Hub): (channel: Channel) => void {
 }
 
 /** For a worker. The worker ends when the channel closes, because it cannot run without the primary process. */
-export function openPlaneInWorker(channel: Channel, { clock, log }: { clock: Clock; log: Log }): Plane {
+export function openPlaneInWorker(channel: Channel, { clock, log }: { clock: Clock; log: Log }): DispatchPlane {
   const peerLog = rateLimitedLog(log, clock);
   const subscribers = new Map<number, (subject: string, payload: Uint8Array) => void>();
   const goneListeners: ((nodeId: string, by: "node") => void)[] = [];

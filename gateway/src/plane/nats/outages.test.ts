@@ -24,7 +24,7 @@ import { Roster } from "../../dispatch/roster.ts";
 import type { Attempt } from "../../dispatch/running-attempt.ts";
 import { TextSink } from "../../dispatch/testing.ts";
 import { connectClient } from "../hub/testing.ts";
-import type { NodeCredentials, Plane } from "../plane.ts";
+import type { DispatchPlane, NodeCredentials } from "../plane.ts";
 import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
 import { openBreakableConnection } from "./testing-breakable-connection.ts";
 
@@ -180,7 +180,11 @@ class Node {
   }
 }
 
-function openGateway(t: TestContext, plane: Plane, clock: ManualClock): { dispatcher: Dispatcher; states: string[] } {
+function openGateway(
+  t: TestContext,
+  plane: DispatchPlane,
+  clock: ManualClock,
+): { dispatcher: Dispatcher; states: string[] } {
   const nodeRecord = async () => ({ nodeId: "n" as Uuid, hostAccountId: "h" as Uuid, models: [MODEL] });
   const log = createLog("silent");
   const roster = new Roster({ plane, clock, random: seededRandom(1), log, nodeRecord });

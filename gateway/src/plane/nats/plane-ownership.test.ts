@@ -9,7 +9,7 @@ import type { Clock } from "../../base/clock.ts";
 import { manualClock } from "../../base/testing.ts";
 import { DEPLOYMENTS_SUBJECT } from "../gateway-subjects.ts";
 import { connectClient } from "../hub/testing.ts";
-import type { Plane, PlaneOwnership } from "../plane.ts";
+import type { DispatchPlane, PlaneOwnership } from "../plane.ts";
 import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
 
 /** How long a gateway that claimed the plane waits before it checks for a claim of another gateway. */
@@ -25,10 +25,10 @@ describe("ownership of a NATS plane", { skip: skipWithoutNats }, () => {
     await server.remove();
   });
 
-  const open = async (t: TestContext, clock?: Clock): Promise<Plane & { ownership: PlaneOwnership }> => {
+  const open = async (t: TestContext, clock?: Clock): Promise<DispatchPlane & { ownership: PlaneOwnership }> => {
     const plane = await openTestPlane(t, server, { ...(clock !== undefined && { clock }) });
     assert.ok(plane.ownership !== undefined);
-    return plane as Plane & { ownership: PlaneOwnership };
+    return plane as DispatchPlane & { ownership: PlaneOwnership };
   };
 
   test("is claimed by all gateways of one deployment, and survives restarts of gateways and server", async (t) => {
@@ -81,8 +81,8 @@ describe("ownership of a NATS plane", { skip: skipWithoutNats }, () => {
 
   test("is kept along with every revocation when several gateways write at once", async (t) => {
     const planes = [await open(t), await open(t)];
-    const old = await Promise.all(["n1", "n2", "n3", "n4"].map((node) => (planes[0] as Plane).mint(node)));
-    const revoking = ["n1", "n2", "n3", "n4"].map((node, i) => (planes[i % 2] as Plane).revoke(node));
+    const old = await Promise.all(["n1", "n2", "n3", "n4"].map((node) => (planes[0] as DispatchPlane).mint(node)));
+    const revoking = ["n1", "n2", "n3", "n4"].map((node, i) => (planes[i % 2] as DispatchPlane).revoke(node));
     const claiming = planes.map(({ ownership }) => ownership.claim("one"));
     assert.deepEqual(await Promise.all(claiming), ["one", "one"]);
     await Promise.all(revoking);

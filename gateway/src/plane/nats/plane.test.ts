@@ -21,7 +21,7 @@ import { manualClock, seededRandom } from "../../base/testing.ts";
 import { Roster } from "../../dispatch/roster.ts";
 import { createKey } from "../credentials/nkeys.ts";
 import { connectClient } from "../hub/testing.ts";
-import type { NodeCredentials, Plane } from "../plane.ts";
+import type { DispatchPlane, NodeCredentials } from "../plane.ts";
 import { NatsSetupError } from "./connect.ts";
 import { readServerIdOfPing } from "./connection-events.ts";
 import { PlaneUnreachableError } from "./reconnecting-connection.ts";
@@ -242,7 +242,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
     test("keeps every revocation when gateways write concurrently", async (t) => {
       const planes = await Promise.all(Array.from({ length: 3 }, () => openTestPlane(t, server)));
       const nodes = Array.from({ length: 24 }, (_, i) => `n${i}`);
-      const minted = await Promise.all(nodes.map((node) => (planes[0] as Plane).mint(node)));
+      const minted = await Promise.all(nodes.map((node) => (planes[0] as DispatchPlane).mint(node)));
       await Promise.all(
         nodes.map(async (node, i) => {
           // The rounds start at different times, so that each gateway needs several writes.
@@ -366,14 +366,14 @@ describe("a cluster of NATS servers", { skip: skipWithoutNats }, () => {
   });
 });
 
-function untilGone(plane: Plane, node: string): Promise<void> {
+function untilGone(plane: DispatchPlane, node: string): Promise<void> {
   return new Promise((resolve) => plane.onNodeGone((gone) => gone === node && resolve()));
 }
 
-const untilAway = (plane: Plane): Promise<void> => new Promise((resolve) => plane.onAway(resolve));
-const untilBack = (plane: Plane): Promise<void> => new Promise((resolve) => plane.onBack(resolve));
+const untilAway = (plane: DispatchPlane): Promise<void> => new Promise((resolve) => plane.onAway(resolve));
+const untilBack = (plane: DispatchPlane): Promise<void> => new Promise((resolve) => plane.onBack(resolve));
 
-function newRoster(t: TestContext, plane: Plane): Roster {
+function newRoster(t: TestContext, plane: DispatchPlane): Roster {
   const nodeRecord = async () => ({ nodeId: "n" as Uuid, hostAccountId: "h" as Uuid, models: ["m"] });
   const roster = new Roster({
     plane,

@@ -20,7 +20,7 @@ import {
   issueNodeCredentials,
   PAYLOAD_BYTES_MAX,
 } from "../credentials/node-credentials.ts";
-import { concatPayloadParts, type NodeCredentials, type Plane, type PlaneOwnership } from "../plane.ts";
+import { concatPayloadParts, type DispatchPlane, type NodeCredentials, type PlaneOwnership } from "../plane.ts";
 import { ReconnectBackoff } from "../reconnect-backoff.ts";
 import { isSubject } from "../subject-patterns.ts";
 import {
@@ -79,7 +79,7 @@ export interface NatsPlaneOptions {
 /**
  * Throws when a seed is invalid or the servers refuse it. If the servers are unreachable, retries in the background.
  */
-export async function openNatsPlane(options: NatsPlaneOptions): Promise<Plane> {
+export async function openNatsPlane(options: NatsPlaneOptions): Promise<DispatchPlane> {
   const plane = new NatsPlane(options);
   await plane.open();
   return plane;
@@ -99,7 +99,7 @@ const PROVEN_MS_MAX = 100;
 const DOUBT_MS = 100;
 const ANSWER_MS_MAX = 500;
 
-class NatsPlane implements Plane {
+class NatsPlane implements DispatchPlane {
   readonly isShared = true;
   readonly health: Dependency;
   readonly ownership: PlaneOwnership;

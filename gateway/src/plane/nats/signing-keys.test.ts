@@ -9,7 +9,7 @@ import { systemClock } from "../../base/clock.ts";
 import { systemRandom } from "../../base/random.ts";
 import { createKey, keyFromSeed } from "../credentials/nkeys.ts";
 import { connectClient } from "../hub/testing.ts";
-import type { Plane } from "../plane.ts";
+import type { DispatchPlane } from "../plane.ts";
 import { setSigningKeys } from "./signing-keys.ts";
 import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
 
@@ -27,7 +27,7 @@ describe("account signing keys on NATS", { skip: skipWithoutNats }, () => {
   });
   const newKey = () => createKey("account", systemRandom());
   /** A gateway without the account's own seed, which signs with the first of these seeds. */
-  const signedBy = (t: TestContext, ...seeds: string[]): Promise<Plane> =>
+  const signedBy = (t: TestContext, ...seeds: string[]): Promise<DispatchPlane> =>
     openTestPlane(t, server, { accountSeed: undefined, account: server.setup.account, signingSeeds: seeds });
 
   test("are published by each gateway and valid for nodes of all gateways, without the account's seed", async (t) => {

@@ -11,7 +11,7 @@ import { natsReleases } from "../../../../tools/nats-servers.ts";
 import { type Clock, systemClock } from "../../base/clock.ts";
 import { createLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
-import type { Plane } from "../plane.ts";
+import type { DispatchPlane } from "../plane.ts";
 import { type NatsPlaneOptions, openNatsPlane } from "./plane.ts";
 import { createPlaneSetup, type PlaneSetup } from "./setup.ts";
 
@@ -103,7 +103,7 @@ export async function openTestPlane(
   t: TestContext,
   server: NatsServer,
   options: Partial<NatsPlaneOptions> = {},
-): Promise<Plane> {
+): Promise<DispatchPlane> {
   const { accountSeed, operatorSeed, system } = server.setup;
   const plane = await openNatsPlane({
     url: server.url,

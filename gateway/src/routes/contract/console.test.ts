@@ -16,7 +16,7 @@ import type { Operation } from "./testing/operations.ts";
 import * as operators from "./testing/operator-routes.ts";
 import * as signIn from "./testing/sign-in.ts";
 import { callTeamRoutes } from "./testing/team.ts";
-import { unknownIds, wrongInputs } from "./testing/wrong-input.ts";
+import { makeUnknownIds, wrongInputs } from "./testing/wrong-input.ts";
 
 const coverage = openCoverage(consoleApi);
 let fixture: ContractFixture;
@@ -44,7 +44,7 @@ describe("refusals that every operation shares", () => {
 
   test("refuse an unknown ID", async () => {
     for (const operation of coverage.operations) {
-      for (const id of unknownIds(operation)) {
+      for (const id of makeUnknownIds(operation)) {
         await coverage.ask(browserFor(operation), 404, operation.id, { id, body: operation.body?.example });
       }
     }

@@ -11,7 +11,7 @@ import { Browser } from "../testing/browser.ts";
 import { insertServedRequest, insertSpotCheck } from "../testing/past-requests.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { openCoverage, type RequestInput } from "./testing/coverage.ts";
-import { unknownIds, wrongInputs } from "./testing/wrong-input.ts";
+import { makeUnknownIds, wrongInputs } from "./testing/wrong-input.ts";
 
 const coverage = openCoverage(nodeApi);
 const CREDENTIALS = { url: "nats://plane.test:4222", jwt: "a.jwt", seed: "SU", expiresAt: 1_900_000_000_000 };
@@ -75,7 +75,7 @@ describe("refusals that every operation shares", () => {
 
   test("refuse an unknown ID", async () => {
     for (const operation of coverage.operations) {
-      for (const id of unknownIds(operation)) await ask(404, operation.id, { id, body: operation.body?.example });
+      for (const id of makeUnknownIds(operation)) await ask(404, operation.id, { id, body: operation.body?.example });
     }
   });
 });

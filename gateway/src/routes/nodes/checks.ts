@@ -6,7 +6,7 @@ import type { SpotCheckVerdict } from "../../base/states.ts";
 import { toUnixSeconds } from "../../base/time.ts";
 import { listPage } from "../../http/lists/pages.ts";
 import type { WithOptionalTime } from "../../http/routes.ts";
-import type { NodeCheck } from "../../trust/spot-checks/check-reader.ts";
+import type { NodeCheck } from "../../trust/spot-checks/stored-checks.ts";
 import type { SiteServices } from "../services.ts";
 import type { NodeServices } from "./services.ts";
 

@@ -25,7 +25,7 @@ const WRONG_BODIES: RequestInput[] = [
 ];
 
 /** IDs for which no object exists: one in the valid format, and one in an invalid format. */
-export function unknownIds(operation: Operation): string[] {
+export function makeUnknownIds(operation: Operation): string[] {
   const prefix = findIdPrefix(operation);
   return prefix === undefined ? [] : [publicId("req", NOBODYS).replace("req", prefix), "nonsense"];
 }
