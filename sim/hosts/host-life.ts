@@ -6,7 +6,7 @@
 import { decideEnding, isNormalPace } from "../../gateway/src/inference/request-endings.ts";
 import { ReliabilityRecord } from "../../gateway/src/trust/reliability.ts";
 import { Calibration, type ComparableScoreGroup } from "../../gateway/src/trust/spot-checks/calibration.ts";
-import { isDrawnForCheck, scheduleNextCheckMs } from "../../gateway/src/trust/spot-checks/sampling.ts";
+import { drawNextCheckTimeMs, isDrawnForCheck } from "../../gateway/src/trust/spot-checks/sampling.ts";
 import { chooseScoreClass, scoreLogprobs } from "../../gateway/src/trust/spot-checks/score.ts";
 import {
   addCheck,
@@ -173,7 +173,7 @@ function check(
   const { test, dueAt, answers } = identity;
   const drawn = isDrawnForCheck({ answers, suspected: isSuspected(test), dueAt }, { now, roll: roll() });
   if (!drawn) return undefined;
-  identity.dueAt = scheduleNextCheckMs(now, roll());
+  identity.dueAt = drawNextCheckTimeMs(now, roll());
   const bench = benchOf(asked);
   const score = scoreLogprobs(logprobsOf(act.served, asked, roll));
   const verifier = (): VerifierOpinion => {

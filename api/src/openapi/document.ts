@@ -5,7 +5,7 @@ import type { EventStreamAnswer, Examples, Route } from "../route.ts";
 import type { Api, NamedRefusals } from "./api.ts";
 import { buildErrorResponses, listRouteErrors, makeErrorEnvelopeSchema } from "./error-responses.ts";
 import type { Document, Example, Header, Media, Operation, Parameter, Ref, Response } from "./openapi.ts";
-import { adaptSchemaForAnswers, convertQueryParameters, convertToJsonSchemas, describeFields } from "./schemas.ts";
+import { adaptSchemaForResponses, convertQueryParameters, convertToJsonSchemas, describeFields } from "./schemas.ts";
 
 /** Headers that all APIs share, unless an API describes them itself. */
 const HEADERS: Record<string, Header> = {
@@ -64,7 +64,7 @@ export function buildDocument(api: Api): Document {
     paths,
     components: {
       securitySchemes: { [credential.name]: credential.scheme },
-      schemas: { ...requestSchemas(api), ...convertToJsonSchemas(answers, adaptSchemaForAnswers) },
+      schemas: { ...requestSchemas(api), ...convertToJsonSchemas(answers, adaptSchemaForResponses) },
       responses: inNamedOrder(responses, api.refusals),
       headers: {},
       ...(Object.keys(parameters).length > 0 && { parameters }),
@@ -77,7 +77,7 @@ export function buildDocument(api: Api): Document {
 function requestSchemas({ requests }: Api): Record<string, ReturnType<typeof describeFields>> {
   const schemas = convertToJsonSchemas(
     Object.fromEntries(Object.entries(requests).map(([name, { fields }]) => [name, fields])),
-    adaptSchemaForAnswers,
+    adaptSchemaForResponses,
   );
   return Object.fromEntries(
     Object.entries(schemas).map(([name, schema]) => {

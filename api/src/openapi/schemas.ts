@@ -26,7 +26,7 @@ export function convertToJsonSchemas(
  * Adapts a schema for answers. Allows unknown fields, because later versions may add some. Removes the bounds of
  * JavaScript's exact integers, which every integer field has and which say nothing about its values.
  */
-export function adaptSchemaForAnswers(schema: Schema): void {
+export function adaptSchemaForResponses(schema: Schema): void {
   if (schema.additionalProperties === false) delete schema.additionalProperties;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;

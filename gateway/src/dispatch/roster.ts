@@ -1,7 +1,7 @@
 /**
  * The connected nodes. A node reports its models and its maximum of slots. The gateways count its jobs
  * (`outstanding-jobs.ts`); how many slots they use depends on its record and on its responses to offers
- * (`offer-records.ts`). Nodes that left are remembered for a minute (`recent-nodes.ts`). While records cannot be read,
+ * (`offer-records.ts`). Nodes that left are remembered for a minute (`recently-departed-nodes.ts`). While records cannot be read,
  * the last known ones stay valid.
  */
 import type { NodeState } from "@tollgate/protocol/frames.ts";
@@ -19,7 +19,7 @@ import { OfferRecords } from "./offer-records.ts";
 import { OutstandingJobs } from "./outstanding-jobs.ts";
 import { pickNode } from "./pick-node.ts";
 import { ProcessPauses } from "./process-pauses.ts";
-import { RecentNodes } from "./recent-nodes.ts";
+import { RecentlyDepartedNodes } from "./recently-departed-nodes.ts";
 import {
   applyRecord,
   applyState,
@@ -49,7 +49,7 @@ export class Roster {
   readonly #changed = new Set<() => void>();
   readonly #joined = new Set<(node: RosterNode) => void>();
   readonly #gone = new Set<(nodeId: string, by: "node" | "plane") => void>();
-  readonly #memory: RecentNodes<RosterNode>;
+  readonly #memory: RecentlyDepartedNodes<RosterNode>;
   readonly #stopSweeping: () => void;
   /**
    * The jobs of each node that have not ended. Kept apart from the nodes' entries, so that a report or reconnection of
@@ -67,7 +67,7 @@ export class Roster {
     this.processPauses = new ProcessPauses(clock);
     this.rates = new FrameRates({ plane, processPauses: this.processPauses, clock, log });
     this.#nodeRecords = new NodeRecords({ read: options.nodeRecord, clock, log });
-    this.#memory = new RecentNodes(clock, () => this.#notify());
+    this.#memory = new RecentlyDepartedNodes(clock, () => this.#notify());
     this.#log = rateLimitedLog(log, clock);
     this.#states = new NodeStates({
       plane,

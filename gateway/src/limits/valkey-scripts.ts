@@ -85,8 +85,8 @@ return removed
 `;
 
 /**
- * Takes a place of a model by the rule `mayAdmitRequestToModel`. KEYS: places, the account's own, the accounts that
- * share them. ARGV: time, id, ceiling, account.
+ * Takes one of a model's request slots if `mayAdmitRequestToModel` allows it. KEYS: the model's taken slots, the slots
+ * taken by this account, the accounts that take slots. ARGV: time, id, ceiling, account.
  */
 const ENTER_MODEL = `${TIME}${LEASE}
 redis.call('ZADD', KEYS[3], string.format('%.0f', now + ${MODEL_SHARING_WINDOW_MS}), ARGV[4])

@@ -109,7 +109,7 @@ const spend = (accountId: Uuid, amount: Pico): Promise<string> =>
 const enabled = async (id: Uuid) => (await gateway().topUps.of(id))?.enabled;
 
 describe("an automatic top-up", () => {
-  test("is made once by two gateways when the balance is low, and credited by the provider's response alone", async () => {
+  test("is made only once if two gateways see the low balance, and is credited without waiting for the webhook", async () => {
     const id = await account();
     await run();
     assert.equal(intents(id).length, 1);

@@ -69,7 +69,7 @@ for (const [name, schema, answer] of [
   });
 }
 
-test("the format json_object returns an object that depends on the prompt, in deltas that count towards the cap", async () => {
+test("the format json_object returns an object that depends on the prompt, and its deltas count towards max_tokens", async () => {
   const format = { type: "json_object" } as const;
   const { sink } = await play(chatJob("hi", { format }));
   assert.equal(JSON.parse(sink.text("answer")).answer, (await play(chatJob("hi"))).sink.text("answer"));

@@ -23,7 +23,7 @@ import {
   type VerifierResult,
 } from "./check-jobs.ts";
 import { selectCheckedPart } from "./checked-answer.ts";
-import { isDrawnForCheck, scheduleNextCheckMs } from "./sampling.ts";
+import { drawNextCheckTimeMs, isDrawnForCheck } from "./sampling.ts";
 import { chooseScoreClass, type Score } from "./score.ts";
 import {
   computeEvidenceFactors,
@@ -407,7 +407,7 @@ class Checker implements SpotChecks {
     const watched = this.#watch(node.id, subject.model.id, clock.monotonic());
     const answers = watched.answers;
     watched.answers = 0;
-    watched.dueAt = scheduleNextCheckMs(clock.monotonic(), this.#roll());
+    watched.dueAt = drawNextCheckTimeMs(clock.monotonic(), this.#roll());
     this.counts.run += 1;
     this.counts.tokens += run.tokens;
     this.counts.pico += run.cost;
@@ -475,7 +475,7 @@ class Checker implements SpotChecks {
     }
     const known = models.get(model);
     if (known !== undefined) return known;
-    const watched = { answers: 0, suspected: false, pressed: false, dueAt: scheduleNextCheckMs(now, this.#roll()) };
+    const watched = { answers: 0, suspected: false, pressed: false, dueAt: drawNextCheckTimeMs(now, this.#roll()) };
     models.set(model, watched);
     return watched;
   }

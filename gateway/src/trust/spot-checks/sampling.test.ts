@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { chooseCutPositions, isDrawnForCheck, SAMPLING, scheduleNextCheckMs } from "./sampling.ts";
+import { chooseCutPositions, drawNextCheckTimeMs, isDrawnForCheck, SAMPLING } from "./sampling.ts";
 import { createSeededRandom } from "./testing.ts";
 
 const KNOWN = { answers: 5000, suspected: false, dueAt: Number.POSITIVE_INFINITY };
@@ -29,8 +29,8 @@ describe("the sampling of answers for spot checks", () => {
     assert.equal(isDrawnForCheck({ ...KNOWN, dueAt: 10 }, { now: 10, roll: 0.99 }), true);
   });
   test("schedules the next check within the hour, at a time that nodes cannot predict", () => {
-    assert.equal(scheduleNextCheckMs(0, 0), SAMPLING.everyMs / 2);
-    assert.ok(scheduleNextCheckMs(0, 0.999) <= SAMPLING.everyMs);
+    assert.equal(drawNextCheckTimeMs(0, 0), SAMPLING.everyMs / 2);
+    assert.ok(drawNextCheckTimeMs(0, 0.999) <= SAMPLING.everyMs);
   });
 });
 

@@ -39,7 +39,7 @@ export function isDrawnForCheck(
 }
 
 /** Between half of the interval and the whole of it, so that no node can predict its next check. */
-export const scheduleNextCheckMs = (now: number, roll: number): number => now + SAMPLING.everyMs * (0.5 + roll / 2);
+export const drawNextCheckTimeMs = (now: number, roll: number): number => now + SAMPLING.everyMs * (0.5 + roll / 2);
 
 /**
  * The positions at which an engine is asked for the next token: ascending offsets into the answer, each at the start of

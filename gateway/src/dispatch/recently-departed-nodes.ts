@@ -20,7 +20,7 @@ interface Remembered<Node> {
   away: boolean;
 }
 
-export class RecentNodes<Node extends { id: string }> {
+export class RecentlyDepartedNodes<Node extends { id: string }> {
   readonly #clock: Clock;
   readonly #nodes = new Map<string, Remembered<Node>>();
   readonly #changed: () => void;
