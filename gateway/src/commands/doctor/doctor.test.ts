@@ -335,7 +335,7 @@ describe("tollgate doctor", () => {
       [
         { status: 200, endpoints: [{ url, status: "enabled", enabled_events: EVENT_TYPES }] },
         "ok webhooks",
-        /all events/,
+        /all needed events/,
       ],
       [{ status: 401, endpoints: [] }, "fail webhooks", /refuses STRIPE_SECRET_KEY/, /dashboard/],
       [{ status: 403, endpoints: [] }, "warn webhooks", /may not read/, /permission/],
