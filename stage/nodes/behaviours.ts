@@ -143,7 +143,8 @@ export const PROTOCOL_VIOLATIONS: Record<string, Behaviour> = {
   "acceptance twice": (job) => {
     job.accept();
     job.deltas(["some words"]);
-    job.accept();
+    // Not `job.accept()`, which does nothing for a job that was accepted before its body arrived.
+    job.say({ kind: "accepted", job: job.header.job });
   },
 };
 
