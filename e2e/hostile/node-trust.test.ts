@@ -342,20 +342,17 @@ describe("quarantine, probation and payment of nodes", () => {
   });
 
   test("honest nodes are not quarantined if a stop string matches the start of the answer and leaves it empty", async () => {
-    const nodes = [
-      await join("small-7b-alt", answerHonestly()),
-      await join("small-7b-alt", ignoreStopStrings(HONEST_ANSWER)),
-    ];
     const stop = HONEST_ANSWER.slice(0, 4);
-    for (let i = 0; i < MANY; i++) {
-      const { status, response, text, record } = await asked(marked("small-7b-alt", { stop, stream: i % 2 === 0 }));
-      assert.deepEqual([status, findAnswerText(response, text), record?.completion_tokens], [200, "", 0]);
+    for (const behaviour of [answerHonestly(), ignoreStopStrings(HONEST_ANSWER)]) {
+      const node = await join("small-7b-alt", behaviour);
+      for (let i = 0; i < MANY; i++) {
+        const { status, response, text, record } = await asked(marked("small-7b-alt", { stop, stream: i % 2 === 0 }));
+        assert.deepEqual([status, findAnswerText(response, text), record?.completion_tokens], [200, "", 0]);
+      }
+      assert.ok(node.prompts.filter((prompt) => prompt.includes(BEHAVIOUR_PROMPT_MARK)).length >= MANY);
+      await assertTrusted(node);
+      await depart();
     }
-    assert.ok(
-      nodes.every(({ prompts }) => prompts.some((prompt) => prompt.includes(BEHAVIOUR_PROMPT_MARK))),
-      "both were asked",
-    );
-    await assertTrusted(...nodes);
   });
 
   test("honest nodes are not quarantined if clients disconnect immediately", async () => {
