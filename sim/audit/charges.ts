@@ -106,10 +106,20 @@ function billOf(known: Case): Bill | typeof FREE | string {
       if (!jobs.some(({ accepted }) => accepted)) return FREE;
       // The node may have accepted the job at the moment when its client left.
       if (record.charge === 0n && record.node === null) return FREE;
-      return { least: delivered, most: said, share: record.completionTokens > 0 ? "paid" : "either" };
+      return { least: delivered, most: said, share: mayHaveBeenTooSlow(known) ? "either" : "paid" };
     default:
       return `${record.outcome} is no ending`;
   }
+}
+
+/**
+ * Whether the client may have left because the node was slow: before any output, or after 3 s of output with less than
+ * 2 tokens a second. The share is then withheld if other nodes are faster.
+ */
+function mayHaveBeenTooSlow({ sight, record }: Case): boolean {
+  const { leavesMs } = sight.ask;
+  const tokens = record.completionTokens;
+  return tokens === 0 || (leavesMs !== null && leavesMs >= Math.max(3_000, (tokens - 1) * 500));
 }
 
 /**
