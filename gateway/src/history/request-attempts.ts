@@ -66,9 +66,11 @@ export function openRequestAttempts({ pool, clock, log, schema }: Options): Requ
     const rows = [...batch].flatMap(([request, attempts]) =>
       attempts.map((one, i) => ({ request, number: i, ...one })),
     );
+    // A failover may have lost a node. Its attempts are left out, because the insert would fail each time.
     const text = `insert into request_attempt (request_id, number, node_id, ended_as, offered_ms, accepted_ms, first_output_ms, ended_ms)
       select request, number, "nodeId", "end", "offeredMs", "acceptedMs", "firstOutputMs", "endedMs" from jsonb_to_recordset($1::jsonb)
         as (request uuid, number smallint, "nodeId" uuid, "end" text, "offeredMs" int, "acceptedMs" int, "firstOutputMs" int, "endedMs" int)
+       where exists (select from node where id = "nodeId")
       on conflict do nothing`;
     try {
       await pool.query(text, [JSON.stringify(rows)]);
