@@ -1,6 +1,6 @@
 /** Checks the rules for guides: only code fences that the doc tests can run, and limits on the number of words. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -41,4 +41,22 @@ test("every page that the doc tests refer to exists", () => {
     QUICK_STARTS.filter((file) => !PAGES.includes(file)),
     [],
   );
+});
+
+test("the console's README names only components, files and functions of src/ui that exist", () => {
+  const table = textOf("console/README.md").match(/## Components \(`src\/ui`\)(.*?)\n## /s)?.[1] ?? "";
+  const rows = table.split("\n").filter((line) => line.startsWith("| `"));
+  const code = globSync("console/src/ui/**/*.{ts,tsx}", { cwd: root }).map(textOf).join("\n");
+  const exported = new Set([...code.matchAll(/^export (?:function|const|class) (\w+)/gm)].map(([, name]) => name));
+  const wrong = rows.flatMap((line) => {
+    const [files = "", parts = ""] = line.split(" | ");
+    const named = [...files.matchAll(/`([\w/-]+)`/g)].map(([, name]) => `console/src/ui/${name}`);
+    const names = [...parts.matchAll(/`<?([A-Z]\w*|[a-z]+[A-Z]\w*|toast)\b/g)].map(([, name]) => String(name));
+    return [
+      ...named.filter((file) => !["ts", "tsx"].some((end) => existsSync(join(root, `${file}.${end}`)))),
+      ...names.filter((name) => !exported.has(name)),
+    ];
+  });
+  assert.ok(rows.length > 5, "the table was found");
+  assert.deepEqual(wrong, []);
 });

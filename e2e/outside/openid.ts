@@ -46,7 +46,7 @@ export async function openOidcProvider(
   };
 }
 
-/** The bcrypt hash of `PASSWORD`, as in the examples of Dex. */
+/** The bcrypt hash of `OPENID_USER_PASSWORD`, as in the examples of Dex. */
 const HASH = "$2a$10$2b2cU8CPhOTaGrs1HRQuAueS7JTT5ZHsHSzYiFPm1leZck7Mc8T4W";
 
 interface DexPerson {

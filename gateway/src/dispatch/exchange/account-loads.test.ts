@@ -32,7 +32,7 @@ test("an account's load is the sum of this gateway's requests and those in the o
     ],
   );
   loads.told("gw2", { m: { a: [1, 0] } }, { whole: true });
-  assert.deepEqual(sum("m", "b"), [0, 0], "a whole report replaces what was told before");
+  assert.deepEqual(sum("m", "b"), [0, 0], "a complete report replaces the earlier ones");
   loads.told("gw2", {}, { whole: true });
   loads.told("gw3", {}, { whole: true });
   assert.deepEqual(sum("m", "a"), [2, 1], "gateways that left have no requests");

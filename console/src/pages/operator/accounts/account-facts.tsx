@@ -23,7 +23,7 @@ export function AccountState({ account: { suspended_at, deleted_at } }: Of<"susp
   );
 }
 
-/** Rows for a surrounding `Facts` list. */
+/** Rows for a surrounding `FactList`. */
 export function MoneyFacts({ account }: Of<"kind" | "balance_micro" | "held_micro" | "created_at">) {
   const { kind, balance_micro, held_micro, created_at } = account;
   return (
