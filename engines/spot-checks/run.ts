@@ -161,7 +161,10 @@ async function give({ node, engine }: Host, { cheats = false } = {}): Promise<vo
 
 function askedOf(): Pick<ReturnType<typeof generateCanary>, "messages"> & { sampling: { temperature: number } } {
   const [promptTokens, temperature] = [pick(PROMPT_TOKENS), pick(TEMPERATURES)];
-  const shape = { promptTokens, temperature, outputTokensMax: OUTPUT_TOKENS_MAX, stream: true };
+  const shape = {
+    ...{ endpoint: "chat" as const, promptTokens, outputTokensMax: OUTPUT_TOKENS_MAX, stream: true, texts: 0 },
+    sampling: { temperature },
+  };
   return { messages: generateCanary(model, random, { shape }).messages, sampling: { temperature } };
 }
 

@@ -57,6 +57,7 @@ export interface JobFacts {
 
 interface JobText {
   messages?: { content: string }[];
+  prompt?: string;
   input?: string[];
   format?: object;
 }
@@ -76,6 +77,9 @@ interface Knowing {
   /** Returns the node's standing in the database. */
   standing: () => JobFacts["standing"];
 }
+
+const messagesOf = ({ messages, prompt }: JobText): { content: string }[] =>
+  messages ?? (prompt === undefined ? [] : [{ content: prompt }]);
 
 type Sendable = Exclude<Frame, { kind: "unknown" }>;
 
@@ -238,7 +242,7 @@ export class SimNode {
     const early = this.#early.get(job);
     this.#early.delete(job);
     const script = this.#scriptOf(job.slice(0, 26));
-    const isKnown = header.endpoint === "embedding" || this.#world.answers.answerTo(body.messages ?? []) !== undefined;
+    const isKnown = header.endpoint === "embedding" || this.#world.answers.answerTo(messagesOf(body)) !== undefined;
     const facts: JobFacts = {
       job,
       nodeId: this.id,
@@ -389,7 +393,7 @@ export class SimNode {
 
   #words(running: Running, script: AnswerScript, wordsMax: number): (() => void)[] {
     const { model, sampling } = running.header;
-    const known = running.facts.isCanary ? this.#world.answers.answerTo(running.body.messages ?? []) : undefined;
+    const known = running.facts.isCanary ? this.#world.answers.answerTo(messagesOf(running.body)) : undefined;
     if (known !== undefined) return [() => this.#output(running, answer(known))];
     const thinks = model !== THINKING_MODEL ? null : this.plan.host % 2 === 0 ? "by tags" : "by channel";
     const stop = this.plan.kind === "deaf" ? null : (sampling.stop?.[0] ?? null);

@@ -27,8 +27,7 @@ const WRONG_MAX = 4 * WRONG_ENOUGH;
 
 export function auditNodes(stage: WorldParticipants, { storeWasWell }: { storeWasWell: boolean }): void {
   const { world, nodes, records, machines } = stage;
-  // Each gateway sends its own canaries and judges a node only by the answers that it received itself. These results
-  // are lost when the gateway ends.
+  // Gateways share their results. A result is lost if its gateway ends before it reported it.
   const gateways = machines.reduce((sum, { starts }) => sum + starts, 0);
   for (const [i, node] of nodes.entries()) {
     const { quarantine } = records[i] as NodeRecord;

@@ -279,7 +279,8 @@ export class HandMadeNode {
   }
 
   #answerTo(body: JobBody): string | undefined {
-    return "messages" in body ? findKnownAnswer(this.#stage, body.messages) : undefined;
+    if ("messages" in body) return findKnownAnswer(this.#stage, body.messages);
+    return "prompt" in body ? findKnownAnswer(this.#stage, [{ content: body.prompt }]) : undefined;
   }
 }
 

@@ -3,7 +3,7 @@
  * node stops responding before any output reached the client, or returns no output, the request is retried once on
  * another node. A request that the dispatch plane lost is retried too, and that does not count as the one retry.
  */
-import type { Endpoint } from "@tollgate/protocol/frames.ts";
+import type { Endpoint, Sampling } from "@tollgate/protocol/frames.ts";
 import type { KeywordUse } from "@tollgate/protocol/json-schema.ts";
 import type { CancelSignal } from "../base/cancel.ts";
 import type { Clock } from "../base/clock.ts";
@@ -111,8 +111,9 @@ export interface AnsweredRequest {
   endpoint: Endpoint;
   stream: boolean;
   outputTokensMax: number;
-  /** Undefined: the engine's default temperature. */
-  temperature: number | undefined;
+  sampling: Sampling;
+  /** The number of texts of an embeddings request, otherwise 0. */
+  texts: number;
   /** Whether the request has an output format. */
   formatted: boolean;
 }

@@ -224,11 +224,10 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
       gw.checks.check(makeAnswerToSpotCheck(order, relay, { result, header, counts, ending }));
     if (ending.outcome === "ok") {
       const { accountId } = key;
-      const { stream, formatted, sampling } = ask;
+      const { stream, formatted, sampling, vectorsDue: texts } = ask;
       const outputTokensMax = header.output_tokens_max;
-      const request = { accountId, endpoint: endpoint.name, stream, outputTokensMax, formatted };
-      const shape = { ...request, temperature: sampling.temperature };
-      gw.dispatcher.measured(model.id, result, { prompt: promptTokens, output: completionTokens }, shape);
+      const request = { accountId, endpoint: endpoint.name, stream, outputTokensMax, formatted, sampling, texts };
+      gw.dispatcher.measured(model.id, result, { prompt: promptTokens, output: completionTokens }, request);
     }
     return {
       tokens: ending.billed === "nothing" ? 0 : promptTokens + completionTokens,

@@ -2,7 +2,7 @@
  * Runs a job of the platform's own on one node: a probe (health check), a canary (request with a known answer) or a
  * host's trial request. It is processed like a request, up to the counted output, but not charged, paid or recorded.
  */
-import type { JobBody, JobHeader } from "@tollgate/protocol/frames.ts";
+import type { Endpoint, JobBody, JobHeader } from "@tollgate/protocol/frames.ts";
 import type { CancelSignal } from "../base/cancel.ts";
 import { publicIdSuffix, type Uuid } from "../base/ids.ts";
 import type { FinishReason } from "../base/states.ts";
@@ -17,7 +17,9 @@ export interface UnpaidJob {
   id: Uuid;
   nodeId: string;
   model: ActiveModel;
-  /** The prompt for a generation model. */
+  /** Absent: chat, or embeddings for an embedding model. */
+  endpoint?: "chat" | "completion" | undefined;
+  /** The prompt for a generation model. A completion has a single message. */
   messages: ChatMessage[];
   /** The inputs for an embedding model. */
   texts: string[];
@@ -54,7 +56,7 @@ export async function runUnpaidJob(
   const cap = model.kind === "embedding" ? 0 : job.outputTokensMax;
   const outputTokensMax = outputTokensLeft(model, { cap, promptTokens });
   const vectorsDue = model.kind === "embedding" ? texts.length : 0;
-  const endpoint = model.kind === "embedding" ? ("embedding" as const) : ("chat" as const);
+  const endpoint: Endpoint = model.kind === "embedding" ? "embedding" : (job.endpoint ?? "chat");
   const relay = new Relay({ model, endpoint, meter, outputTokensMax, vectorsDue, stream: null });
   const header = {
     model: model.id,
@@ -102,7 +104,11 @@ function plainEnd(end: DispatchResult["end"]): UnpaidJobResult["end"] {
   return end === "broken" || end === "unbuilt" ? "failed" : end;
 }
 
-function promptOf({ model, messages, texts }: UnpaidJob): [Prompt, JobBody] {
+function promptOf({ model, endpoint, messages, texts }: UnpaidJob): [Prompt, JobBody] {
   if (model.kind === "embedding") return [{ kind: "texts", texts }, { input: texts }];
+  if (endpoint === "completion") {
+    const text = messages.map(({ content }) => content).join("\n");
+    return [{ kind: "text", text }, { prompt: text }];
+  }
   return [{ kind: "chat", messages }, { messages }];
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Random } from "../base/random.ts";
 import { seededRandom } from "../base/testing.ts";
+import type { Peers } from "../dispatch/exchange/peers.ts";
 import { AnswerLengthStatistics } from "./answer-lengths.ts";
 import { randomChoices } from "./questions/random-choices.ts";
 
@@ -88,6 +89,37 @@ describe("statistics on answer length", () => {
       });
     }
     assert.equal(lengths.isSuspicious("n0"), false);
+  });
+
+  test("count the comparisons of all gateways", () => {
+    const gateways: AnswerLengthStatistics[] = [];
+    const hearers: ((nodeId: string, items: unknown[]) => void)[] = [];
+    for (const own of [0, 1, 2, 3]) {
+      const peers = {
+        exchange: ({ hear }: { hear: (nodeId: string, items: never[], how: never) => void }) => {
+          hearers[own] = (nodeId, items) => hear(nodeId, items as never[], undefined as never);
+          return (nodeId: string, item: unknown) => {
+            for (const [i, tell] of hearers.entries()) if (i !== own) tell(nodeId, [item]);
+          };
+        },
+      } as Pick<Peers, "exchange">;
+      gateways.push(new AnswerLengthStatistics(seededRandom(10 + own), peers));
+    }
+    const alone = new AnswerLengthStatistics(seededRandom(20));
+    const d = randomChoices(seededRandom(21));
+    const answer = (at: AnswerLengthStatistics[]): void => {
+      const n = d.between(0, 4);
+      const outputTokens = n === 0 ? 12 : d.between(50, 300);
+      const request = { model: "m", accountId: `a${d.between(0, 19)}`, promptTokens: 9, outputTokensMax: 400 };
+      for (const one of at) one.note({ nodeId: `n${n}`, host: `h${n}`, outputTokens, formatted: false, ...request });
+    };
+    // Each gateway serves a quarter of the requests.
+    for (let i = 0; !gateways.every((one) => one.isSuspicious("n0")); i++) {
+      assert.ok(i < 4_000, "the gateways did not suspect the node");
+      answer([gateways[i % 4] as AnswerLengthStatistics, ...(i % 4 === 0 ? [alone] : [])]);
+    }
+    assert.equal(alone.isSuspicious("n0"), false, "a quarter of the answers is not enough");
+    assert.ok(gateways.every((one) => ["n1", "n2", "n3", "n4"].every((id) => !one.isSuspicious(id))));
   });
 
   test("give no result without nodes of two other hosts to compare with", () => {

@@ -10,9 +10,12 @@
  * The test is a test martingale: it bets at fair odds on the rank that the node had most often. For an honest node the
  * stake grows n-fold in at most 1 of n stretches. The node is suspected when the stake has grown by the factor 1 /
  * `FALSE_ALARM`. After `STRETCH` comparisons a new stretch begins. The growth that one account adds is limited, so at
- * least four accounts are needed and no builder can cause a suspicion alone. Pure except for its memory and randomness.
+ * least four accounts are needed and no builder can cause a suspicion alone. Gateways report ranks to each other, so that
+ * each bets on the comparisons of all. Pure except for its memory and randomness.
  */
+import { z } from "zod";
 import type { Random } from "../base/random.ts";
+import type { Peers } from "../dispatch/exchange/peers.ts";
 
 interface Answer {
   nodeId: string;
@@ -51,6 +54,11 @@ const PER_HOST_MAX = 2;
 const WAITING_MAX = 8;
 const KINDS_MAX = 8192;
 const NODES_MAX = 4096;
+/** The result of one comparison, which gateways report to each other. */
+const Comparison = z.object({ model: z.string(), account: z.string(), rank: z.int().min(0).max(REFERENCES) });
+type Comparison = z.infer<typeof Comparison>;
+const UNSENT_MAX = 32;
+
 interface Waiting {
   nodeId: string;
   host: string;
@@ -105,8 +113,16 @@ export class AnswerLengthStatistics {
   /** Records by node ID, then by model. */
   readonly #nodes = new Map<string, Map<string, Record>>();
 
-  constructor(random: Random) {
+  readonly #tell: ((nodeId: string, comparison: Comparison) => void) | undefined;
+
+  /** `peers`: the other gateways. Undefined: this is the only one. */
+  constructor(random: Random, peers?: Pick<Peers, "exchange">) {
     this.#random = random;
+    const hear = (nodeId: string, items: Comparison[]): void => {
+      for (const item of items) this.#add(nodeId, item);
+    };
+    // A gateway that starts later begins a stretch of its own, so nothing is held for it.
+    this.#tell = peers?.exchange({ name: "lengths", itemsMax: UNSENT_MAX, item: Comparison, hear, held: () => [] });
   }
 
   /** Adds an answer. Returns the evidence if the node becomes suspicious with it. */
@@ -128,9 +144,22 @@ export class AnswerLengthStatistics {
       key,
       waiting.filter((each) => !others.includes(each)),
     );
-    const record = this.#recordOf(nodeId, answer.model);
-    this.#rank(record.stretch, accountId, length, others);
-    return judge(record, answer.model);
+    const comparison = { model: answer.model, account: accountId, rank: this.#rankOf(length, others) };
+    this.#tell?.(nodeId, comparison);
+    return this.#add(nodeId, comparison);
+  }
+
+  /**
+   * Records a bet's result. The stake was spread over the four ranks, most of it on those that the node had most often,
+   * and the part on the actual rank is paid fourfold.
+   */
+  #add(nodeId: string, { model, account, rank }: Comparison): LengthEvidence | undefined {
+    const record = this.#recordOf(nodeId, model);
+    const { ranks, bets, compared } = record.stretch;
+    const before = ranks[rank] as number;
+    bets.note(account, Math.log((4 * (before + 1)) / (compared + 4)));
+    ranks[rank] = before + 1;
+    return judge(record, model);
   }
 
   isSuspicious(nodeId: string): boolean {
@@ -166,17 +195,11 @@ export class AnswerLengthStatistics {
     return record;
   }
 
-  /**
-   * Ranks the answer's length among those of the others, and records the bet's result. The stake was spread over the
-   * four ranks, most of it on those that the node had most often, and the part on the actual rank is paid fourfold.
-   */
-  #rank(stretch: Stretch, account: string, length: number, others: Waiting[]): void {
+  /** The rank of the answer's length among those of the others. Equal lengths are ranked at random. */
+  #rankOf(length: number, others: Waiting[]): number {
     const less = others.filter((other) => other.length < length).length;
     const equal = others.filter((other) => other.length === length).length;
-    const rank = less + this.#random.below(equal + 1);
-    const before = stretch.ranks[rank] as number;
-    stretch.bets.note(account, Math.log((4 * (before + 1)) / (stretch.compared + 4)));
-    stretch.ranks[rank] = before + 1;
+    return less + this.#random.below(equal + 1);
   }
 }
 

@@ -12,7 +12,7 @@
 
 /** The share of questions that a node without the model is assumed to answer correctly by guessing. */
 const GUESS_RATE = 0.2;
-/** Canaries per model and node that a gateway sends in a day, including those after a wrong answer. */
+/** Canaries per model and node that all gateways send in a day, including those after a wrong answer. */
 const PER_DAY = 60;
 const FALSE_ALARMS_PER_DAY = 1e-4;
 /**
@@ -28,6 +28,8 @@ const HOST_ANSWERS_MAX = 64;
  * more exact.
  */
 const HOSTS_MAX = 256;
+/** The least number of answers from which a pass rate counts as known. */
+const KNOWN_ANSWERS_MIN = 20;
 const RATE_MAX = 0.98;
 const RATE_MIN = 0.5;
 
@@ -50,6 +52,11 @@ export class CanaryEvidence {
     this.asked += 1;
     if (!passed) this.failures += 1;
     if (this.sum === 0) this.clear();
+  }
+
+  /** Takes over another gateway's evidence if it is stronger. */
+  adopt({ sum, failures, asked }: Pick<CanaryEvidence, "sum" | "failures" | "asked">): void {
+    if (sum > this.sum) [this.sum, this.failures, this.asked] = [Math.min(sum, EVIDENCE_MAX), failures, asked];
   }
 
   clear(): void {
@@ -79,14 +86,18 @@ export class PassRates {
     answers.passed /= 2;
   }
 
-  /** The pass rate to compare this host's nodes with. Leaves out the host's own answers. */
-  of(family: string, { host, prior }: { host: string; prior: number }): number {
+  /**
+   * The pass rate to compare this host's nodes with. Leaves out the host's own answers. `isKnown`: whether it rests on
+   * enough answers, and not on the expected rate alone.
+   */
+  of(family: string, { host, prior }: { host: string; prior: number }): { rate: number; isKnown: boolean } {
     let [passed, asked] = [prior * PRIOR_ANSWERS, PRIOR_ANSWERS];
     for (const [other, answers] of this.#seen.get(family) ?? []) {
       if (other === host) continue;
       passed += answers.passed;
       asked += answers.asked;
     }
-    return Math.min(Math.max(passed / asked, RATE_MIN), RATE_MAX);
+    const rate = Math.min(Math.max(passed / asked, RATE_MIN), RATE_MAX);
+    return { rate, isKnown: asked >= PRIOR_ANSWERS + KNOWN_ANSWERS_MIN };
   }
 }

@@ -14,7 +14,9 @@ export interface Question {
   family: string;
   /** The expected share of right answers from honest nodes, used before any results exist. */
   passRate: number;
-  /** The prompt, for a generation model. */
+  /** Absent: chat, or embeddings for an embedding model. */
+  endpoint?: "chat" | "completion";
+  /** The prompt, for a generation model. A completion has a single message. */
   messages: ChatMessage[];
   /** For an embedding model: the texts to embed. */
   texts: string[];
@@ -23,6 +25,8 @@ export interface Question {
   stream?: boolean;
   /** Absent: greedy sampling, which gives the model's most likely answer. */
   sampling?: JobHeader["sampling"] | undefined;
+  /** Whether answers are evidence only once enough other nodes have shown how often honest nodes pass. */
+  isTrial?: boolean;
   /** The prompt is new from its beginning, so no node can have any part of it in its prompt cache. */
   isNew: boolean;
   /** A correct answer, if one is known (a published canary may only have a pattern). */
@@ -46,21 +50,29 @@ export const questionFromCanary = (canary: Canary): Question => ({
 
 /**
  * Joins several canaries of an embedding model into one question, because random vectors pass a single one every second
- * time.
+ * time. `order` gives the texts, and `others` among them, their places.
  */
-export function questionFromCanaries(canaries: Extract<Canary, { far: string }>[]): Question {
+export function questionFromCanaries(
+  canaries: Extract<Canary, { far: string }>[],
+  { others = [], order = (texts) => texts }: { others?: string[]; order?: <T>(texts: T[]) => T[] } = {},
+): Question {
   const questions = canaries.map(questionFromCanary);
+  const texts = [...questions.flatMap(({ texts }) => texts), ...others];
+  /** The index in `texts` of each text that is sent. */
+  const sent = order(texts.map((_, i) => i));
   return {
     family: "meaning",
     passRate: EASIEST_CANARY_PASS_RATE,
     messages: [],
     isNew: false,
-    texts: questions.flatMap(({ texts }) => texts),
+    texts: sent.map((i) => texts[i] as string),
     outputTokensMax: 0,
     judge({ vectors }) {
+      const byText: Float32Array[] = [];
+      for (const [place, i] of sent.entries()) if (vectors[place] !== undefined) byText[i] = vectors[place];
       let first = 0;
       for (const { texts, judge } of questions) {
-        const wrong = judge({ text: "", vectors: vectors.slice(first, first + texts.length) });
+        const wrong = judge({ text: "", vectors: byText.slice(first, first + texts.length) });
         if (wrong !== undefined) return wrong;
         first += texts.length;
       }

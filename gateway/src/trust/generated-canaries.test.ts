@@ -5,6 +5,8 @@ import { type ActiveModel, loadCatalogue } from "../metering/catalogue.ts";
 import type { Question } from "./canary.ts";
 import { generateCanary } from "./generated-canaries.ts";
 import { QUESTION_FAMILIES } from "./questions/families.ts";
+import { randomChoices } from "./questions/random-choices.ts";
+import { pickUsualRequestShape, type RequestShape } from "./questions/request-shapes.ts";
 
 const random = seededRandom(1);
 const catalogue = await loadCatalogue(new URL("../../catalogue/models.json", import.meta.url));
@@ -12,6 +14,10 @@ const modelOf = (id: string): ActiveModel => catalogue.active.get(id) as ActiveM
 const ask = (model = "mid-14b"): Question => generateCanary(modelOf(model), random);
 const judge = ({ judge }: Question, text: string) => judge({ text, vectors: [] });
 const promptOf = ({ messages }: Question): string => messages.map(({ content }) => content).join("\n");
+const shapeOf = (shape: Partial<RequestShape>): RequestShape => ({
+  ...pickUsualRequestShape(randomChoices(random)),
+  ...shape,
+});
 const GENERATION = ["tiny-3b", "small-8b", "mid-14b", "reason-32b"];
 
 describe("generated canaries", () => {
@@ -101,7 +107,7 @@ describe("generated canaries", () => {
   });
 
   test("use the sampling options and output cap of a user request, unless these would prevent a correct answer", () => {
-    const shape = { promptTokens: 1500, outputTokensMax: 700, temperature: 0.3, stream: false };
+    const shape = shapeOf({ promptTokens: 1500, outputTokensMax: 700, sampling: { temperature: 0.3 }, stream: false });
     for (let i = 0; i < 100; i++) {
       const question = generateCanary(modelOf("small-8b"), random, { shape });
       const tokens = promptOf(question).length / 4.6;
@@ -112,9 +118,38 @@ describe("generated canaries", () => {
       );
     }
     const tiny = generateCanary(modelOf("small-8b"), random, {
-      shape: { ...shape, outputTokensMax: 1, temperature: 2 },
+      shape: { ...shape, outputTokensMax: 1, sampling: { temperature: 2 } },
     });
     assert.deepEqual([tiny.outputTokensMax, tiny.sampling], [64, { temperature: 1 }]);
+    const sampling = { top_p: 0.9, seed: 42, presence_penalty: 2, frequency_penalty: -1 };
+    const bent = generateCanary(modelOf("small-8b"), random, { shape: { ...shape, sampling } });
+    assert.deepEqual(bent.sampling, { ...sampling, presence_penalty: 0.5, frequency_penalty: 0 });
+  });
+
+  describe("in the form of a completion", () => {
+    const completion = shapeOf({ endpoint: "completion" });
+    const drawOne = (rateOf?: (family: string, rate: number) => number): Question =>
+      generateCanary(modelOf("mid-14b"), random, { shape: completion, ...(rateOf !== undefined && { rateOf }) });
+
+    test("are one text that ends where the answer begins, and accept a right first line however the text continues", () => {
+      for (let i = 0; i < 500; i++) {
+        const question = drawOne();
+        assert.deepEqual([question.endpoint, question.messages.length, question.isTrial], ["completion", 1, true]);
+        assert.match(promptOf(question), /(Answer|The answer|A|Result):$/);
+        const right = question.answer as string;
+        assert.equal(
+          judge(question, ` ${right}\n\nQuestion: How many are 4711 and 12?`),
+          undefined,
+          promptOf(question),
+        );
+        assert.notEqual(judge(question, "\nI do not know."), undefined);
+      }
+    });
+
+    test("become chats again when the fleet's honest nodes fail every family of completions", () => {
+      const failed = (family: string, rate: number): number => (family.endsWith(", completed") ? 0.5 : rate);
+      assert.deepEqual([drawOne(failed).endpoint, drawOne(failed).isTrial], [undefined, undefined]);
+    });
   });
 
   test("allow enough output tokens for a thinking model", () => {
@@ -122,7 +157,8 @@ describe("generated canaries", () => {
   });
 
   describe("generated canaries for embedding models", () => {
-    const texts = () => generateCanary(modelOf("embed-m3"), random);
+    const texts = (count = 16) =>
+      generateCanary(modelOf("embed-m3"), random, { shape: shapeOf({ endpoint: "embedding", texts: count }) });
     /** An embedding that counts words: the simplest engine that reads its input. */
     const bagOfWords = (text: string): Float32Array => {
       const vector = new Float32Array(256);
@@ -133,6 +169,25 @@ describe("generated canaries", () => {
       return vector;
     };
     const noise = (): Float32Array => Float32Array.from({ length: 32 }, () => random.below(2001) - 1000);
+
+    test("have as many texts as a user's request, at least four, in random order", () => {
+      for (const [count, sent] of [
+        [1, 4],
+        [5, 5],
+        [16, 16],
+        [40, 40],
+        [2048, 64],
+      ] as const) {
+        const question = texts(count);
+        assert.equal(question.texts.length, sent);
+        assert.equal(question.judge({ text: "", vectors: question.texts.map(bagOfWords) }), undefined);
+        assert.equal(question.judge({ text: "", vectors: [] }), "missing vectors");
+      }
+      const places = new Set(
+        Array.from({ length: 100 }, () => texts().texts.findIndex((text) => text.startsWith("Quarterly"))),
+      );
+      assert.ok(places.size > 3, "no place always has the unrelated text");
+    });
 
     test("accept meaningful vectors of the given texts, and refuse constant or random vectors", () => {
       let lucky = 0;

@@ -31,13 +31,22 @@ const PROMPT_TOKENS_MAX = 6000;
 const OUTPUT_TOKENS_MAX = 2048;
 /** Above this temperature a correct answer depends on luck. */
 const TEMPERATURE_MAX = 1;
+/** Higher penalties keep a model from repeating words of the question. */
+const PENALTY_MAX = 0.5;
 /** The lowest pass rate of a usable family. Honest nodes fail questions of other families too often. */
 const RATE_MIN = 0.75;
+/** The most triples of texts with a known answer in an embeddings request, and the number of texts of each. */
 const TRIPLES = 4;
+const TRIPLE_TEXTS = 4;
+/** The most texts of a canary. */
+const TEXTS_MAX = 64;
 
 export const generateCanary: GenerateCanary = (model, random, { shape, rateOf = asTheFamilySays } = {}) => {
   const d = randomChoices(random);
-  if (model.kind === "embedding") return questionFromCanaries(Array.from({ length: TRIPLES }, () => triple(d)));
+  const like = shape ?? pickUsualRequestShape(d);
+  if (model.kind === "embedding") return textsQuestion(d, like);
+  const completion = like.endpoint === "completion" ? completionQuestion(d, { model, shape: like, rateOf }) : undefined;
+  if (completion !== undefined) return completion;
   const usable = QUESTION_FAMILIES.flatMap((family) => {
     const rate = model.class === "embed" ? null : family.rates[model.class];
     return rate === null || rateOf(family.name, rate) < RATE_MIN ? [] : [{ family, rate }];
@@ -45,7 +54,7 @@ export const generateCanary: GenerateCanary = (model, random, { shape, rateOf = 
   // If honest nodes pass no family often enough, the easiest family is used.
   const { family, rate } =
     usable.length > 0 ? d.pick(usable) : { family: QUESTION_FAMILIES.find(isEasy) as QuestionFamily, rate: RATE_MIN };
-  return questionIn(d, { model, family, rate, shape: shape ?? pickUsualRequestShape(d) });
+  return questionIn(d, { model, family, rate, shape: like });
 };
 
 const asTheFamilySays = (_family: string, rate: number): number => rate;
@@ -58,7 +67,10 @@ interface Wanted {
   shape: RequestShape;
 }
 
-function questionIn(d: RandomChoices, { model, family, rate, shape }: Wanted): Question {
+type Form = (d: RandomChoices, messages: ChatMessage[]) => ChatMessage[];
+const asChat: Form = (_, messages) => messages;
+
+function questionIn(d: RandomChoices, { model, family, rate, shape }: Wanted, form = asChat): Question {
   const room = Math.min(PROMPT_TOKENS_MAX, model.contextLimit >> 1);
   const { messages, task, prompt } = conversation(d, family, Math.min(shape.promptTokens, room));
   const thinks = model.build.reasoning !== undefined;
@@ -66,21 +78,66 @@ function questionIn(d: RandomChoices, { model, family, rate, shape }: Wanted): Q
   return {
     family: family.name,
     passRate: rate,
-    messages,
+    messages: form(d, messages),
     texts: [],
     outputTokensMax: cap + (thinks ? Math.min(THINKING_TOKENS, model.contextLimit >> 1) : 0),
     stream: shape.stream,
-    sampling: samplingOf(shape.temperature, thinks),
+    sampling: samplingOf(shape.sampling, thinks),
     isNew: true,
     answer: task.answer,
     judge: ({ text }) => findMistake(task.check, prompt, text),
   };
 }
 
+/**
+ * A question as a raw prompt, for a model whose users send such prompts. How often a chat model answers these is not
+ * known in advance, so only families that other nodes pass are used, and the others' results come first.
+ */
+function completionQuestion(
+  d: RandomChoices,
+  { model, shape, rateOf }: Pick<Wanted, "model" | "shape"> & { rateOf: NonNullable<ImitatedRequest["rateOf"]> },
+): Question | undefined {
+  const usable = QUESTION_FAMILIES.filter(
+    ({ name, rates }) =>
+      model.class !== "embed" && rates[model.class] !== null && rateOf(completed(name), RATE_MIN) >= RATE_MIN,
+  );
+  if (usable.length === 0) return undefined;
+  const family = d.pick(usable);
+  const question = questionIn(d, { model, family, rate: RATE_MIN, shape }, asRawPrompt);
+  return {
+    ...question,
+    endpoint: "completion",
+    family: completed(family.name),
+    isTrial: true,
+    // After its answer, a model continues the text as it likes.
+    judge: (answer) => question.judge({ ...answer, text: answer.text.trimStart().split("\n", 1)[0] as string }),
+  };
+}
+
+const completed = (family: string): string => `${family}, completed`;
+
+/** Joins the messages to one text that ends where the answer begins. */
+const asRawPrompt = (d: RandomChoices, messages: ChatMessage[]): ChatMessage[] => [
+  {
+    role: "user",
+    content: `${messages.map(({ content }) => content).join("\n\n")}\n${d.pick(["Answer:", "The answer:", "A:", "Result:"])}`,
+  },
+];
+
 /** A thinking model gets no temperature of 0, because it would repeat itself endlessly. */
-function samplingOf(temperature: number | undefined, thinks: boolean): Question["sampling"] {
-  if (temperature === undefined) return {};
-  return { temperature: Math.max(Math.min(temperature, TEMPERATURE_MAX), thinks ? 0.6 : 0) };
+function samplingOf(
+  { temperature, presence_penalty, frequency_penalty, ...rest }: RequestShape["sampling"],
+  thinks: boolean,
+): Question["sampling"] {
+  const mild = (penalty: number): number => Math.min(Math.max(penalty, 0), PENALTY_MAX);
+  return {
+    ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)),
+    ...(temperature !== undefined && {
+      temperature: Math.max(Math.min(temperature, TEMPERATURE_MAX), thinks ? 0.6 : 0),
+    }),
+    ...(presence_penalty !== undefined && { presence_penalty: mild(presence_penalty) }),
+    ...(frequency_penalty !== undefined && { frequency_penalty: mild(frequency_penalty) }),
+  };
 }
 
 interface Conversation {
@@ -145,6 +202,17 @@ const DUES = [
   "audit reports",
 ];
 
+/**
+ * As many texts as in a user's request, but at least one triple, in random order. A request of fewer texts has no known
+ * answer; spot checks compare its vectors with another node's.
+ */
+function textsQuestion(d: RandomChoices, { texts }: Pick<RequestShape, "texts">): Question {
+  const count = Math.min(Math.max(texts, TRIPLE_TEXTS), TEXTS_MAX);
+  const triples = Array.from({ length: Math.min(TRIPLES, Math.floor(count / TRIPLE_TEXTS)) }, () => triple(d));
+  const others = Array.from({ length: count - triples.length * TRIPLE_TEXTS }, () => prose.writeParagraph(d));
+  return questionFromCanaries(triples, { others, order: (list) => d.some(list.length, list) });
+}
+
 /** Two wordings of one scene, and an unrelated sentence. */
 function triple(d: RandomChoices): Extract<Canary, { far: string }> {
   const [look, thing, place] = [d.pick(LOOKS), d.pick(THINGS), d.pick(PLACES)];
@@ -160,11 +228,11 @@ function triple(d: RandomChoices): Extract<Canary, { far: string }> {
  */
 export function createSpeedTestQuestion(
   random: Random,
-  { temperature }: Pick<RequestShape, "temperature">,
+  { sampling }: Pick<RequestShape, "sampling">,
   outputTokensMax: number,
 ): Pick<Question, "messages" | "outputTokensMax" | "sampling"> {
   const d = randomChoices(random);
   const system = d.percent(45) ? [{ role: "system", content: prose.writeSystemPrompt(d) }] : [];
   const messages = [...system, { role: "user", content: prose.writeSmallTask(d) }];
-  return { messages, outputTokensMax: outputTokensMax * d.between(1, 4), sampling: samplingOf(temperature, true) };
+  return { messages, outputTokensMax: outputTokensMax * d.between(1, 4), sampling: samplingOf(sampling, true) };
 }

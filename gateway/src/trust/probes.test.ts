@@ -11,11 +11,13 @@ import type { RosterNode } from "../dispatch/roster-node.ts";
 import type { UnpaidJob, UnpaidJobResult } from "../inference/unpaid-job.ts";
 import type { ActiveModel, Canary } from "../metering/catalogue.ts";
 import { openCanarySource } from "./canaries.ts";
+import { openCanaryRecords } from "./canary-records.ts";
 import { type Probes, startProbes } from "./probes.ts";
 import { randomChoices } from "./questions/random-choices.ts";
 import { pickUsualRequestShape, type RequestShape } from "./questions/request-shapes.ts";
 import type { QuarantineVerdict } from "./reliability.ts";
 import { answerPublishedCanary, RecordedCanaries } from "./testing.ts";
+import { TrafficRates } from "./traffic-rates.ts";
 
 const random = seededRandom(1);
 const book = new RecordedCanaries();
@@ -40,10 +42,12 @@ describe("probes", () => {
   let answer: (job: UnpaidJob, signal: AbortSignal) => Promise<Partial<UnpaidJobResult> | undefined>;
   let probes: Probes;
   let shape: RequestShape;
+  let traffic: TrafficRates;
 
   const start = (canaries = true): void => {
     [clock, joined, measured, jobs, suspected] = [manualClock(), [], [], [], []];
     shape = pickUsualRequestShape(randomChoices(random));
+    traffic = new TrafficRates();
     model = {
       id: "m",
       kind: "generation",
@@ -107,6 +111,13 @@ describe("probes", () => {
       canaries,
       draw: openCanarySource({ secrets: new Map(), random, makeUp: book.makeUp }),
       shapes: { like: () => shape },
+      traffic,
+      gateways: () => 1,
+      records: openCanaryRecords({
+        peers: undefined,
+        hostOf: () => "h",
+        judged: (_node, evidence) => void suspected.push({ reason: "canary", evidence }),
+      }),
       suspect: (_node, verdict) => void suspected.push(verdict),
       newId: newIds(clock, random),
       clock,
@@ -233,7 +244,7 @@ describe("probes", () => {
     answer = async () => (jobs.length === 1 ? { text: "no idea" } : { end: "no_capacity" });
     await join();
     assert.equal(jobs.length, 2);
-    await pass(120_000);
+    await pass(240_000);
     assert.deepEqual(
       suspected.map(({ evidence }) => evidence.why),
       ["declined repeated canaries"],
@@ -268,10 +279,105 @@ describe("probes", () => {
     assert.ok(deviation > mean / 2, `${deviation} minutes more or less`);
   });
 
+  describe("the times of canaries", () => {
+    test("follow the traffic: busy hours of a day have more of them than quiet hours", async () => {
+      answer = async (job) => ({ text: rightAnswer(job) ?? "prose" });
+      await join();
+      const isBusy = (now: number): boolean => (now / 3_600_000) % 24 < 8;
+      const asked = { busy: 0, quiet: 0 };
+      for (let hour = 0; hour < 3 * 24; hour++) {
+        const busy = isBusy(clock.monotonic());
+        for (let minute = 0; minute < 60; minute++) {
+          for (let n = 0; n < (busy ? 30 : 1); n++) traffic.note("m", clock.monotonic());
+          const before = jobs.length;
+          await pass(60_000);
+          asked[busy ? "busy" : "quiet"] += jobs.slice(before).filter((job) => rightAnswer(job) !== undefined).length;
+        }
+      }
+      // 24 of the 72 hours are busy. Every node gets at least one canary in two hours.
+      const perHour = { busy: asked.busy / 24, quiet: asked.quiet / 48 };
+      assert.ok(
+        perHour.busy > 2 * perHour.quiet,
+        `${perHour.busy} an hour in busy hours, ${perHour.quiet} in quiet ones`,
+      );
+      assert.ok(perHour.quiet >= 0.5, `${perHour.quiet} an hour in quiet ones`);
+    });
+
+    test("are at no fixed point of the timer's period", async () => {
+      answer = async (job) => ({ text: rightAnswer(job) ?? "prose" });
+      await join();
+      const seconds = new Set<number>();
+      for (let second = 0; second < 4 * 3_600; second++) {
+        const before = jobs.length;
+        clock.advance(1_000);
+        await settle();
+        if (jobs.length > before) seconds.add(second % 10);
+      }
+      assert.ok(seconds.size >= 8, `probes only at seconds ${[...seconds]}`);
+    });
+
+    test("do not depend on whether the node is idle", async () => {
+      answer = async (job) => ({ text: rightAnswer(job) ?? "prose" });
+      await join();
+      let [idle, busy] = [0, 0];
+      for (let minute = 0; minute < 2 * 24 * 60; minute++) {
+        node.outstanding = minute % 2;
+        for (const run of measured)
+          run({ nodeId: "a", model: "m", tokens: { prompt: 1, output: 9 }, spanMs: 9, own: false });
+        const before = jobs.length;
+        await pass(60_000);
+        if (jobs.length > before) node.outstanding === 0 ? idle++ : busy++;
+      }
+      assert.ok(busy > idle / 2 && idle > busy / 2, `${idle} while idle, ${busy} while busy`);
+    });
+
+    test("that confirm a failure are about one request apart, and at once for a node on probation", async () => {
+      for (const [answersOwed, atOnce] of [
+        [20, true],
+        [0, false],
+      ] as const) {
+        start();
+        node.nodeRecord = { ...node.nodeRecord, answersOwed };
+        // One request in 30 s.
+        for (let i = 0; i < 200; i++) {
+          traffic.note("m", clock.monotonic());
+          clock.advance(30_000);
+        }
+        answer = async () => ({ text: "no idea" });
+        await join();
+        const first = jobs.length;
+        assert.ok(atOnce ? suspected.length === 1 : first <= 3, `${first} canaries at the same time`);
+        await pass(30 * 60_000);
+        assert.equal(suspected.length > 0, true);
+      }
+    });
+  });
+
+  describe("in the form of a completion", () => {
+    test("count as evidence only once enough answers of other hosts' nodes show how often honest nodes pass", async () => {
+      shape = { ...shape, endpoint: "completion", outputTokensMax: 100 };
+      const open = () =>
+        openCanaryRecords({ peers: undefined, hostOf: (id) => `host of ${id}`, judged: () => assert.fail() });
+      const records = open();
+      const question = { model: "m", family: "note, completed", prior: 0.75 };
+      for (let i = 0; i < 19; i++) records.note("b", { ...question, passed: true, rate: null, sampled: true });
+      assert.equal(records.rateOf("a", question).isKnown, false);
+      records.note("c", { ...question, passed: true, rate: null, sampled: true });
+      const { rate, isKnown } = records.rateOf("a", question);
+      assert.ok(isKnown && rate > 0.8 && rate < 0.9, `${rate}`);
+      answer = async () => ({ text: "no idea" });
+      await join();
+      await pass(12 * 3_600_000);
+      assert.ok(jobs.some((job) => job.endpoint === "completion"));
+      assert.deepEqual(suspected, [], "no honest node was seen to pass a completion");
+    });
+  });
+
   describe("the check of the speed at which a node reads a prompt", () => {
     const asked = async (result: Partial<UnpaidJobResult>): Promise<QuarantineVerdict[]> => {
       start();
-      shape = { promptTokens: 2000, outputTokensMax: 100, temperature: 0, stream: true };
+      const sampling = { temperature: 0 };
+      shape = { endpoint: "chat", promptTokens: 2000, outputTokensMax: 100, sampling, stream: true, texts: 0 };
       answer = async (job) => ({ text: rightAnswer(job) ?? "prose", ...result });
       await join();
       return suspected;

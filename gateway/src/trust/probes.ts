@@ -1,8 +1,8 @@
 /**
  * Sends probes: small jobs for nodes when they join and every few minutes afterwards. They measure a node's speed
  * before it has traffic. Some are canaries, which show whether the node runs the model that it claims. Nodes cannot
- * distinguish probes from requests. Probes go to idle nodes; an overdue canary also goes to a node that was never idle
- * since it became due.
+ * distinguish probes from requests. Measurements of speed go to idle nodes, canaries to nodes with a free slot: a node
+ * that gets canaries only while it is idle could cheat in all requests that it gets while it is busy.
  */
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
@@ -15,41 +15,26 @@ import type { UnpaidJob, UnpaidJobResult } from "../inference/unpaid-job.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { DrawCanary } from "./canaries.ts";
 import { EASIEST_CANARY_PASS_RATE, type Question } from "./canary.ts";
-import { CanaryEvidence, PassRates } from "./canary-evidence.ts";
+import type { CanaryRecords, RateOfOthers } from "./canary-records.ts";
+import { type CanaryTimes, CanaryTiming } from "./canary-times.ts";
 import { createSpeedTestQuestion } from "./generated-canaries.ts";
-import { randomChoices } from "./questions/random-choices.ts";
 import type { RecentRequestShapes, RequestShape } from "./questions/request-shapes.ts";
+import { findImpossibleReadingSpeed } from "./reading-speed.ts";
 import type { QuarantineVerdict } from "./reliability.ts";
+import type { TrafficRates } from "./traffic-rates.ts";
 
+/** How often it is decided which nodes get a probe. A probe is sent at a random time of the period that follows. */
 const LOOK_EVERY_MS = 10_000;
 /** How long a speed measurement of a node and model stays valid. Until then no speed probe is needed. */
 const FRESH_FOR_MS = 5 * 60_000;
 /** The random variation of `FRESH_FOR_MS`, so that nodes cannot predict probes. */
 const FRESH_MORE_OR_LESS_MS = 45_000;
-/**
- * The mean interval of canaries per node and model. Intervals are random, like those of requests. After a failed canary
- * the next one follows at once.
- */
-const CANARY_EVERY_MS = 30 * 60_000;
-const CANARY_EVERY_MS_MAX = 4 * CANARY_EVERY_MS;
-/** If a node is never idle, it gets a due canary after this delay, as soon as it has a free slot. */
-const BUSY_GRACE_MS = 60_000;
 /** After a failed canary, this many refusals by a node with free slots count as another failure. */
 const DECLINED_MAX = 6;
 const PROBE_TOKENS = 24;
 /** A probe may take this long for its prompt, plus `TOKEN_MS_MAX` for each token that its answer may have. */
 const PROBE_MS_MAX = 60_000;
 const TOKEN_MS_MAX = 250;
-/**
- * The most prompt tokens that may be cached: the template, the system prompt and an opening that other prompts share.
- */
-const CACHED_TOKENS_MAX = 256;
-/**
- * The minimum number of new prompt tokens from which a reading speed is judged as too fast to be real. Any machine
- * reads a shorter prompt quickly.
- */
-const READ_TOKENS_MIN = 768;
-
 interface ProbesOptions {
   roster: Roster;
   dispatcher: Pick<Dispatcher, "onMeasured">;
@@ -60,6 +45,11 @@ interface ProbesOptions {
   draw: DrawCanary;
   /** The shapes of recent user requests, for canaries to imitate. */
   shapes: Pick<RecentRequestShapes, "like">;
+  traffic: Pick<TrafficRates, "busyness" | "gapMs">;
+  /** The evidence from canaries, over all gateways. */
+  records: CanaryRecords;
+  /** The number of gateways that send canaries. */
+  gateways: () => number;
   suspect: (nodeId: string, verdict: QuarantineVerdict) => void;
   newId: () => Uuid;
   clock: Clock;
@@ -78,6 +68,8 @@ export interface Probes {
 
 interface Watched {
   probing: boolean;
+  /** Cancels the next look at the node, if one is planned. */
+  unplan: (() => void) | undefined;
   models: Map<string, Entry>;
 }
 
@@ -85,11 +77,9 @@ interface Watched {
 interface Entry {
   /** The end of the time in which the measured speed counts as known. */
   freshUntil: number;
-  canaryDueAt: number;
+  canaries: CanaryTimes;
   /** Whether the node passed its latest canary. */
   proven: boolean;
-  /** The evidence from this node's canary answers. */
-  evidence: CanaryEvidence;
   /** The number of consecutive refusals after a failed canary. */
   declined: number;
   /** The earliest time of the next probe, set after a probe without anything to judge. */
@@ -98,14 +88,15 @@ interface Entry {
 
 export function startProbes(options: ProbesOptions): Probes {
   const { roster, dispatcher, clock, log, random } = options;
-  const rates = new PassRates();
+  const nodesOf = (model: string): number => roster.nodes().filter(({ models }) => models.has(model)).length;
+  const timing = new CanaryTiming({ ...options, nodesOf });
   const watched = new Map<string, Watched>();
   const stopping = new AbortController();
   const running = new Set<Promise<unknown>>();
   const asking = new Map<string, Promise<Asked>>();
 
   const watch = (nodeId: string): Watched => {
-    const known = watched.get(nodeId) ?? { probing: false, models: new Map() };
+    const known = watched.get(nodeId) ?? { probing: false, unplan: undefined, models: new Map() };
     watched.set(nodeId, known);
     return known;
   };
@@ -114,9 +105,8 @@ export function startProbes(options: ProbesOptions): Probes {
     const never = Number.NEGATIVE_INFINITY;
     const entry = models.get(model) ?? {
       freshUntil: never,
-      canaryDueAt: clock.monotonic(),
+      canaries: timing.first(),
       proven: false,
-      evidence: new CanaryEvidence(),
       declined: 0,
       notBefore: never,
     };
@@ -127,29 +117,44 @@ export function startProbes(options: ProbesOptions): Probes {
     const probing = probeOnce(options, nodeId, model, {
       entry: entryOf(nodeId, model.id),
       canary,
-      rates,
+      timing,
       stopped: stopping.signal,
     });
     const kept = probing.finally(() => running.delete(kept));
     running.add(kept);
     return kept;
   };
+  const dueModel = (node: RosterNode): string | undefined =>
+    node.draining || stopping.signal.aborted || watch(node.id).probing
+      ? undefined
+      : [...node.models].find((model) => isDue(options, timing, node, { model, entry: entryOf(node.id, model) }));
   const look = (node: RosterNode): void => {
-    const known = watch(node.id);
-    if (known.probing || node.draining || stopping.signal.aborted) return;
-    const now = clock.monotonic();
-    const due = [...node.models].find((id) => isDue(node, entryOf(node.id, id), now, asksCanaries(options, id)));
+    const due = dueModel(node);
     const model = due === undefined ? undefined : options.activeModel(due);
     if (model === undefined) return;
+    const known = watch(node.id);
     known.probing = true;
     probe(node.id, model, "when due")
       .catch((error) => log.error({ err: error, node: node.id }, "probe failed with an internal error"))
       .finally(() => {
         known.probing = false;
-        // Continues with the next model of the same node if the node is still idle.
+        // Continues with the next model of the same node, or with the canary that confirms a failure.
         const again = roster.find(node.id);
-        if (again !== undefined) look(again);
+        if (again === undefined) return;
+        look(again);
+        const { canaries } = entryOf(node.id, model.id);
+        if (Number.isFinite(canaries.confirmAt)) plan(node.id, canaries.confirmAt - clock.monotonic());
       });
+  };
+  const plan = (nodeId: string, delayMs: number): void => {
+    const known = watch(nodeId);
+    if (known.probing || stopping.signal.aborted) return;
+    known.unplan?.();
+    known.unplan = clock.after(Math.max(delayMs, 0), () => {
+      known.unplan = undefined;
+      const node = roster.find(nodeId);
+      if (node !== undefined) look(node);
+    });
   };
 
   dispatcher.onMeasured(({ nodeId, model }) => {
@@ -160,8 +165,11 @@ export function startProbes(options: ProbesOptions): Probes {
     // The node reconnected: keeps the evidence and measures its speed again.
     for (const entry of watched.get(nodeId)?.models.values() ?? []) entry.freshUntil = Number.NEGATIVE_INFINITY;
   });
+  // Each node gets its probe at a time of its own. Probes at the ticks of a timer would be recognisable by their time.
   const stopTimer = clock.every(LOOK_EVERY_MS, () => {
-    for (const node of roster.nodes()) look(node);
+    for (const node of roster.nodes())
+      if (watch(node.id).unplan === undefined && dueModel(node) !== undefined)
+        plan(node.id, random.below(LOOK_EVERY_MS));
   });
   return {
     ask(nodeId, modelId) {
@@ -180,6 +188,7 @@ export function startProbes(options: ProbesOptions): Probes {
     async stop() {
       stopTimer();
       stopping.abort();
+      for (const { unplan } of watched.values()) unplan?.();
       await Promise.allSettled(running);
     },
   };
@@ -188,11 +197,17 @@ export function startProbes(options: ProbesOptions): Probes {
 const asksCanaries = ({ canaries, activeModel }: ProbesOptions, model: string): boolean =>
   canaries && activeModel(model)?.canaries !== null;
 
-function isDue({ outstanding, slots }: RosterNode, entry: Entry, now: number, canaries: boolean): boolean {
-  const { freshUntil, canaryDueAt, evidence, notBefore } = entry;
-  if (now < notBefore) return false;
-  if (outstanding > 0) return canaries && outstanding < slots && now >= canaryDueAt + BUSY_GRACE_MS;
-  return now >= freshUntil || evidence.sum > 0 || (canaries && now >= canaryDueAt);
+function isDue(
+  options: ProbesOptions,
+  timing: CanaryTiming,
+  { outstanding, slots }: RosterNode,
+  { model, entry }: { model: string; entry: Entry },
+): boolean {
+  const now = options.clock.monotonic();
+  if (now < entry.notBefore || (outstanding > 0 && outstanding >= slots)) return false;
+  if (outstanding === 0 && now >= entry.freshUntil) return true;
+  const confirms = now >= entry.canaries.confirmAt;
+  return confirms || (asksCanaries(options, model) && timing.reaches(entry.canaries, model));
 }
 
 const freshUntil = (clock: Clock, random: Random): number =>
@@ -201,7 +216,7 @@ const freshUntil = (clock: Clock, random: Random): number =>
 interface Probe {
   entry: Entry;
   canary: "when due" | "always";
-  rates: PassRates;
+  timing: CanaryTiming;
   stopped: AbortSignal;
 }
 
@@ -209,21 +224,23 @@ async function probeOnce(
   options: ProbesOptions,
   nodeId: string,
   model: ActiveModel,
-  { entry, canary, rates, stopped }: Probe,
+  { entry, canary, timing, stopped }: Probe,
 ): Promise<Asked> {
-  const { clock, random, roster } = options;
+  const { clock, random, records } = options;
   const now = clock.monotonic();
-  const host = roster.find(nodeId)?.nodeRecord.hostAccountId ?? "";
-  const rateOf = (family: string, prior: number): number => rates.of(`${model.id} ${family}`, { host, prior });
-  const canaryDue = canary === "always" || now >= entry.canaryDueAt || entry.evidence.sum > 0;
+  const rateOf = (family: string, prior: number) => records.rateOf(nodeId, { model: model.id, family, prior });
+  const canaryDue = canary === "always" || timing.reaches(entry.canaries, model.id);
   // The times of the next probe are set before the result of this one is known, so that failures cannot cause a loop.
   entry.freshUntil = freshUntil(clock, random);
   entry.notBefore = now + LOOK_EVERY_MS;
-  if (canaryDue) entry.canaryDueAt = entry.freshUntil;
+  if (canaryDue) timing.sent(entry.canaries, entry.freshUntil);
   // A node's first canary, and each one that confirms a failure, is never a published one.
-  const which = entry.proven && entry.evidence.sum === 0 ? "any" : "unknown";
+  const which = entry.proven && records.of(nodeId, model.id).sum === 0 ? "any" : "unknown";
   const shape = options.shapes.like(model.id);
-  const question = canaryDue && options.canaries ? options.draw(model, which, { shape, rateOf }) : undefined;
+  const question =
+    canaryDue && options.canaries
+      ? options.draw(model, which, { shape, rateOf: (family, prior) => rateOf(family, prior).rate })
+      : undefined;
   const { outputTokensMax, ...asks } = question ?? smallTalk(options, model, shape);
   let overtime = false;
   // One controller instead of `AbortSignal.any`: that would register every finished probe with the long-lived stop
@@ -236,24 +253,20 @@ async function probeOnce(
   });
   if (stopped.aborted) end();
   else stopped.addEventListener("abort", end);
-  const { messages, texts, stream, sampling = samplingOf(model) } = asks;
-  const job = { id: options.newId(), nodeId, model, messages, texts, outputTokensMax, stream, sampling };
+  const { endpoint, messages, texts, stream, sampling = samplingOf(model) } = asks;
+  const job = { id: options.newId(), nodeId, model, endpoint, messages, texts, outputTokensMax, stream, sampling };
   const result = await options.run(job, over.signal).finally(() => {
     stopTimer();
     stopped.removeEventListener("abort", end);
   });
   const asked = stopped.aborted ? "absent" : askedOf(result, model, overtime);
-  const rate =
+  const rate: RateOfOthers =
     question?.isNew === true
       ? rateOf(question.family, question.passRate)
-      : (question?.passRate ?? EASIEST_CANARY_PASS_RATE);
-  if (question?.isNew === true && asked === "answered" && entry.evidence.sum === 0 && isTrusted(roster.find(nodeId)))
-    rates.note(`${model.id} ${question.family}`, {
-      host,
-      passed: result === undefined || question.judge(result) === undefined,
-    });
-  judge(options, nodeId, model, { entry, question, rate, result, asked, overtime });
-  const unread = question?.isNew === true && result !== undefined ? readTooFast(model, result) : undefined;
+      : { rate: question?.passRate ?? EASIEST_CANARY_PASS_RATE, isKnown: true };
+  judge(options, nodeId, model, { entry, timing, question, rate, result, asked, overtime });
+  const unread =
+    question?.isNew === true && result !== undefined ? findImpossibleReadingSpeed(model, result) : undefined;
   if (unread !== undefined) options.suspect(nodeId, { reason: "speed", evidence: unread });
   return asked;
 }
@@ -275,8 +288,9 @@ function askedOf(result: UnpaidJobResult | undefined, model: ActiveModel, overti
 interface Outcome {
   entry: Entry;
   question: Question | undefined;
+  timing: CanaryTiming;
   /** The pass rate of honest nodes for this question. */
-  rate: number;
+  rate: RateOfOthers;
   result: UnpaidJobResult | undefined;
   asked: Asked;
   overtime: boolean;
@@ -284,64 +298,38 @@ interface Outcome {
 
 /** Judges complete answers only. A transport failure already counts as a failed job. */
 function judge(options: ProbesOptions, nodeId: string, model: ActiveModel, outcome: Outcome): void {
-  const { entry, question, rate, result, asked, overtime } = outcome;
-  const { evidence } = entry;
-  const wrong = wrongOf(outcome);
+  const { entry, timing, question, rate, asked, overtime } = outcome;
+  const { records, roster, log } = options;
+  const before = records.of(nodeId, model.id).sum;
+  const why = wrongOf(outcome, before > 0);
   if (asked === "answered" || asked === "empty" || overtime) entry.notBefore = Number.NEGATIVE_INFINITY;
-  if (wrong === undefined) {
-    if (question === undefined || result === undefined || asked !== "answered") return;
-    const waitMs = Math.min(randomChoices(options.random).wait(CANARY_EVERY_MS), CANARY_EVERY_MS_MAX);
-    entry.canaryDueAt = options.clock.monotonic() + waitMs;
-    [entry.proven, entry.declined] = [true, 0];
-    evidence.note(true, rate);
-    return;
-  }
-  entry.proven = false;
-  entry.declined = 0;
+  const passed = why === undefined;
+  if (passed && (question === undefined || asked !== "answered")) return;
+  const isTrial = question?.isTrial === true && asked === "answered" && !rate.isKnown;
+  const family = question?.family ?? "speed";
   // An empty answer or a timeout is no honest mistake, so it weighs like a wrong answer to the easiest question.
-  evidence.note(false, asked === "answered" ? rate : EASIEST_CANARY_PASS_RATE);
-  const { failures } = evidence;
-  options.log.warn({ node: nodeId, model: model.id, why: wrong, failures }, "node failed a canary");
-  if (!evidence.isEnough) return;
-  const seen = { model: model.id, why: wrong, failures, asked: evidence.asked };
-  evidence.clear();
-  options.suspect(nodeId, { reason: "canary", evidence: seen });
+  const weighed = passed || asked === "answered" ? rate.rate : EASIEST_CANARY_PASS_RATE;
+  const sampled = question?.isNew === true && asked === "answered" && before === 0 && isTrusted(roster.find(nodeId));
+  if (passed) timing.answered(entry.canaries);
+  if (!isTrial) [entry.proven, entry.declined] = [passed, 0];
+  if (!passed && !isTrial) log.warn({ node: nodeId, model: model.id, why }, "node failed a canary");
+  records.note(nodeId, { model: model.id, family, passed, rate: isTrial ? null : weighed, sampled, why });
+  entry.canaries.confirmAt = Number.POSITIVE_INFINITY;
+  if (records.of(nodeId, model.id).sum > 0)
+    timing.confirms(entry.canaries, { model: model.id, atOnce: !isTrusted(roster.find(nodeId)) });
 }
 
-function wrongOf({ entry, question, result, asked, overtime }: Outcome): string | undefined {
+function wrongOf({ entry, question, result, asked, overtime }: Outcome, isSuspected: boolean): string | undefined {
   if (asked === "empty") return "empty answer";
   if (question !== undefined && overtime) return "no answer within the time limit";
   if (asked === "answered") return result === undefined ? undefined : question?.judge(result);
-  if (entry.evidence.sum === 0 || result?.end !== "no_capacity") return undefined;
+  if (!isSuspected || result?.end !== "no_capacity") return undefined;
   entry.declined += 1;
   return entry.declined < DECLINED_MAX ? undefined : "declined repeated canaries";
 }
 
 const isTrusted = (node: RosterNode | undefined): boolean =>
   node !== undefined && (node.nodeRecord.answersOwed ?? 0) === 0;
-
-/**
- * Compares the time to first token with the time that reading the prompt takes. The prompts are new, so that no node
- * can have cached them; tokens that they share with other prompts are not counted. The time is measured from the offer,
- * so that delays cannot make an honest node look fast.
- */
-function readTooFast(
-  model: ActiveModel,
-  { end, promptTokens, ttftMs }: UnpaidJobResult,
-): QuarantineVerdict["evidence"] | undefined {
-  const tokens = promptTokens - CACHED_TOKENS_MAX;
-  if (ttftMs === null || (end !== "finished" && end !== "enough") || tokens < READ_TOKENS_MIN) return undefined;
-  const tokensPerSecond = Math.round((tokens * 1000) / Math.max(ttftMs, 1));
-  if (tokensPerSecond <= model.readingSpeedMax) return undefined;
-  const ceiling = model.readingSpeedMax;
-  return {
-    model: model.id,
-    prompt_tokens: tokens,
-    first_token_ms: ttftMs,
-    prompt_tokens_per_second: tokensPerSecond,
-    ceiling,
-  };
-}
 
 /** A question without a fixed answer, to measure speed. */
 function smallTalk({ random }: ProbesOptions, model: ActiveModel, shape: RequestShape): Asks {
@@ -353,4 +341,4 @@ function smallTalk({ random }: ProbesOptions, model: ActiveModel, shape: Request
   };
 }
 
-type Asks = Pick<Question, "messages" | "texts" | "outputTokensMax" | "stream" | "sampling">;
+type Asks = Pick<Question, "endpoint" | "messages" | "texts" | "outputTokensMax" | "stream" | "sampling">;

@@ -155,10 +155,10 @@ describe("trust in nodes", () => {
     assert.equal(jobs(node), 2, "every few minutes while idle");
   });
 
-  test("does not probe a busy node", async () => {
-    roster.told("another gateway", { a: 1 }, { whole: true });
+  test("does not probe a node that has no free slot", async () => {
+    roster.told("another gateway", { a: 64 }, { whole: true });
     const node = await join();
-    clock.advance(10_000);
+    clock.advance(20_000);
     await waitOneTurn();
     assert.equal(jobs(node), 0);
   });
@@ -356,8 +356,9 @@ describe("trust in nodes", () => {
         endpoint: "chat",
         stream: true,
         outputTokensMax: 300,
-        temperature,
+        sampling: { temperature },
         formatted: false,
+        texts: 0,
       } as const;
       dispatcher.measured("tiny-3b", result, { prompt: 40, output }, request);
     };

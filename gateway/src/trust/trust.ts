@@ -23,11 +23,13 @@ import { runUnpaidJob } from "../inference/unpaid-job.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import { AnswerLengthStatistics, type LengthEvidence } from "./answer-lengths.ts";
 import type { DrawCanary } from "./canaries.ts";
+import { openCanaryRecords } from "./canary-records.ts";
 import { countNodeEvents } from "./node-event-counter.ts";
 import { startProbes } from "./probes.ts";
 import { RecentRequestShapes } from "./questions/request-shapes.ts";
 import type { JobEnd, QuarantineVerdict } from "./reliability.ts";
 import { openReliabilityRecords } from "./reliability-records.ts";
+import { TrafficRates } from "./traffic-rates.ts";
 
 /** The least number of output tokens for a judgement of speed. */
 const SPEED_TOKENS_MIN = 128;
@@ -45,7 +47,7 @@ interface TrustOptions {
   /** The last day's record of the node and of its host. */
   lastDay: (nodeId: string) => Promise<CountsBeforeJoin>;
   /** The other gateways, whose jobs count too. Undefined: this is the only one. */
-  peers?: Pick<Peers, "exchange">;
+  peers?: Pick<Peers, "exchange" | "gateways">;
   newId: () => Uuid;
   clock: Clock;
   random: Random;
@@ -121,11 +123,13 @@ export function watchNodes(options: TrustOptions): Trust {
   };
 
   const shapes = new RecentRequestShapes(options.random);
-  const lengths = new AnswerLengthStatistics(options.random);
+  const traffic = new TrafficRates();
+  const lengths = new AnswerLengthStatistics(options.random, peers);
   const noteAnswer = ({ nodeId, model, tokens }: MeasuredAnswer, request: AnsweredRequest): void => {
     const host = options.roster.find(nodeId)?.nodeRecord.hostAccountId;
+    shapes.note(model, { ...request, promptTokens: tokens.prompt });
+    traffic.note(model, clock.monotonic());
     if (host === undefined || request.endpoint === "embedding") return;
-    if (request.endpoint === "chat") shapes.note(model, { ...request, promptTokens: tokens.prompt });
     const answer = { ...request, nodeId, host, model, promptTokens: tokens.prompt, outputTokens: tokens.output };
     const evidence = lengths.note(answer);
     if (evidence !== undefined)
@@ -195,6 +199,13 @@ export function watchNodes(options: TrustOptions): Trust {
     dispatcher,
     activeModel,
     shapes,
+    traffic,
+    gateways: () => peers?.gateways() ?? 1,
+    records: openCanaryRecords({
+      peers,
+      hostOf: (nodeId) => roster.find(nodeId)?.nodeRecord.hostAccountId,
+      judged: (nodeId, evidence) => suspect(nodeId, { reason: "canary", evidence }),
+    }),
     canaries: automatic,
     suspect,
     run: (job, signal) => runUnpaidJob(gateway, job, signal),

@@ -1,17 +1,21 @@
 /**
- * The shapes of recent user requests: prompt length and sampling options, never text. Keeps the latest of each model,
- * so that a canary can imitate one. Without enough traffic, shapes follow the distribution that is usual for chat
- * services.
+ * The shapes of recent user requests: endpoint, lengths and sampling options, never text. Keeps the latest of each
+ * model, so that a canary can imitate one. Without enough traffic, shapes follow the distribution that is usual for
+ * chat services.
  */
+import type { Endpoint, Sampling } from "@tollgate/protocol/frames.ts";
 import type { Random } from "../../base/random.ts";
 import { type RandomChoices, randomChoices } from "./random-choices.ts";
 
 export interface RequestShape {
+  endpoint: Endpoint;
   promptTokens: number;
   outputTokensMax: number;
-  /** Undefined: the request leaves the temperature to the engine. */
-  temperature: number | undefined;
+  /** Without stop strings, because they are text. */
+  sampling: Omit<Sampling, "stop">;
   stream: boolean;
+  /** The number of texts of an embeddings request, otherwise 0. */
+  texts: number;
 }
 
 /** The number of shapes kept per model. */
@@ -30,8 +34,10 @@ export class RecentRequestShapes {
   }
 
   /** Adds a shape. When the list is full, it replaces a random one. */
-  note(model: string, { promptTokens, outputTokensMax, temperature, stream }: RequestShape): void {
-    const shape = { promptTokens, outputTokensMax, temperature, stream };
+  note(model: string, { endpoint, promptTokens, outputTokensMax, sampling, stream, texts }: RequestShape): void {
+    const { temperature, top_p, presence_penalty, frequency_penalty, seed } = sampling;
+    const numbers = { temperature, top_p, presence_penalty, frequency_penalty, seed };
+    const shape = { endpoint, promptTokens, outputTokensMax, sampling: numbers, stream, texts };
     const kept = this.#kept.get(model) ?? [];
     if (kept.length === 0) this.#kept.set(model, kept);
     if (kept.length < KEPT) kept.push(shape);
@@ -54,12 +60,15 @@ const TOKENS_MAX = 2500;
 const SPREAD = 1.15;
 const CAPS = [64, 100, 128, 200, 256, 256, 300, 400, 500, 512, 512, 800, 1000, 1024, 2048];
 const TEMPERATURES = [undefined, undefined, undefined, 0, 0, 0.1, 0.2, 0.3, 0.5, 0.7, 0.7, 0.7, 0.8, 1, 1];
+const TEXTS = [1, 1, 2, 4, 8, 10, 16, 16, 20, 32, 50, 64];
 
 export function pickUsualRequestShape(d: RandomChoices): RequestShape {
   return {
+    endpoint: "chat",
     promptTokens: Math.min(TOKENS_MAX, Math.round(MEDIAN_TOKENS * Math.exp(SPREAD * d.normal()))),
     outputTokensMax: d.pick(CAPS),
-    temperature: d.pick(TEMPERATURES),
+    sampling: { temperature: d.pick(TEMPERATURES) },
     stream: d.percent(60),
+    texts: d.pick(TEXTS),
   };
 }
