@@ -2,7 +2,8 @@
  * `npm run engines:spot-checks`: runs spot checks between two engines with the same model: llama.cpp inside the agent,
  * which can score a given text, and llama.cpp's server, which only reports candidates for the next token. Two honest
  * hosts run each engine, and a third one cheats by answering another prompt. The gateway's own checker checks every
- * answer. Exits with 1 if an honest node would be quarantined, or a cheating one would not.
+ * answer, until enough were judged: the first ones only build the samples. Exits with 1 if an honest node would be
+ * quarantined, or a cheating one would not.
  */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -34,7 +35,8 @@ import { llamaServer } from "../servers/llama-server.ts";
 
 const MODEL = "tiny-3b";
 const GGUF = fileURLToPath(new URL("../../host/models/tollgate-demo.gguf", import.meta.url));
-const OUTPUT_TOKENS_MAX = 96;
+/** Enough for answers of both length classes. */
+const OUTPUT_TOKENS_MAX = 48;
 const PROMPT_TOKENS = [20, 60, 200];
 const TEMPERATURES = [0, 0.8];
 /**
@@ -44,6 +46,8 @@ const TEMPERATURES = [0, 0.8];
 const DAY_MS = 86_400_000;
 const FALSE_ALARMS = 1e-4;
 const CONTROL_ANSWERS_MAX = 100;
+const ANSWERS_PER_JUDGED_MAX = 5;
+const UNJUDGED = /unjudged|trap/;
 const AT_ONCE = 4;
 const FINISHED: DispatchResult = {
   ...{ end: "finished", finish: "stop", server: null, attempts: 1, queueMs: 0, ttftMs: 0, pace: null },
@@ -94,23 +98,36 @@ let now = Date.now();
 const checks = await openChecks();
 
 let failed = false;
-for (const method of ["text", "next"] as const) failed = !(await passes(method)) || failed;
-for (const engine of engines) await engine.close();
-await server.kill();
+try {
+  for (const method of ["text", "next"] as const) failed = !(await passes(method)) || failed;
+} finally {
+  for (const engine of engines) await engine.close();
+  await server.kill();
+}
 process.exit(failed ? 1 : 0);
+
+/** The checks whose answer was judged: neither a trap for the verifier nor an addition to a sample that is too small. */
+function countJudged(): number {
+  return Object.entries(verdicts).reduce((sum, [what, count]) => (UNJUDGED.test(what) ? sum : sum + count), 0);
+}
 
 /** Returns whether spot checks by this method quarantine every cheating node and no honest one. */
 async function passes(method: "text" | "next"): Promise<boolean> {
   for (const { node, kind } of hosts) node.scores = kind === method ? { [MODEL]: kind } : {};
   const honest = hosts.slice(0, 4);
   const share = answers / 2;
-  for (let given = 0; given < share; given += AT_ONCE) {
+  let given = 0;
+  while (countJudged() < share) {
+    if (given > share * ANSWERS_PER_JUDGED_MAX)
+      throw new Error(`only ${countJudged()} of ${given} answers were judged`);
     await Promise.all(Array.from({ length: AT_ONCE }, (_, i) => give(honest[(given + i) % honest.length] as Host)));
+    given += AT_ONCE;
     now += (DAY_MS * AT_ONCE) / share;
-    if (given % 100 < AT_ONCE) console.error(`${given} answers, strongest evidence ${highest.toFixed(1)}`);
+    if (given % 100 < AT_ONCE)
+      console.error(`${given} answers, ${countJudged()} judged, strongest evidence ${highest.toFixed(1)}`);
   }
   const names = honest.filter(({ node }) => barred.includes(node.id)).map(({ engine }) => engine.name);
-  console.log(`${share} answers of honest nodes, by ${method}: ${JSON.stringify(verdicts)}`);
+  console.log(`${given} answers of honest nodes, ${countJudged()} judged, by ${method}: ${JSON.stringify(verdicts)}`);
   console.log(
     `  strongest evidence ${highest.toFixed(1)} of ${1 / FALSE_ALARMS}; barred: ${names.join(", ") || "none"}`,
   );

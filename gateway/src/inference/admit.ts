@@ -8,6 +8,7 @@ import type { ActiveModel, ModelForTokenCounting } from "../metering/catalogue.t
 import type { Meter } from "../metering/meter.ts";
 import { PoolBusyError } from "../metering/worker-pool.ts";
 import type { Call } from "./call.ts";
+import { refuseManySpecialTokens, refusePadding } from "./costly-prompts.ts";
 import type { Endpoint, ParsedRequest } from "./endpoint.ts";
 import type { Gateway } from "./gateway.ts";
 import { refuseLongCharacterRuns } from "./long-character-runs.ts";
@@ -24,8 +25,9 @@ export function findModel<Model extends ModelForTokenCounting>(
 }
 
 /**
- * Counts the prompt's tokens. Throws a 400 for a run of characters that is too long (long-character-runs.ts), for a
- * prompt that leaves no room for an output token, or for an input too long to embed.
+ * Counts the prompt's tokens. Throws a 400 for a prompt that costs engines more than its tokens say
+ * (long-character-runs.ts, costly-prompts.ts), for one that leaves no room for an output token, or for an input too long
+ * to embed.
  */
 export async function countPromptTokens(
   meter: Meter,
@@ -34,9 +36,13 @@ export async function countPromptTokens(
   payer?: string,
 ): Promise<number> {
   refuseLongCharacterRuns(ask);
+  refuseManySpecialTokens(ask);
   const tokensMax = model.kind === "embedding" ? model.contextLimit : model.contextLimit - 1;
   const { tokens, over } = await meter.countPrompt(ask.prompt, tokensMax, payer).catch(notCounted);
-  if (over === null) return tokens;
+  if (over === null) {
+    refusePadding(ask, tokens);
+    return tokens;
+  }
   const { promptField } = ask;
   const field = ask.prompt.kind === "texts" && ask.prompt.texts.length > 1 ? `input[${over.index}]` : promptField;
   throw invalidRequest(field, tooLong(model, promptField, over));
