@@ -11,6 +11,7 @@ import { BpeCounter } from "../../gateway/src/metering/bpe/counter.ts";
 import { loadTables } from "../../gateway/src/metering/tokenizers.ts";
 import { UnigramCounter } from "../../gateway/src/metering/unigram/counter.ts";
 import { ensureTinyModel } from "../model/model.ts";
+import { measureSchemas } from "./schemas.ts";
 import { costlyTexts } from "./texts.ts";
 
 const DEMO = fileURLToPath(new URL("../../host/models/tollgate-demo.gguf", import.meta.url));
@@ -18,7 +19,17 @@ const DEMO = fileURLToPath(new URL("../../host/models/tollgate-demo.gguf", impor
 const BYTES_MAX = 10 * 1024 * 1024;
 const ROUNDS = 3;
 
-const { values } = parseArgs({ options: { tokens: { type: "string", default: "32768" }, only: { type: "string" } } });
+const { values } = parseArgs({
+  options: {
+    tokens: { type: "string", default: "8192" },
+    only: { type: "string" },
+    schemas: { type: "boolean", default: false },
+  },
+});
+if (values.schemas) {
+  await measureSchemas();
+  process.exit(0);
+}
 const tokens = Number(values.tokens);
 
 interface Counter {

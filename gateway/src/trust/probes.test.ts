@@ -316,6 +316,24 @@ describe("probes", () => {
       assert.ok(seconds.size >= 8, `probes only at seconds ${[...seconds]}`);
     });
 
+    test("that confirm a failure are sent as soon as a busy node has a free slot", async () => {
+      node.nodeRecord = { ...node.nodeRecord, answersOwed: 20 };
+      answer = async () => {
+        // The node gets a request at the same moment.
+        node.outstanding = 4;
+        return { text: "no idea" };
+      };
+      await join();
+      assert.equal(jobs.length, 1);
+      clock.advance(1_000);
+      await settle();
+      assert.equal(jobs.length, 1, "not while it has no free slot");
+      node.outstanding = 3;
+      clock.advance(500);
+      await settle();
+      assert.equal(jobs.length, 2);
+    });
+
     test("do not depend on whether the node is idle", async () => {
       answer = async (job) => ({ text: rightAnswer(job) ?? "prose" });
       await join();

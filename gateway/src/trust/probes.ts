@@ -29,6 +29,8 @@ const LOOK_EVERY_MS = 10_000;
 const FRESH_FOR_MS = 5 * 60_000;
 /** The random variation of `FRESH_FOR_MS`, so that nodes cannot predict probes. */
 const FRESH_MORE_OR_LESS_MS = 45_000;
+/** How often a node that has no free slot is tried again while a canary is due to confirm a failure. */
+const CONFIRM_AGAIN_MS = 250;
 /** After a failed canary, this many refusals by a node with free slots count as another failure. */
 const DECLINED_MAX = 6;
 const PROBE_TOKENS = 24;
@@ -153,7 +155,11 @@ export function startProbes(options: ProbesOptions): Probes {
     known.unplan = clock.after(Math.max(delayMs, 0), () => {
       known.unplan = undefined;
       const node = roster.find(nodeId);
-      if (node !== undefined) look(node);
+      if (node === undefined) return;
+      look(node);
+      // The node had no free slot. While there is evidence against it, the next free moment is not missed.
+      if (node.models.values().some((model) => Number.isFinite(entryOf(nodeId, model).canaries.confirmAt)))
+        plan(nodeId, CONFIRM_AGAIN_MS);
     });
   };
 

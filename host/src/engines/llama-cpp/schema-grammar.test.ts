@@ -93,7 +93,11 @@ describe("a schema's grammar in llama.cpp's own matcher", () => {
 });
 
 test("a schema with unsupported keywords is refused as a prompt error that names the keyword", () => {
-  const wide = Array.from({ length: 101 }, (_, i) => object({ const: i }));
+  const many = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
+  const wide = many(101, (i) => object({ const: i }));
+  const wideInteger = (i: number): Schema => ({
+    ...{ type: "integer", minimum: -123_456_789_012_345 - i, maximum: 987_654_321_098_765 },
+  });
   const cases: [schema: Schema, message: RegExp][] = [
     [object({ type: "string", pattern: "^a" }), /pattern at #\/properties\/a/],
     [object({ type: "number", minimum: 1 }), /minimum at #\/properties\/a/],
@@ -109,6 +113,9 @@ test("a schema with unsupported keywords is refused as a prompt error that names
     [object({ type: "integer", minimum: 2, maximum: 1 }), /range/],
     [object({ type: "thing" }), /must be one of/],
     [object({ anyOf: wide }), /more than 100 alternatives/],
+    [{ enum: many(101, (i) => `${String.fromCodePoint(0x4e00 + i)}x`) }, /more than 100 alternatives/],
+    [{ enum: many(101, (i) => `same${String.fromCodePoint(0x4e00 + i)}`) }, /more than 100 alternatives/],
+    [{ type: "array", items: { anyOf: many(2, wideInteger) } }, /more than 100 alternatives/],
     [
       object(
         { anyOf: [{ anyOf: wide.slice(0, 60) }, { $ref: "#/$defs/w" }] },
@@ -123,6 +130,11 @@ test("a schema with unsupported keywords is refused as a prompt error that names
       (error) => error instanceof EngineError && error.blame === "prompt" && message.test(error.message),
       String(message),
     );
+});
+
+test("a schema with thousands of values is accepted if few of them differ at any one character", () => {
+  buildSchemaGrammar({ enum: Array.from({ length: 2_500 }, (_, i) => `value number ${i}`) });
+  buildSchemaGrammar({ type: "integer", minimum: -123_456_789_012_345, maximum: 987_654_321_098_765 });
 });
 
 test("a schema whose definitions double with every level is refused immediately", () => {

@@ -14,8 +14,8 @@ const KEYWORDS: readonly string[] = SCHEMA_KEYWORDS.inProcess;
 
 /**
  * The maximum number of alternatives that are open at one position of an answer. llama.cpp tests each alternative with
- * every token of the vocabulary. With 5,000 alternatives, the demo model (4,096 tokens) took 1.5 s per token, which
- * almost looks like a stall.
+ * every token of the vocabulary: with Llama 3.2's (128,256 tokens), each alternative costs about a millisecond per
+ * generated token (bench/metering). 2,500 of them looked like a stall.
  */
 const ALTERNATIVES_MAX = 100;
 
@@ -92,7 +92,7 @@ class Writer {
     const choices = ["anyOf", "oneOf", "allOf"].flatMap((keyword) => part.below.get(keyword) ?? []);
     const widths = [...choices.map((choice) => choice.part), ...(part.target ? [part.target] : [])];
     const width = Math.max(
-      1,
+      countAlternatives(part.schema),
       widths.reduce((sum, inner) => sum + this.#width(inner), 0),
     );
     this.#widths.set(part, width);
@@ -199,36 +199,64 @@ function repeated(min: number, max: number | undefined): string {
   return `{${min},${max}}`;
 }
 
+/** The number of alternatives at one position of a value that the schema itself lists, at least 1. */
+function countAlternatives(schema: Schema | boolean): number {
+  if (typeof schema === "boolean") return 1;
+  if ("enum" in schema) return countBranches(textsOf(schema.enum as unknown[], schema));
+  return typesOf(schema).includes("integer") ? integer(schema).split("|").length : 1;
+}
+
 function literals(values: readonly unknown[], schema: Schema): string {
+  const texts = textsOf(values, schema);
+  if (texts.length === 0) throw unsupported("`enum` contains no value of the schema's type");
+  return oneOf(texts);
+}
+
+/** The JSON texts of the values that have one of the schema's types, sorted. */
+function textsOf(values: readonly unknown[], schema: Schema): string[] {
   const types = schema.type === undefined ? [] : [schema.type].flat();
   const fit = values.filter((value) => types.length === 0 || types.some((type) => isOfType(value, type)));
-  if (fit.length === 0) throw unsupported("`enum` contains no value of the schema's type");
-  return oneOf([...new Set(fit.map((value) => JSON.stringify(value)))].sort());
+  return [...new Set(fit.map((value) => JSON.stringify(value)))].sort();
 }
 
 /**
  * Matches one of these sorted texts. Common beginnings are written once, because llama.cpp follows all alternatives at
  * the same time.
  */
-function oneOf(texts: readonly string[]): string {
+const oneOf = (texts: readonly string[]): string => byFirstCharacter(texts).map(fromCommonBeginning).join(" | ");
+
+function fromCommonBeginning(texts: readonly string[]): string {
+  const { beginning, rests } = splitCommonBeginning(texts);
+  if (rests.length === 0) return quoted(beginning);
+  return `${quoted(beginning)} ( ${oneOf(rests)} )${rests.length < texts.length ? "?" : ""}`;
+}
+
+/** The most alternatives at one position of these sorted texts. */
+function countBranches(texts: readonly string[]): number {
+  const groups = byFirstCharacter(texts);
+  return Math.max(1, groups.length, ...groups.map((group) => countBranches(splitCommonBeginning(group).rests)));
+}
+
+function byFirstCharacter(texts: readonly string[]): string[][] {
   const groups = new Map<string, string[]>();
   for (const text of texts) {
     const first = String.fromCodePoint(text.codePointAt(0) as number);
-    groups.set(first, [...(groups.get(first) ?? []), text]);
+    const group = groups.get(first);
+    if (group === undefined) groups.set(first, [text]);
+    else group.push(text);
   }
-  return [...groups.values()].map(fromCommonBeginning).join(" | ");
+  return [...groups.values()];
 }
 
-function fromCommonBeginning(texts: readonly string[]): string {
+/** What all of these sorted texts begin with, and the rests of those that continue. */
+function splitCommonBeginning(texts: readonly string[]): { beginning: string; rests: string[] } {
   const [first = "", last = ""] = [texts[0], texts.at(-1)];
   let length = 0;
   while (length < first.length && first[length] === last[length]) length++;
   // A surrogate pair must not be split.
   if (length < first.length && /[\uD800-\uDBFF]/.test(first[length - 1] ?? "")) length--;
-  const beginning = quoted(first.slice(0, length));
   const rests = texts.map((text) => text.slice(length)).filter((rest) => rest !== "");
-  if (rests.length === 0) return beginning;
-  return `${beginning} ( ${oneOf(rests)} )${rests.length < texts.length ? "?" : ""}`;
+  return { beginning: first.slice(0, length), rests };
 }
 
 /**
