@@ -334,6 +334,24 @@ describe("probes", () => {
       assert.equal(jobs.length, 2);
     });
 
+    test("that a request delayed are sent to a new node in its next free moment", async () => {
+      answer = async () => {
+        // A request took the slot while the canary was prepared.
+        node.outstanding = 4;
+        return { end: "no_capacity" };
+      };
+      await join();
+      assert.equal(jobs.length, 1);
+      await pass(10_000);
+      assert.equal(jobs.length, 1);
+      answer = async (job) => ({ text: rightAnswer(job) ?? "prose" });
+      node.outstanding = 0;
+      clock.advance(500);
+      await settle();
+      assert.equal(jobs.length, 2);
+      assert.notEqual(rightAnswer(jobs[1] as UnpaidJob), undefined, "it is a canary");
+    });
+
     test("do not depend on whether the node is idle", async () => {
       answer = async (job) => ({ text: rightAnswer(job) ?? "prose" });
       await join();

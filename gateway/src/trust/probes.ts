@@ -206,12 +206,12 @@ const asksCanaries = ({ canaries, activeModel }: ProbesOptions, model: string): 
 function isDue(
   options: ProbesOptions,
   timing: CanaryTiming,
-  { outstanding, slots }: RosterNode,
+  node: RosterNode,
   { model, entry }: { model: string; entry: Entry },
 ): boolean {
   const now = options.clock.monotonic();
-  if (now < entry.notBefore || (outstanding > 0 && outstanding >= slots)) return false;
-  if (outstanding === 0 && now >= entry.freshUntil) return true;
+  if (now < entry.notBefore || hasNoFreeSlot(node)) return false;
+  if (node.outstanding === 0 && now >= entry.freshUntil) return true;
   const confirms = now >= entry.canaries.confirmAt;
   return confirms || (asksCanaries(options, model) && timing.reaches(entry.canaries, model));
 }
@@ -310,7 +310,12 @@ function judge(options: ProbesOptions, nodeId: string, model: ActiveModel, outco
   const why = wrongOf(outcome, before > 0);
   if (asked === "answered" || asked === "empty" || overtime) entry.notBefore = Number.NEGATIVE_INFINITY;
   const passed = why === undefined;
-  if (passed && (question === undefined || asked !== "answered")) return;
+  if (passed && (question === undefined || asked !== "answered")) {
+    // A request took the free slot first. A node that has proven nothing yet gets its canary in the next free moment.
+    if (question !== undefined && !entry.proven && hasNoFreeSlot(roster.find(nodeId)))
+      [entry.canaries.confirmAt, entry.notBefore] = [options.clock.monotonic(), Number.NEGATIVE_INFINITY];
+    return;
+  }
   const isTrial = question?.isTrial === true && asked === "answered" && !rate.isKnown;
   const family = question?.family ?? "speed";
   // An empty answer or a timeout is no honest mistake, so it weighs like a wrong answer to the easiest question.
@@ -333,6 +338,9 @@ function wrongOf({ entry, question, result, asked, overtime }: Outcome, isSuspec
   entry.declined += 1;
   return entry.declined < DECLINED_MAX ? undefined : "declined repeated canaries";
 }
+
+const hasNoFreeSlot = (node: RosterNode | undefined): boolean =>
+  node !== undefined && node.outstanding > 0 && node.outstanding >= node.slots;
 
 const isTrusted = (node: RosterNode | undefined): boolean =>
   node !== undefined && (node.nodeRecord.answersOwed ?? 0) === 0;

@@ -118,6 +118,21 @@ describe("spot checks", () => {
     assert.equal(rig.asked.filter((id) => id === liar.id).length, 0);
   });
 
+  test("stop using a verifier that approves a suspected friend's answers, and not the verifiers that find them bad", async () => {
+    rig.nodes.push(await rig.openNode(), await rig.openNode());
+    await rig.calibrate();
+    const [cheat, friend] = rig.nodes as [RosterNode, RosterNode];
+    // The friend is honest about every other node's answers.
+    rig.lies.set(friend.id, (answer) => (answer === JUNK_ANSWER ? -0.6 : undefined));
+    for (let i = 0; i < 60; i++) await rig.check(cheat, JUNK_ANSWER);
+    assert.ok(rig.barred.length > 0);
+    rig.asked = [];
+    const [, , ...honest] = rig.nodes;
+    for (let i = 0; i < 60; i++) await rig.check(cheat, HONEST_ANSWER);
+    assert.equal(rig.asked.filter((id) => id === friend.id).length, 0);
+    for (const { id } of honest) assert.ok(rig.asked.includes(id), "an honest verifier is still used");
+  });
+
   test("do not use a verifier that erred often, even after a restart of the gateway", async () => {
     await rig.calibrate();
     const [victim, liar] = rig.nodes as [RosterNode, RosterNode];

@@ -37,8 +37,10 @@ import {
 import type { CheckStore, VerifierPayment } from "./store.ts";
 import {
   type CheckVerdict,
+  contradict,
   decideCheckVerdict,
   decideNextStep,
+  findErringVerifier,
   shuffleWords,
   THIRD_NODE_EVIDENCE_MIN,
   VERIFIER_TRAP_ONE_IN,
@@ -218,13 +220,27 @@ class Checker implements SpotChecks {
     const decided = decideCheckVerdict(opinions);
     // The check counts in the verifier's record only if a third node gave an opinion too, so that a verifier cannot
     // improve its record by its own opinion.
-    if (opinions.third != null) await this.#verifiers.mark(verifier, decided.verifierErred);
+    if (opinions.third != null) await this.#markVerifiers(run, { first: opinions.first, third: opinions.third });
     const calibrates = !(await this.#learns(run, said)) && this.#calibrates(run, said, decided);
     const badnessOfFirst = opinions.first.factors && largestFactor(opinions.first.factors);
     const state = await this.#record(run, said, { ...decided, badness: badnessOfFirst, calibrates });
     const { score } = said;
     if (score !== undefined && calibrates && !isSuspected(state) && !isStronglySuspected(state))
       this.#calibration.offer(node.id, benchOf(run, said), { identity: node.nodeRecord.hostAccountId, score });
+  }
+
+  /** If the two verifiers contradict each other, a node of another identity decides which of them erred. */
+  async #markVerifiers(run: Run, opinions: { first: VerifierOpinion; third: VerifierOpinion }): Promise<void> {
+    const { node, verifier, third, subject } = run;
+    let fourth: VerifierOpinion | undefined;
+    if (third !== undefined && contradict(opinions.first, opinions.third)) {
+      const by = this.#verifiers.pick(subject.model.id, [node, verifier, third], { referencesFirst: true });
+      const said = by && (await this.#ask(run, by, subject));
+      fourth = by && said && this.#opinion(run, by, said);
+    }
+    const erred = findErringVerifier(opinions, fourth);
+    await this.#verifiers.mark(verifier, erred === "first");
+    if (third !== undefined && erred === "third") await this.#verifiers.mark(third, true);
   }
 
   /**
@@ -337,15 +353,18 @@ class Checker implements SpotChecks {
   }
 
   /**
-   * Sends the verifier the answer with its words shuffled. A verifier that finds nothing wrong has not checked the
-   * answer. The result is no evidence about the node that answered.
+   * Sends the verifier the answer with some of its words shuffled. A verifier that finds nothing wrong has not checked
+   * the answer, unless another one finds nothing wrong either. The result is no evidence about the node that answered.
    */
   async #trap(run: Run): Promise<void> {
-    const { subject, verifier } = run;
-    const said = await this.#ask(run, verifier, { ...subject, text: shuffleWords(subject.text, () => this.#roll()) });
+    const { verifier } = run;
+    run.subject = { ...run.subject, text: shuffleWords(run.subject.text, () => this.#roll()) };
+    const said = await this.#ask(run, verifier, run.subject);
     if (said === undefined) return this.#drop();
     const { factors } = this.#opinion(run, verifier, said);
-    const fellFor = factors !== undefined && largestFactor(factors) < THIRD_NODE_EVIDENCE_MIN;
+    const isFine = factors !== undefined && largestFactor(factors) < THIRD_NODE_EVIDENCE_MIN;
+    const other = isFine ? await this.#third(run) : undefined;
+    const fellFor = isFine && (other?.factors === undefined || largestFactor(other.factors) >= THIRD_NODE_EVIDENCE_MIN);
     if (factors !== undefined) await this.#verifiers.mark(verifier, fellFor);
     await this.#record(run, said, {
       verdict: fellFor ? "trap_missed" : "trap_seen",

@@ -2,9 +2,12 @@
  * Decides the result of one check from the verifiers' opinions. Pure. A verifier doubts the answer if its score has a
  * badness of at least `THIRD_NODE_EVIDENCE_MIN`, and finds it bad from the badness `BAD` on.
  *
- *   one verifier has no doubt            its score counts
+ *   one verifier has no doubt            its score counts; if the node is suspected, a third node scores the answer too,
+ *                                        because the verifier may be a friend of the node
  *   one verifier doubts the answer       a third node scores the same answer; the milder of the two scores counts
- *   bad, and the third has no doubt      nothing counts against the node; the first verifier's record gets an error
+ *   bad for one, no doubt for the other  nothing counts against the node. A fourth node scores the answer, and the record
+ *                                        of the verifier that it contradicts gets an error. Without a fourth node, the
+ *                                        first verifier gets an error if it found the answer bad
  *   doubt, and no third node             counts almost nothing
  *   a reference node doubts the answer   its score counts and overrules every other; no third node is needed
  *   both find it bad                     the third node answers the same request, and the verifier scores that answer
@@ -16,8 +19,10 @@
  * The effect of lying verifiers is limited. One verifying identity can raise a node's evidence by the factor
  * `ALONE_MAX` per check at most. An honest node's evidence shrinks by 5 to 20 % per check, so liars need more than two
  * in five of all checks to raise it slowly. To raise it fast they need both verifiers of a check (two identities, drawn
- * at random). Traps find a verifier that always approves a friend's answers: sometimes a verifier gets an answer with
- * its words shuffled, and has to find it bad.
+ * at random). Traps find a verifier that approves answers without reading them: sometimes a verifier gets an answer
+ * with some of its words shuffled, and has to find it bad. A verifier that approves only its friends' answers is found
+ * once its friend is suspected. Verifiers know that they verify, but neither whose answer, nor whether it is a trap, nor
+ * who else verifies it.
  */
 import type { SpotCheckVerdict } from "../../base/states.ts";
 import { type EvidenceFactors, largestFactor, NEUTRAL_FACTORS } from "./sequential-test.ts";
@@ -59,8 +64,8 @@ export interface VerifierOpinions {
 }
 
 export function decideNextStep(opinions: VerifierOpinions): NextStep {
-  const { first, third, control } = opinions;
-  if (first.factors === undefined || largestFactor(first.factors) < THIRD_NODE_EVIDENCE_MIN) return "decide";
+  const { first, third, control, suspected = false } = opinions;
+  if (first.factors === undefined || (!doubts(first) && !suspected)) return "decide";
   if (!first.reference && third === undefined) return "third";
   const found = agreed({ first, third: third ?? null });
   if (found !== undefined && largestFactor(found) >= badFrom(opinions) && control === undefined) return "control";
@@ -71,30 +76,47 @@ export interface CheckVerdict {
   /** `unconfirmed`: bad, without a third opinion. `odd`: the control answer is no better. */
   verdict: SpotCheckVerdict;
   factors: EvidenceFactors;
-  /** Whether the first verifier contradicts the others. */
-  verifierErred: boolean;
+}
+
+const doubts = ({ factors }: VerifierOpinion): boolean =>
+  factors !== undefined && largestFactor(factors) >= THIRD_NODE_EVIDENCE_MIN;
+const findsBad = ({ factors }: VerifierOpinion): boolean => factors !== undefined && largestFactor(factors) >= BAD;
+
+/** Whether one verifier finds the answer bad and the other has no doubt. */
+export function contradict(one: VerifierOpinion, other: VerifierOpinion): boolean {
+  if (one.factors === undefined || other.factors === undefined) return false;
+  return (findsBad(one) && !doubts(other)) || (findsBad(other) && !doubts(one));
+}
+
+/**
+ * Which of two verifiers erred. `fourth`: the opinion of another node if they contradict each other. Undefined: none
+ * erred, or it is not known which.
+ */
+export function findErringVerifier(
+  { first, third }: { first: VerifierOpinion; third: VerifierOpinion },
+  fourth: VerifierOpinion | undefined,
+): "first" | "third" | undefined {
+  if (!contradict(first, third)) return undefined;
+  const [accuser, approver] = findsBad(first) ? (["first", "third"] as const) : (["third", "first"] as const);
+  if (first.reference !== third.reference) return first.reference ? "third" : "first";
+  if (fourth?.factors !== undefined) return doubts(fourth) ? approver : accuser;
+  return accuser === "first" ? "first" : undefined;
 }
 
 export function decideCheckVerdict(opinions: VerifierOpinions): CheckVerdict {
   const { first, third = null, control = null } = opinions;
   const { factors } = first;
-  if (factors === undefined) return { verdict: "unjudged", factors: NEUTRAL_FACTORS, verifierErred: false };
-  if (largestFactor(factors) < THIRD_NODE_EVIDENCE_MIN) {
-    const counted = first.reference ? factors : factors.map((factor) => Math.min(factor, ALONE_MAX));
-    return { verdict: "ok", factors: counted, verifierErred: false };
-  }
-  const isBad = largestFactor(factors) >= BAD;
+  if (factors === undefined) return { verdict: "unjudged", factors: NEUTRAL_FACTORS };
   const found = agreed({ first, third });
   if (found === undefined) {
     const counted = factors.map((factor) => Math.min(factor, ALONE_MAX));
-    return { verdict: isBad ? "unconfirmed" : "ok", factors: counted, verifierErred: false };
+    return { verdict: findsBad(first) ? "unconfirmed" : "ok", factors: counted };
   }
-  if (isBad && largestFactor(found) < THIRD_NODE_EVIDENCE_MIN)
-    return { verdict: "disputed", factors: min(found, NEUTRAL_FACTORS), verifierErred: true };
-  if (largestFactor(found) < badFrom(opinions)) return { verdict: "ok", factors: found, verifierErred: false };
-  if (control?.factors !== undefined && largestFactor(control.factors) >= THIRD_NODE_EVIDENCE_MIN)
-    return { verdict: "odd", factors: min(found, NEUTRAL_FACTORS), verifierErred: false };
-  return { verdict: "bad", factors: found, verifierErred: false };
+  if (third !== null && contradict(first, third) && largestFactor(found) < THIRD_NODE_EVIDENCE_MIN)
+    return { verdict: "disputed", factors: min(found, NEUTRAL_FACTORS) };
+  if (largestFactor(found) < badFrom(opinions)) return { verdict: "ok", factors: found };
+  if (control !== null && doubts(control)) return { verdict: "odd", factors: min(found, NEUTRAL_FACTORS) };
+  return { verdict: "bad", factors: found };
 }
 
 /** Returns, for each factor, the smaller of the two verifiers' values. A reference node's opinion is final. */
@@ -122,11 +144,16 @@ export const VERIFIER_TRAP_ONE_IN = 20;
 export const VERIFIER_RESULTS_KEPT = 20;
 export const VERIFIER_ERRORS_MAX = 3;
 
-/** The answer's words in random order: equal length and words, but a text that no model would write. */
+/**
+ * The answer with at least half of its words, in one piece, in random order: a text that no model would write. The piece
+ * begins anywhere, so that a verifier has to read the whole answer.
+ */
 export function shuffleWords(answer: string, roll: () => number): string {
   const words = answer.split(/\s+/).filter((word) => word !== "");
-  for (let i = words.length - 1; i > 0; i--) {
-    const j = Math.floor(roll() * (i + 1));
+  const count = Math.ceil(words.length * (1 + roll()) * 0.5);
+  const from = Math.floor(roll() * (words.length - count + 1));
+  for (let i = from + count - 1; i > from; i--) {
+    const j = from + Math.floor(roll() * (i - from + 1));
     [words[i], words[j]] = [words[j] as string, words[i] as string];
   }
   return words.join(" ");
