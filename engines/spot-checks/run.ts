@@ -54,7 +54,12 @@ const FINISHED: DispatchResult = {
 };
 
 const { values } = parseArgs({
-  options: { answers: { type: "string", default: "2000" }, seed: { type: "string", default: "1" } },
+  options: {
+    answers: { type: "string", default: "2000" },
+    seed: { type: "string", default: "1" },
+    /** Only this method, `text` or `next`, with half of the answers. */
+    method: { type: "string" },
+  },
 });
 const answers = Number(values.answers);
 const missing = await llamaServer.install();
@@ -72,7 +77,7 @@ const port = await findFreePort();
 const server = await llamaServer.start?.(
   { folder: "", gguf: GGUF },
   port,
-  join(ENGINE_CACHE_DIRECTORY, "spot-checks.log"),
+  join(ENGINE_CACHE_DIRECTORY, `spot-checks-${port}.log`),
 );
 if (server === undefined) throw new Error("llama-server has no process");
 const engines: Engine[] = [
@@ -99,7 +104,8 @@ const checks = await openChecks();
 
 let failed = false;
 try {
-  for (const method of ["text", "next"] as const) failed = !(await passes(method)) || failed;
+  for (const method of ["text", "next"] as const)
+    if (values.method === undefined || values.method === method) failed = !(await passes(method)) || failed;
 } finally {
   for (const engine of engines) await engine.close();
   await server.kill();

@@ -220,7 +220,8 @@ export class Roster {
   }
 
   /**
-   * Handles a node that the plane cannot reach. For a moment, it gets requests only if no other node serves the model.
+   * Handles a node that the plane cannot reach, or that failed a canary. For a moment, it gets requests only if no
+   * other node serves the model.
    */
   shun(node: RosterNode): void {
     this.#shunUntil(node, this.#options.clock.monotonic() + SHUNNED_FOR_MS);

@@ -42,6 +42,8 @@ describe("probes", () => {
   let answer: (job: UnpaidJob, signal: AbortSignal) => Promise<Partial<UnpaidJobResult> | undefined>;
   let probes: Probes;
   let shape: RequestShape;
+  /** How often the node was made the last choice for requests. */
+  let shunned = 0;
   let traffic: TrafficRates;
 
   const start = (canaries = true): void => {
@@ -85,6 +87,7 @@ describe("probes", () => {
       onGone: () => {},
       nodes: () => [node],
       find: (id: string) => (id === "a" ? node : undefined),
+      shun: () => void shunned++,
     } as unknown as Roster;
     probes = startProbes({
       roster,
@@ -162,10 +165,12 @@ describe("probes", () => {
     }
   });
 
-  test("suspect a node that repeats the prompt as its answer", async () => {
+  test("suspect a node that repeats the prompt as its answer, and make it the last choice for requests meanwhile", async () => {
+    shunned = 0;
     answer = async (job) => ({ text: promptOf(job) });
     await join();
     assert.equal(suspected.length, 1);
+    assert.ok(shunned >= 2);
   });
 
   test("never suspect an honest model over days, and use unpublished canaries at least half of the time", async () => {

@@ -324,6 +324,9 @@ function judge(options: ProbesOptions, nodeId: string, model: ActiveModel, outco
   if (passed) timing.answered(entry.canaries);
   if (!isTrial) [entry.proven, entry.declined] = [passed, 0];
   if (!passed && !isTrial) log.warn({ node: nodeId, model: model.id, why }, "node failed a canary");
+  const node = roster.find(nodeId);
+  // Requests prefer other nodes between the canaries that confirm the failure.
+  if (!passed && !isTrial && node !== undefined) roster.shun(node);
   records.note(nodeId, { model: model.id, family, passed, rate: isTrial ? null : weighed, sampled, why });
   entry.canaries.confirmAt = Number.POSITIVE_INFINITY;
   if (records.of(nodeId, model.id).sum > 0)
