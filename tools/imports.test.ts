@@ -250,6 +250,11 @@ test("tests, suites and tools import only what the table of allowed imports list
       ["../../gateway/src/ledger/b.ts", "../../sim/b.ts", "../../e2e/b.ts"],
     ],
     [
+      "engines/costly-prompts/a.ts",
+      ["../model/b.ts", "../../gateway/src/metering/b.ts", "../../bench/metering/b.ts", "../../host/src/engines/b.ts"],
+      ["../../gateway/src/ledger/b.ts", "../../sim/b.ts", "../../e2e/b.ts"],
+    ],
+    [
       "bench/gateway/a.ts",
       ["@tollgate/stage/b.ts", "../../gateway/src/ledger/b.ts", "../../e2e/fuzz/b.ts", "../../host/src/b.ts"],
       ["../../sim/b.ts", "../../chaos/b.ts", "../../e2e/golden/b.ts", "../../console/src/b.ts"],

@@ -95,6 +95,10 @@ export const IMPORT_RULES: Record<string, Allowed> = {
   chaos: { any: ["stage", "tools", ...ofGateway("base", "db", "limits")] },
   sim: { any: ["protocol", "gateway", "stage"] },
   engines: { any: ["stage", "gateway/tools/tokenizers"] },
+  // Measures the gateway's counters, the agent's engine and both sides' rules for schemas.
+  "engines/costly-prompts": {
+    any: ["engines", "stage", "host", "protocol", "bench", ...ofGateway("base", "inference", "metering")],
+  },
   // These tests run the gateway's spot checks directly on the agent's engines.
   "engines/spot-checks": {
     any: ["engines", "stage", "host", ...ofGateway("base", "dispatch", "metering", "trust")],

@@ -91,6 +91,8 @@ const REAL_TIME = /^(stage\/(servers|load)|e2e\/enemies)\//;
 const ALLOWED: Record<string, string> = {
   "stage/servers/clock.test.ts": "a child process under a clock that jumps tells the time by a timer",
   "stage/servers/postgres.test.ts": "a commit on a slowed disk takes at least the configured delay",
+  "engines/costly-prompts/run.ts": "a benchmark, which nothing judges",
+  "engines/costly-prompts/schemas.ts": "a benchmark, which nothing judges",
   "engines/behaviours/cancel.ts": "compares an engine's processor use and speed with its own, within one run",
   "sim/simulate.test.ts": "names what the simulator refuses",
   "stage/nodes/pace.ts":

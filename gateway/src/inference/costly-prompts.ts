@@ -14,7 +14,7 @@ import type { ParsedRequest } from "./endpoint.ts";
 
 /** This many characters are allowed in any prompt, and so many more for each of its tokens. */
 export const PROMPT_CHARS_FREE = 65_536;
-export const PROMPT_CHARS_PER_TOKEN_MAX = 16;
+const PROMPT_CHARS_PER_TOKEN_MAX = 16;
 export const SPECIAL_TOKENS_MAX = 256;
 const SPECIAL_TOKEN = /<(?:\|[a-z0-9_]{1,64}\||\/?tool_call)>/g;
 /** The shortest special token. */

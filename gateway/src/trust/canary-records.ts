@@ -18,7 +18,7 @@ const CanaryResult = z.object({
   /** Why the answer is wrong. Never quotes it. */
   why: z.string().max(100).optional(),
 });
-export type CanaryResult = z.infer<typeof CanaryResult>;
+type CanaryResult = z.infer<typeof CanaryResult>;
 /** The evidence against a node so far, for a gateway that starts later. */
 const HeldEvidence = z.object({
   model: z.string(),
