@@ -6,7 +6,7 @@
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { getLlama, LlamaLogLevel, type LlamaModel } from "node-llama-cpp";
-import { ordinaryTexts } from "../../bench/metering/texts.ts";
+import { ordinaryTexts } from "../../bench/metering/sample-texts.ts";
 import { BpeCounter } from "../../gateway/src/metering/bpe/counter.ts";
 import { loadTables } from "../../gateway/src/metering/tokenizers.ts";
 import { UnigramCounter } from "../../gateway/src/metering/unigram/counter.ts";

@@ -1,5 +1,5 @@
 /** Texts that cost a tokenizer more than others of the same number of tokens. */
-import { hostileTexts } from "../../bench/metering/texts.ts";
+import { hostileTexts } from "../../bench/metering/sample-texts.ts";
 import { CHARACTER_RUN_MAX } from "../../gateway/src/inference/long-character-runs.ts";
 
 /** Repeats the text up to this many bytes in UTF-8. */

@@ -9,7 +9,7 @@ interface CanaryAnswer {
 }
 
 /** A question for a node with a known answer. */
-export interface Question {
+export interface CanaryQuestion {
   /** The kind of question. Pass rates of honest nodes are counted for each family. */
   family: string;
   /** The expected share of right answers from honest nodes, used before any results exist. */
@@ -38,7 +38,7 @@ export interface Question {
 /** The pass rate of questions that practically every model answers correctly. */
 export const EASIEST_CANARY_PASS_RATE = 0.999;
 
-export const questionFromCanary = (canary: Canary): Question => ({
+export const questionFromCanary = (canary: Canary): CanaryQuestion => ({
   family: "given",
   passRate: EASIEST_CANARY_PASS_RATE,
   messages: "near" in canary ? [] : [{ role: "user", content: canary.prompt }],
@@ -55,7 +55,7 @@ export const questionFromCanary = (canary: Canary): Question => ({
 export function questionFromCanaries(
   canaries: Extract<Canary, { far: string }>[],
   { others = [], order = (texts) => texts }: { others?: string[]; order?: <T>(texts: T[]) => T[] } = {},
-): Question {
+): CanaryQuestion {
   const questions = canaries.map(questionFromCanary);
   const texts = [...questions.flatMap(({ texts }) => texts), ...others];
   /** The index in `texts` of each text that is sent. */

@@ -6,12 +6,12 @@
 import type { Random } from "../base/random.ts";
 import type { ActiveModel, Canary } from "../metering/catalogue.ts";
 import type { ChatMessage } from "../metering/meter.ts";
-import { type Question, questionFromCanaries } from "./canary.ts";
+import { type CanaryQuestion, questionFromCanaries } from "./canary.ts";
 import { QUESTION_FAMILIES, type QuestionFamily } from "./questions/families.ts";
 import * as prose from "./questions/prose.ts";
+import { findMistake, type QuestionTask, revealsAnswer } from "./questions/question-task.ts";
 import { type RandomChoices, randomChoices } from "./questions/random-choices.ts";
 import { pickUsualRequestShape, type RequestShape } from "./questions/request-shapes.ts";
-import { findMistake, revealsAnswer, type Task } from "./questions/task.ts";
 
 export interface ImitatedRequest {
   /** The shape (lengths and sampling) of a user request to imitate. Absent: a random usual shape. */
@@ -20,7 +20,7 @@ export interface ImitatedRequest {
   rateOf?: (family: string, rate: number) => number;
 }
 
-export type GenerateCanary = (model: ActiveModel, random: Random, like?: ImitatedRequest) => Question;
+export type GenerateCanary = (model: ActiveModel, random: Random, like?: ImitatedRequest) => CanaryQuestion;
 
 /** The least output cap: enough for the answer and a few words around it. */
 const ANSWER_TOKENS_MIN = 64;
@@ -70,7 +70,7 @@ interface Wanted {
 type Form = (d: RandomChoices, messages: ChatMessage[]) => ChatMessage[];
 const asChat: Form = (_, messages) => messages;
 
-function questionIn(d: RandomChoices, { model, family, rate, shape }: Wanted, form = asChat): Question {
+function questionIn(d: RandomChoices, { model, family, rate, shape }: Wanted, form = asChat): CanaryQuestion {
   const room = Math.min(PROMPT_TOKENS_MAX, model.contextLimit >> 1);
   const { messages, task, prompt } = conversation(d, family, Math.min(shape.promptTokens, room));
   const thinks = model.build.reasoning !== undefined;
@@ -96,7 +96,7 @@ function questionIn(d: RandomChoices, { model, family, rate, shape }: Wanted, fo
 function completionQuestion(
   d: RandomChoices,
   { model, shape, rateOf }: Pick<Wanted, "model" | "shape"> & { rateOf: NonNullable<ImitatedRequest["rateOf"]> },
-): Question | undefined {
+): CanaryQuestion | undefined {
   const usable = QUESTION_FAMILIES.filter(
     ({ name, rates }) =>
       model.class !== "embed" && rates[model.class] !== null && rateOf(completed(name), RATE_MIN) >= RATE_MIN,
@@ -128,7 +128,7 @@ const asRawPrompt = (d: RandomChoices, messages: ChatMessage[]): ChatMessage[] =
 function samplingOf(
   { temperature, presence_penalty, frequency_penalty, ...rest }: RequestShape["sampling"],
   thinks: boolean,
-): Question["sampling"] {
+): CanaryQuestion["sampling"] {
   const mild = (penalty: number): number => Math.min(Math.max(penalty, 0), PENALTY_MAX);
   return {
     ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined)),
@@ -142,7 +142,7 @@ function samplingOf(
 
 interface Conversation {
   messages: ChatMessage[];
-  task: Task;
+  task: QuestionTask;
   prompt: string;
 }
 
@@ -160,7 +160,7 @@ function conversation(d: RandomChoices, family: QuestionFamily, tokens: number):
 }
 
 /** Puts the question and its material between small talk and notes. */
-function phrase(d: RandomChoices, task: Task, chars: number): ChatMessage[] {
+function phrase(d: RandomChoices, task: QuestionTask, chars: number): ChatMessage[] {
   const messages: ChatMessage[] = d.percent(45) ? [{ role: "system", content: prose.writeSystemPrompt(d) }] : [];
   if (d.percent(25)) messages.push(...prose.writeEarlierTurns(d));
   const asks = `${task.question} ${prose.pickAnswerOnlyInstruction(d, task.form)}`;
@@ -206,7 +206,7 @@ const DUES = [
  * As many texts as in a user's request, but at least one triple, in random order. A request of fewer texts has no known
  * answer; spot checks compare its vectors with another node's.
  */
-function textsQuestion(d: RandomChoices, { texts }: Pick<RequestShape, "texts">): Question {
+function textsQuestion(d: RandomChoices, { texts }: Pick<RequestShape, "texts">): CanaryQuestion {
   const count = Math.min(Math.max(texts, TRIPLE_TEXTS), TEXTS_MAX);
   const triples = Array.from({ length: Math.min(TRIPLES, Math.floor(count / TRIPLE_TEXTS)) }, () => triple(d));
   const others = Array.from({ length: count - triples.length * TRIPLE_TEXTS }, () => prose.writeParagraph(d));
@@ -230,7 +230,7 @@ export function createSpeedTestQuestion(
   random: Random,
   { sampling }: Pick<RequestShape, "sampling">,
   outputTokensMax: number,
-): Pick<Question, "messages" | "outputTokensMax" | "sampling"> {
+): Pick<CanaryQuestion, "messages" | "outputTokensMax" | "sampling"> {
   const d = randomChoices(random);
   const system = d.percent(45) ? [{ role: "system", content: prose.writeSystemPrompt(d) }] : [];
   const messages = [...system, { role: "user", content: prose.writeSmallTask(d) }];

@@ -13,9 +13,9 @@ import type { Roster } from "../dispatch/roster.ts";
 import type { RosterNode } from "../dispatch/roster-node.ts";
 import type { UnpaidJob, UnpaidJobResult } from "../inference/unpaid-job.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
-import type { DrawCanary } from "./canaries.ts";
-import { EASIEST_CANARY_PASS_RATE, type Question } from "./canary.ts";
+import { type CanaryQuestion, EASIEST_CANARY_PASS_RATE } from "./canary.ts";
 import type { CanaryRecords, RateOfOthers } from "./canary-records.ts";
+import type { DrawCanary } from "./canary-source.ts";
 import { type CanaryTimes, CanaryTiming } from "./canary-times.ts";
 import { createSpeedTestQuestion } from "./generated-canaries.ts";
 import type { RecentRequestShapes, RequestShape } from "./questions/request-shapes.ts";
@@ -293,7 +293,7 @@ function askedOf(result: UnpaidJobResult | undefined, model: ActiveModel, overti
 
 interface Outcome {
   entry: Entry;
-  question: Question | undefined;
+  question: CanaryQuestion | undefined;
   timing: CanaryTiming;
   /** The pass rate of honest nodes for this question. */
   rate: RateOfOthers;
@@ -358,4 +358,4 @@ function smallTalk({ random }: ProbesOptions, model: ActiveModel, shape: Request
   };
 }
 
-type Asks = Pick<Question, "endpoint" | "messages" | "texts" | "outputTokensMax" | "stream" | "sampling">;
+type Asks = Pick<CanaryQuestion, "endpoint" | "messages" | "texts" | "outputTokensMax" | "stream" | "sampling">;
