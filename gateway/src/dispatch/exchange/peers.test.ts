@@ -48,7 +48,7 @@ describe("exchange between gateways", () => {
     const tell = peers.exchange({
       name: "seen",
       itemsMax: 3,
-      item: z.object({ at: z.number() }),
+      parse: (told) => z.object({ at: z.number() }).safeParse(told).data,
       hear: (node, items, { shiftMs, isHeld }) => {
         for (const { at } of items) heard.push({ node, at: at + shiftMs, isHeld });
       },
