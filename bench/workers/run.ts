@@ -3,8 +3,10 @@
  * time of each part of the platform per chat or event.
  *
  * npm run bench -- workers [--workers 1,2,4,8] [--clients 4] [--nodes 4] [--concurrent 512] [--streams 4000]
- * [--pace-ms 20] [--seconds 10] [--accounts 16] [--hosts 4] [--only chat] [--out DIR]
+ * [--pace-ms 20] [--seconds 10] [--accounts 16] [--hosts 4] [--only chat] [--out DIR] [--checkout DIR]
+ * [--node-flags "--cpu-prof ..."]
  *
+ * `--checkout`: measures the gateway of another checkout. `--node-flags`: additional flags for the gateway's processes.
  * The gateway is complete (keys, limits, holds, settlements, its private PostgreSQL with fsync on). Lightweight nodes
  * and clients run in processes of their own. Processes are not pinned to processors. Linux only: figures come from
  * /proc.
@@ -61,6 +63,8 @@ const { values } = parseArgs({
     hosts: { type: "string", default: "4" },
     only: { type: "string" },
     out: { type: "string", default: tmpdir() },
+    checkout: { type: "string", default: ROOT },
+    "node-flags": { type: "string", default: "" },
   },
 });
 const [clientCount, nodeCount, concurrent, streams, paceMs, seconds, accounts, hosts] = [
@@ -124,7 +128,7 @@ async function measureWith(workers: number): Promise<void> {
     return child;
   };
   try {
-    const { gateway, port } = await startGateway(workers, dir);
+    const { gateway, port, internalPort } = await startGateway(workers, dir);
     started.push(gateway);
     const database = new pg.Client(await findPrivatePostgres({ dataDir: dir }));
     await database.connect();
@@ -134,7 +138,7 @@ async function measureWith(workers: number): Promise<void> {
     const clients = Array.from({ length: clientCount }, (_, i) => start("client-process", i));
     for (const [i, node] of nodes.entries()) await joinNode(node, { query, port, number: i });
     await database.end();
-    const running: Running = { workers, gateway, nodes, clients, addresses, dataDir: dir };
+    const running: Running = { workers, gateway, internalPort, nodes, clients, addresses, dataDir: dir };
     const parts = [
       { name: "chat", scenario: CHAT, pace: { words: CHAT_WORDS, delayMs: 0 } },
       { name: "streams", scenario: STREAMS, pace: { words: STREAM_WORDS, delayMs: paceMs } },
@@ -168,8 +172,8 @@ async function measureWith(workers: number): Promise<void> {
 }
 
 /**
- * Prints what PostgreSQL's connections wait for. Samples them during a separate load, because sampling slows the server
- * down.
+ * Prints what PostgreSQL's connections wait for, and how many holds and settlements a batch had. Samples the connections
+ * during a separate load, because sampling slows the server down.
  */
 async function tellWaits(running: Running, scenario: Scenario, pace: AnswerPace): Promise<void> {
   const connection = await findPrivatePostgres({ dataDir: running.dataDir });
@@ -178,23 +182,43 @@ async function tellWaits(running: Running, scenario: Scenario, pace: AnswerPace)
   const { rows: checks } = await pool.query("select count(*)::int as count from transfer where kind = 'verification'");
   await pool.end();
   const told = [...waits].toSorted(([, a], [, b]) => b - a).map(([what, count]) => `${what} ${count.toFixed(2)}`);
+  const sizes = await readBatchSizes(running.internalPort);
   console.log(
-    `\nconnections on average, with ${running.workers} workers: ${told.join(", ")}; ${checks[0]?.count} checks so far\n`,
+    `\nconnections on average, with ${running.workers} workers: ${told.join(", ")}; ${checks[0]?.count} checks so far; ${sizes}\n`,
   );
+}
+
+/** The average sizes of all batches so far, from the gateway's metrics. */
+async function readBatchSizes(internalPort: number): Promise<string> {
+  const text = await (await fetch(`http://127.0.0.1:${internalPort}/metrics`)).text();
+  const sumOf = (figure: string): number =>
+    [...text.matchAll(new RegExp(`^tollgate_batch_size_${figure} (\\S+)$`, "gm"))].reduce(
+      (sum, [, n]) => sum + Number(n),
+      0,
+    );
+  const sizes = ["hold", "settle"].map((batch) => {
+    const [sum, count] = ["sum", "count"].map((figure) => sumOf(`${figure}\\{[^}]*batch="${batch}"[^}]*\\}`));
+    return `${batch} ${((sum ?? 0) / (count ?? 1)).toFixed(1)}`;
+  });
+  return `in a batch on average: ${sizes.join(", ")}`;
 }
 
 interface Running {
   workers: number;
   gateway: BenchProcess;
+  internalPort: number;
   nodes: BenchProcess[];
   clients: BenchProcess[];
   addresses: TargetAddress[];
   dataDir: string;
 }
 
-async function startGateway(workers: number, dir: string): Promise<{ gateway: BenchProcess; port: number }> {
+async function startGateway(
+  workers: number,
+  dir: string,
+): Promise<{ gateway: BenchProcess; port: number; internalPort: number }> {
   const roomy = { admission_max: 100_000, tps_max: 1_000_000_000, context_limit: 131_072 };
-  const { command, env } = gatewayCommand(ROOT);
+  const { command, env } = gatewayCommand(values.checkout, values["node-flags"].split(" ").filter(Boolean));
   const gateway = new BenchProcess({
     name: "gateway",
     command: [...command, "serve"],
@@ -217,11 +241,11 @@ async function startGateway(workers: number, dir: string): Promise<{ gateway: Be
     },
   });
   const said = workers === 1 ? "serving" : "all workers are serving";
-  const port = await gateway.eventually(async () => {
+  const ports = await gateway.eventually(async () => {
     const line = (await readFile(gateway.logFile, "utf8")).split("\n").find((one) => one.includes(`"msg":"${said}"`));
-    return line === undefined ? undefined : (JSON.parse(line) as { port: number }).port;
+    return line === undefined ? undefined : (JSON.parse(line) as { port: number; internalPort: number });
   }, START_MS_MAX);
-  return { gateway, port };
+  return { gateway, ...ports };
 }
 
 async function joinNode(
