@@ -4,7 +4,7 @@
  *
  * npm run bench -- workers [--workers 1,2,4,8] [--clients 4] [--nodes 4] [--concurrent 512] [--streams 4000]
  * [--pace-ms 20] [--seconds 10] [--accounts 16] [--hosts 4] [--only chat] [--out DIR] [--checkout DIR]
- * [--node-flags "--cpu-prof ..."]
+ * [--node-flags="--cpu-prof ..."]
  *
  * `--checkout`: measures the gateway of another checkout. `--node-flags`: additional flags for the gateway's processes.
  * The gateway is complete (keys, limits, holds, settlements, its private PostgreSQL with fsync on). Lightweight nodes
@@ -44,8 +44,13 @@ import { tableHead, tableRow, type WorkerFigures } from "./report.ts";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const MODEL = "tiny-3b";
 const CHAT_WORDS = 100;
-/** How long streams run as a warm-up, in seconds. */
-const WARM_SECONDS = 6;
+/**
+ * Chats warm the workers up until each has used this much processor time, in rounds of this many seconds. A cold Node
+ * costs two or three times as much.
+ */
+const WARM_CPU_US = 12e6;
+const WARM_ROUND_SECONDS = 4;
+const WARM_MS_MAX = 60_000;
 const WAITS_SECONDS = 3;
 /** The maximum time for a start: eight workers take long on a busy machine. */
 const START_MS_MAX = 300_000;
@@ -85,6 +90,8 @@ const CHAT: Scenario = {
   tokens: CHAT_WORDS,
   concurrent: Math.ceil(concurrent / clientCount),
 };
+/** The length of the streams that come before the measured ones. */
+const WARM_WORDS = 50;
 const STREAM_WORDS = Math.ceil((seconds * 1000) / paceMs);
 const STREAMS: Scenario = {
   ...SCENARIOS["streams-100"],
@@ -145,14 +152,8 @@ async function measureWith(workers: number): Promise<void> {
     ] as const;
     for (const { scenario, pace, name } of parts) {
       if (values.only !== undefined && values.only !== name) continue;
-      await load(
-        running,
-        { ...scenario, ...(name === "chat" ? { seconds: WARM_SECONDS } : { tokens: 50 }) },
-        {
-          ...pace,
-          words: name === "chat" ? CHAT_WORDS : 50,
-        },
-      );
+      if (name === "chat") await warmUp(running, { ...scenario, seconds: WARM_ROUND_SECONDS }, pace);
+      else await load(running, { ...scenario, tokens: WARM_WORDS }, { ...pace, words: WARM_WORDS });
       const row = await measure(running, {
         name,
         scenario: { ...scenario, ...(name === "chat" && { seconds }) },
@@ -169,6 +170,16 @@ async function measureWith(workers: number): Promise<void> {
     for (const child of started.reverse()) await child.stop();
     await rm(dir, { recursive: true, force: true });
   }
+}
+
+async function warmUp(running: Running, scenario: Scenario, pace: AnswerPace): Promise<void> {
+  const { workers = [] } = partsOf(running, await postgresPid(running.dataDir));
+  const before = workers.map(readCpuTime);
+  const until = performance.now() + WARM_MS_MAX;
+  const isWarm = (): boolean =>
+    workers.every((worker, i) => cpuSpentUs(before[i] as (typeof before)[number], readCpuTime(worker)) >= WARM_CPU_US);
+  do await load(running, scenario, pace);
+  while (!isWarm() && performance.now() < until);
 }
 
 /**
