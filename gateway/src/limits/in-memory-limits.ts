@@ -88,7 +88,7 @@ class ModelCounts {
     return places;
   }
 
-  /** Drops what nobody uses any more. Returns whether that was all. */
+  /** Drops unused leases. Returns whether none is left. */
   sweep(at: number): boolean {
     for (const [account, places] of this.#placesOf) if (places.isUnused(at)) this.#placesOf.delete(account);
     return this.#placesOf.size === 0 && this.places.isUnused(at) && this.recentAccounts.isUnused(at);
