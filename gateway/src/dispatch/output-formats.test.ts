@@ -7,7 +7,8 @@ import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock, seededRandom, waitOneTurn } from "../base/testing.ts";
 import type { DispatchRequest, DispatchSink } from "./dispatch-request.ts";
-import { type Dispatcher, type DispatchResult, openDispatcher } from "./dispatcher.ts";
+import type { DispatchResult } from "./dispatch-result.ts";
+import { type Dispatcher, openDispatcher } from "./dispatcher.ts";
 import { Roster } from "./roster.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
 
