@@ -107,7 +107,7 @@ export const MUTATIONS: Mutation[] = [
     find: 'log.error({ request, err: failure }, "could not record a given-up settlement in given-up.jsonl");\n      return false;',
     replace:
       'log.error({ request, err: failure }, "could not record a given-up settlement in given-up.jsonl");\n      return true;',
-    test: `${SRC}ledger/outage.test.ts`,
+    test: `${SRC}ledger/given-up-settlements.test.ts`,
     title: "keeps a settlement on disk if the database refuses it, until it is recorded as given up",
   },
   {
@@ -187,7 +187,7 @@ export const MUTATIONS: Mutation[] = [
     file: `${SRC}ledger/settling-tries.ts`,
     find: 'if (result.isFinal && (await this.giveUp(settlement, result.error))) return "given_up";',
     replace: 'if (result.isFinal) return this.giveUp(settlement, result.error).then(() => "given_up" as const);',
-    test: `${SRC}ledger/outage.test.ts`,
+    test: `${SRC}ledger/given-up-settlements.test.ts`,
     title: "keeps a settlement on disk if the database refuses it, until it is recorded as given up",
   },
   {
@@ -195,7 +195,7 @@ export const MUTATIONS: Mutation[] = [
     file: `${SRC}ledger/ledger.ts`,
     find: 'credit.learned(order.accountId, outcome.kind !== "no_credit", asOf);',
     replace: 'credit.learned(order.accountId, outcome.kind !== "no_credit", asOf && clock.monotonic());',
-    test: `${SRC}ledger/outage.test.ts`,
+    test: `${SRC}ledger/hold-outages.test.ts`,
     title: "reads the credit again one second after a slow hold started, not one second after its response",
   },
   {
