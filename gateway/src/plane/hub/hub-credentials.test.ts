@@ -1,5 +1,5 @@
 /**
- * Tests authentication and disconnection at exact times. The tests that apply to every plane are in ../plane.test.ts.
+ * Tests authentication and disconnection at exact times. The tests that apply to every plane are in ../node-access.test.ts.
  */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -1,6 +1,6 @@
 /**
  * Tests the parts of the NATS protocol that the hub supports. The tests that apply to every plane are in
- * ../plane.test.ts.
+ * the parent folder.
  */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
