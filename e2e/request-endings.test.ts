@@ -450,7 +450,7 @@ function clientLeavesEarly(): void {
    * share and what the host earned.
    */
   const left = async (waitedMs: number) => {
-    const before = await stage.query("select id from request");
+    const before = (await stage.query<{ id: string }>("select id from request")).map(({ id }) => id);
     accepted = Promise.withResolvers();
     const leaving = new AbortController();
     const asked = post(LEFT, leaving.signal).catch(() => undefined);
@@ -460,8 +460,8 @@ function clientLeavesEarly(): void {
     await asked;
     stopClock = stage.runClock();
     const record = await eventually("it is settled", async () => {
-      const rows = await stage.query<RequestRecordRow>("select * from request order by id desc limit 1");
-      return (await stage.query("select id from request")).length > before.length ? rows[0] : undefined;
+      const [row] = await stage.query<RequestRecordRow>("select * from request where id <> all ($1)", [before]);
+      return row;
     });
     const share = await stage.query<{ reason: string; amount: string }>(
       "select reason, amount_pico as amount from withheld_share where request_id = $1",
