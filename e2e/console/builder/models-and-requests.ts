@@ -15,9 +15,10 @@ export function testModelsAndRequests(open: () => BuilderConsole): void {
   let browser: BrowserSession;
   let page: Page;
   let untilSearch: BuilderConsole["untilSearch"];
+  let firstKey: string;
   let chat: BuilderConsole["chat"];
   before(() => {
-    ({ platform, browser, page, untilSearch, chat } = open());
+    ({ platform, browser, page, untilSearch, firstKey, chat } = open());
   });
 
   test("a model's page shows its build, price, availability, sample code, and a link to the playground", async () => {
@@ -100,8 +101,7 @@ export function testModelsAndRequests(open: () => BuilderConsole): void {
 
   test("a drag over the histogram narrows the request list; views are saved by name; new requests appear unless paused", async () => {
     const ada = await new ConsoleClient(platform).signIn(ADA);
-    const { secret } = await ada.send<{ secret: string }>("POST", "keys", { name: "explorer" });
-    await chat(secret, "Hello");
+    await chat(firstKey, "Hello");
     await page.goto("/console/requests");
     const rows = page.getByRole("table", { name: "Requests" }).getByRole("row");
     const untilListed = (requests: number): Promise<void> =>
@@ -109,11 +109,11 @@ export function testModelsAndRequests(open: () => BuilderConsole): void {
     await untilListed(2);
     const live = page.getByRole("button", { name: "Live" });
     assert.equal(await live.getAttribute("aria-pressed"), "true");
-    await chat(secret, "Hello");
+    await chat(firstKey, "Hello");
     await untilListed(3);
     await live.click();
     assert.equal(await live.getAttribute("aria-pressed"), "false");
-    await chat(secret, "Hello");
+    await chat(firstKey, "Hello");
     const { data } = await ada.send<{ data: unknown[] }>("GET", "requests");
     assert.equal(data.length, 4);
     assert.equal(await rows.count(), 4, "a paused list keeps its rows");

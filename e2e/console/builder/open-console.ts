@@ -13,6 +13,8 @@ export interface BuilderConsole {
   platform: Platform;
   browser: BrowserSession;
   page: Page;
+  /** The secret of Ada's only key. */
+  firstKey: string;
   credit(dollars: string): Locator;
   untilSearch(search: string): Promise<void>;
   actFor(account: string): Promise<void>;
@@ -46,7 +48,7 @@ export async function openBuilderConsole(after: (close: () => Promise<void>) => 
     const { id } = (await response.json()) as { id: string };
     return id.replace("chatcmpl-", "req_");
   };
-  await startWithOneRequest(platform, chat);
+  const firstKey = await startWithOneRequest(platform, chat);
   const browser = await openBrowser({ baseUrl: platform.ready.gateway_url });
   after(() => browser.close());
   const { page } = browser;
@@ -55,6 +57,7 @@ export async function openBuilderConsole(after: (close: () => Promise<void>) => 
     platform,
     browser,
     page,
+    firstKey,
     credit: (dollars) => page.getByRole("definition").filter({ hasText: dollars }).first(),
     untilSearch: (search) => page.waitForURL((url) => url.search === search),
     async actFor(account) {
@@ -78,8 +81,8 @@ export async function openBuilderConsole(after: (close: () => Promise<void>) => 
   };
 }
 
-/** Creates the user Ada with an account that has credit, a key and one request. */
-async function startWithOneRequest(platform: Platform, chat: BuilderConsole["chat"]): Promise<void> {
+/** Creates the user Ada with an account that has credit, a key and one request. Returns the key. */
+async function startWithOneRequest(platform: Platform, chat: BuilderConsole["chat"]): Promise<string> {
   const ada = new ConsoleClient(platform);
   await ada.send("POST", "auth/sign-up/email", { ...ADA, name: "Ada" });
   await ada.send("POST", "accounts", { kind: "builder", name: "Analytical engines" });
@@ -87,4 +90,5 @@ async function startWithOneRequest(platform: Platform, chat: BuilderConsole["cha
   await grantCreditAsOperator(operator, "Analytical engines", 2);
   const { secret } = await ada.send<{ secret: string }>("POST", "keys", { name: "first key" });
   await chat(secret, "Hello");
+  return secret;
 }
