@@ -4,10 +4,10 @@
  */
 import { after, before, describe } from "node:test";
 import { NEEDS_CHROMIUM } from "./browser.ts";
-import { testAccounts } from "./builder/search-and-accounts.ts";
 import { testKeys } from "./builder/keys.ts";
 import { testModelsAndRequests } from "./builder/models-and-requests.ts";
 import { type BuilderConsole, openBuilderConsole } from "./builder/open-console.ts";
+import { testAccounts } from "./builder/search-and-accounts.ts";
 import { testSpending } from "./builder/spending.ts";
 
 describe("the builder's console", NEEDS_CHROMIUM, () => {
