@@ -10,8 +10,8 @@ import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
 import { manualClock } from "../base/testing.ts";
 import { DAY_MS } from "../base/time.ts";
-import { type Disk, systemDisk } from "./disk.ts";
-import type { Settlement, SettleOutcome } from "./settlement.ts";
+import { type Disk, systemDisk } from "./disk-interface.ts";
+import type { Settlement, SettleOutcome } from "./settlement-sql.ts";
 import { makeWorkerDirectoryPath, openSpool, type Spool } from "./spool.ts";
 import { formatSettlementLine, readLines } from "./spool-lines.ts";
 import { openSpoolReplay } from "./spool-replay.ts";
@@ -240,7 +240,7 @@ describe("spool files of other gateways", () => {
     await mine.close();
   });
 
-  test("are distinguished from this gateway's own file, even if it reuses their process ID", async (t) => {
+  test("are distinguished from this gateway's own file, even if this gateway has the process ID of an earlier one", async (t) => {
     const directory = await createSpoolDirectory(t);
     const before = await open(directory, "before", 1);
     const settlement = ended();

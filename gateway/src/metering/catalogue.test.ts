@@ -31,7 +31,7 @@ describe("model catalogue", () => {
     assert.equal(active.get("tiny-3b")?.prices.out, 40_000n);
   });
 
-  test("shows 'unannounced' for labels that the file omits", () => {
+  test("shows 'unannounced' as the quantization of a model if the catalogue file omits it", () => {
     const changed = file();
     changed.models[0] = { ...changed.models[0], quant_label: null };
     assert.equal(parseCatalogue(JSON.stringify(changed), "test.json").entries[0]?.quant_label, "unannounced");

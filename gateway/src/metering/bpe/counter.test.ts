@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { readRandomTextCounts, readReferenceTextCounts } from "../fixtures/fixtures.ts";
+import { readRandomTextCounts, readReferenceTextCounts } from "../fixtures/reference-counts.ts";
 import { loadTables } from "../tokenizers.ts";
 import { BpeCounter } from "./counter.ts";
 import type { BpeTables } from "./tables.ts";
@@ -145,7 +145,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
       );
     });
 
-    it("stops soon after the limit and reports that the text exceeds it", () => {
+    it("stops soon after the given token limit, and reports that the text exceeds it", () => {
       fc.assert(
         fc.property(anyText, fc.nat({ max: 2000 }), (text, limit) => {
           const exact = counter.count(text);
