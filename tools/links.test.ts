@@ -39,7 +39,7 @@ test("every link of the programs to the guide leads to an existing page and head
 const PLACEHOLDERS = [
   "docs/builders/quickstart.md: try.mts",
   "gateway/sql/README.md: migrations/NNNN_what_it_does.sql",
-].concat(["console/README.md: ./lazy.ts", "e2e/clients/README.md: adapters/x.mjs"]);
+].concat(["console/README.md: ./lazy-route-component.ts", "e2e/clients/README.md: adapters/x.mjs"]);
 
 test("every source file that a README or guide mentions as code exists", () => {
   const exclude = (path: string): boolean => /(^|\/)(node_modules|dist|\.cache|\.git)(\/|$)/.test(path);

@@ -271,8 +271,8 @@ export const MUTATIONS: Mutation[] = [
   {
     name: "a request costs what the catalogue says at its end",
     file: `${INFERENCE}settle.ts`,
-    find: "chargeAmount(model.prices, used",
-    replace: "chargeAmount((gw.catalogue().active.get(model.id) ?? model).prices, used",
+    find: "computeChargeAmount(model.prices, used",
+    replace: "computeChargeAmount((gw.catalogue().active.get(model.id) ?? model).prices, used",
   },
   {
     name: "tokens are not counted in the minute",

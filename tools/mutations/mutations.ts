@@ -234,7 +234,7 @@ export const MUTATIONS: Mutation[] = [
   {
     name: "the check of the ledger passes over the rollups by label",
     file: `${SRC}ledger/check.ts`,
-    find: "    checks.push(...rollupChecks(KEPT_FROM, performance));\n",
+    find: "    checks.push(...listRollupChecks(KEPT_FROM, performance));\n",
     replace: "",
     test: `${SRC}history/day-closing.test.ts`,
     title: "include label_day: the ledger check finds a changed figure and names the day",
