@@ -17,7 +17,7 @@ test("every relative Markdown link leads to an existing file and heading", () =>
   assert.deepEqual(findBrokenLinks(root, FILES), []);
 });
 
-/** The prefix of the links in console/src/pages/operator/platform/setup-steps.ts, which its test checks. */
+/** How links in console/src/pages/operator/platform/setup-steps.ts begin; setup-steps.test.ts checks their targets. */
 const GUIDE_FOLDER = "docs/operators.md";
 
 test("every link of the programs to the guide leads to an existing page and heading", () => {

@@ -89,7 +89,7 @@ describe("a payment event", () => {
     assert.deepEqual([await dollarsOf(expired.account), await stateOf(expired.id)], [0, "expired"]);
   });
 
-  test("debits only the difference to earlier refunds, even below a balance of zero", async () => {
+  test("debits only the part of a refund that earlier events did not debit, even if the balance falls below zero", async () => {
     const { account, paid } = await bought();
     await send("checkout.session.completed", buildCheckoutSession(paid));
     await t.ledger.transfer({

@@ -411,8 +411,8 @@ test("fails the job when the engine stays overloaded", async (t) => {
       over = true;
     });
   while (!over) {
-    // After each overload response, the engine refuses new jobs for one second. So a refusal shows that the response
-    // has arrived, and two seconds, the longest pause, then lead to the next retry.
+    // The engine object refuses new jobs for one second after each overload response of the server, so a refusal shows
+    // that the response has arrived. The longest pause before a retry is two seconds.
     while (!over && !engine.refuses?.(chatJob("x"))) await waitOneTurn(clock);
     clock.advance(2000);
     await waitOneTurn(clock);

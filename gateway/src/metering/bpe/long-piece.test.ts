@@ -22,7 +22,7 @@ const longText = fc
   .map((parts) => parts.map(({ part, times }) => part.repeat(times)).join(""));
 
 for (const name of ["llama3", "qwen2.5"] as const) {
-  describe(`long pieces, ${name}`, async () => {
+  describe(`long pieces of text, ${name}`, async () => {
     const tables = (await loadTables(name)) as BpeTables;
     const counter = new PieceCounter(tables);
     const whole = new PieceTokenCounter(tables);

@@ -140,7 +140,7 @@ describe("spot checks", () => {
     ["it is on probation", (node) => Object.assign(node.nodeRecord, { answersOwed: 3 })],
   ];
   for (const [doubt, cast] of DOUBTS)
-    test(`stop choosing a node as verifier when ${doubt}, unless it is a reference node`, async () => {
+    test(`no longer use a node as verifier when ${doubt}, unless it is a reference node`, async () => {
       const [node, verifier] = rig.nodes as [RosterNode, RosterNode];
       rig.nodes = [node, verifier];
       await rig.check(node, HONEST_ANSWER);
