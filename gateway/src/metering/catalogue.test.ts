@@ -68,7 +68,7 @@ describe("model catalogue", () => {
     });
   }
 
-  test("refuses a missing or malformed file and names it", async () => {
+  test("refuses a catalogue file that is missing or malformed, and the error contains the file's name", async () => {
     await assert.rejects(loadCatalogue("/nowhere/models.json"), /\/nowhere\/models\.json cannot be read/);
     assert.throws(() => parseCatalogue("{", "x.json"), /x\.json is not valid JSON/);
   });
