@@ -21,7 +21,7 @@ const PLATFORMS = { concurrency: 3 * cores, batches: 0 };
 /** End-to-end suites that need neither a browser nor a platform. */
 const NO_PLATFORM = [
   "e2e/console/visual/recorded-responses.test.ts",
-  "e2e/docs/{session,run-page}.test.ts",
+  "e2e/docs/{shell-session,run-page}.test.ts",
   "e2e/enemies/report.test.ts",
 ];
 

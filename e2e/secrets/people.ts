@@ -1,8 +1,8 @@
 /** People use every way to sign in, invite each other and create keys. */
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import { TEST_KEY_PEPPER } from "@tollgate/stage/database.ts";
 import { runTollgate } from "@tollgate/stage/dev-platform.ts";
+import { TEST_KEY_PEPPER } from "@tollgate/stage/stage-database.ts";
 import { totp } from "../../gateway/src/accounts/testing/totp.ts";
 import type { ConsoleClient } from "../console-client.ts";
 import { canary, keep, type SecretsPlatform, word } from "./platform.ts";

@@ -17,10 +17,10 @@ import {
   openBuilderAccount,
   openHostAccount,
 } from "@tollgate/stage/accounts.ts";
-import { PRIVATE_DATABASE_ENV, TEST_KEY_PEPPER } from "@tollgate/stage/database.ts";
 import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { readText } from "@tollgate/stage/raw-http.ts";
 import { sendUserMessage } from "@tollgate/stage/requests.ts";
+import { PRIVATE_DATABASE_ENV, TEST_KEY_PEPPER } from "@tollgate/stage/stage-database.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import { openTestIssuer, type TestIssuer } from "../../gateway/src/accounts/testing/oidc.ts";
 import { openTestMailbox } from "../../gateway/src/accounts/testing/smtp.ts";
