@@ -9,22 +9,22 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Status as StatusSchema } from "@tollgate/api/public/status.ts";
 import { DEFAULT_CREDIT_PICO, HIGH_KEY_LIMITS, makeKey, openBuilderAccount } from "@tollgate/stage/accounts.ts";
-import { connectToDatabase, openDatabase } from "@tollgate/stage/database.ts";
 import { createDataDir, type Platform, removeDataDir, startPlatform } from "@tollgate/stage/dev-platform.ts";
 import { assertBalanced } from "@tollgate/stage/ledger-check.ts";
 import { startNode } from "@tollgate/stage/nodes/agent.ts";
 import { readText } from "@tollgate/stage/raw-http.ts";
 import { sendScriptedChat } from "@tollgate/stage/requests.ts";
+import { connectToDatabase, openDatabase } from "@tollgate/stage/stage-database.ts";
 import { eventually } from "@tollgate/stage/wait.ts";
 import type { z } from "zod";
-import { type DatabaseProxy, openDatabaseProxy } from "../gateway/src/db/testing/proxy.ts";
+import { type DatabaseProxy, openDatabaseProxy } from "../gateway/src/db/testing/database-proxy.ts";
 
 type Status = z.infer<typeof StatusSchema>;
 
 /** The number of requests during an outage. The log must not grow with each of them. */
 const REFUSED = 50;
 
-describe("a gateway whose database is unreachable", () => {
+describe("a gateway whose database is unreachable or locks a row", () => {
   let dataDir: string;
   let proxy: DatabaseProxy;
   let platform: Platform;
@@ -147,7 +147,7 @@ describe("a gateway whose database is unreachable", () => {
     });
   }
 
-  test("while another account's row is locked, an account's requests are answered as usual", async () => {
+  test("while the row of one account is locked, requests of other accounts are answered as usual", async () => {
     const locked = await openBuilderAccount(platform.query, DEFAULT_CREDIT_PICO);
     const { token } = await makeKey(platform.query, locked, HIGH_KEY_LIMITS);
     const session = await connectToDatabase(dataDir);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
-import type { Route } from "../route.ts";
+import type { Route } from "../route-declaration.ts";
 import { consoleApi } from "./api.ts";
 
 /** Routes whose answers need no time: records that never change, and a check that states its own time. */
@@ -22,7 +22,7 @@ function figuresOf(schema: unknown, path: string[] = []): string[] {
   return isFigure ? [path.join(".")] : [];
 }
 
-test("every console answer with figures says when they were true", () => {
+test("every answer of the console API that contains figures also contains the time at which they were true", () => {
   const routes = consoleApi.tables.flatMap(({ routes: table }) => Object.entries<Route>(table));
   const missing = routes
     .filter(([id, { at }]) => (at.startsWith("GET") || READING.includes(id)) && !WITHOUT_TIME.includes(id))

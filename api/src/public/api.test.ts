@@ -3,13 +3,13 @@ import { describe, test } from "node:test";
 import { buildErrorBody, type FaultCode, faults, refusal } from "../faults.ts";
 import { buildDocument } from "../openapi/document.ts";
 import { listRouteErrors } from "../openapi/error-responses.ts";
-import { listOperations, type Response, resolveRef } from "../openapi/openapi.ts";
-import type { Route } from "../route.ts";
+import { listOperations, type Response, resolveRef } from "../openapi/openapi-types.ts";
+import type { Route } from "../route-declaration.ts";
 import { validateFields } from "../validate-fields.ts";
 import { publicApi } from "./api.ts";
-import { ErrorEnvelope, PUBLIC_ERROR_CODES, PUBLIC_REFUSALS } from "./faults.ts";
+import { ErrorEnvelope, PUBLIC_ERROR_CODES, PUBLIC_REFUSALS } from "./public-error-codes.ts";
 import { publicRoutes } from "./routes.ts";
-import * as samples from "./samples.ts";
+import * as samples from "./sample-requests-and-answers.ts";
 
 const document = buildDocument(publicApi);
 const routes = Object.values<Route>(publicRoutes);
@@ -23,7 +23,7 @@ describe("errors", () => {
     }),
   );
 
-  test("each public code has its documented status and message", () => {
+  test("each error code of the public API has its documented status and message", () => {
     for (const code of PUBLIC_ERROR_CODES) {
       const found = listed.filter((one) => one.code === code);
       assert.ok(found.length > 0, `${code} is under no status`);
@@ -34,7 +34,7 @@ describe("errors", () => {
     }
   });
 
-  test("the error schema lists exactly the codes that the routes return", () => {
+  test("the error schema lists exactly the error codes that the public routes return", () => {
     const declared = routes.flatMap((route) => listRouteErrors(route).flatMap(({ code }) => code ?? []));
     assert.deepEqual([...new Set(declared)].sort(), [...PUBLIC_ERROR_CODES].sort());
     for (const code of Object.keys(faults) as FaultCode[]) {
@@ -54,7 +54,7 @@ describe("errors", () => {
 
   test("the example of an invalid field equals the gateway's real error", () => {
     const checked = validateFields(publicRoutes.createChatCompletion.body.fields, {
-      ...samples.chatRequest,
+      ...samples.sampleChatRequest,
       temperature: 3,
     });
     assert.deepEqual([(checked as { wrong: unknown }).wrong], PUBLIC_REFUSALS.InvalidRequest?.faults);
@@ -63,9 +63,12 @@ describe("errors", () => {
 
 test("every event in the stream examples matches its schema", () => {
   const { createChatCompletion: chat, createCompletion: completion } = publicRoutes;
-  for (const event of samples.chatEvents) chat.answer.events.each.parse(event);
-  for (const event of samples.completionEvents) completion.answer.events.each.parse(event);
-  assert.match(samples.formatEventStream(samples.chatEvents), /^data: \{.*\}\n\ndata: .*\n\ndata: \[DONE\]\n\n$/s);
+  for (const event of samples.sampleChatEvents) chat.answer.events.each.parse(event);
+  for (const event of samples.sampleCompletionEvents) completion.answer.events.each.parse(event);
+  assert.match(
+    samples.formatEventStream(samples.sampleChatEvents),
+    /^data: \{.*\}\n\ndata: .*\n\ndata: \[DONE\]\n\n$/s,
+  );
 });
 
 test("every rate-limit header has a description", () => {
@@ -74,7 +77,7 @@ test("every rate-limit header has a description", () => {
   assert.deepEqual(used.sort(), Object.keys(publicApi.headers ?? {}).sort());
 });
 
-test("the descriptions explain null and unknown fields, which no schema can express", () => {
+test("the API's descriptions state how null and unknown fields are treated, because no schema can express it", () => {
   assert.match(document.info.description, /`null` means that the field is absent/);
   assert.match(document.info.description, /unlisted fields are ignored/);
 });

@@ -2,7 +2,7 @@
  * The nodes' speeds as the gateways measure them: time to first token and tokens per second. Each is a moving median of
  * a node's recent answers for a model, through any gateway. Nodes' own reports do not count.
  */
-import type { PeerTopic } from "./exchange/topic.ts";
+import type { PeerTopic } from "./exchange/peer-topic.ts";
 
 interface Speed {
   /** The time when the answer ended, in monotonic milliseconds. */
@@ -119,9 +119,9 @@ export class NodeSpeeds {
   ofModel(nodeIds: string[], model: string): MedianSpeed {
     const nodes = nodeIds.map((id) => this.ofNode(id, model));
     return {
-      ttftMs: median(nodes.map(({ ttftMs }) => ttftMs)),
-      ttftMsPerToken: median(nodes.map(({ ttftMsPerToken }) => ttftMsPerToken ?? null)),
-      tokensPerSecond: median(nodes.map(({ tokensPerSecond }) => tokensPerSecond)),
+      ttftMs: computeMedian(nodes.map(({ ttftMs }) => ttftMs)),
+      ttftMsPerToken: computeMedian(nodes.map(({ ttftMsPerToken }) => ttftMsPerToken ?? null)),
+      tokensPerSecond: computeMedian(nodes.map(({ tokensPerSecond }) => tokensPerSecond)),
     };
   }
 
@@ -134,12 +134,12 @@ export class NodeSpeeds {
 function medianOf({ medians, samples }: Measured, figure: Figure): number | null {
   const known = medians[figure];
   if (known !== undefined) return known;
-  const found = median(samples.map((sample) => sample[figure] ?? null));
+  const found = computeMedian(samples.map((sample) => sample[figure] ?? null));
   medians[figure] = found;
   return found;
 }
 
-export function median(values: (number | null)[]): number | null {
+export function computeMedian(values: (number | null)[]): number | null {
   const known = values.filter((value) => value !== null).sort((a, b) => a - b);
   const middle = Math.floor(known.length / 2);
   const [low, high] = [known[middle - 1], known[middle]];

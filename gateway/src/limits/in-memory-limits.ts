@@ -8,7 +8,7 @@ import { createReachableDependency } from "../base/dependency.ts";
 import { ShortLivedMap } from "../base/short-lived-collections.ts";
 import {
   assertValidCount,
-  checkLimits,
+  assertValidLimits,
   countsTowardRequestLimit,
   findExceededLimit,
   LEASE_RENEWAL_INTERVAL_MS,
@@ -211,7 +211,7 @@ export function openMemoryLimits({
   return {
     health: createReachableDependency("limits"),
     async enter(keyId, id, limits) {
-      checkLimits(limits);
+      assertValidLimits(limits);
       const at = clock.monotonic();
       const minute = currentMinute();
       const counts = board.ofKey(keyId, minute);
@@ -226,7 +226,7 @@ export function openMemoryLimits({
     },
 
     async standing(keyId, limits) {
-      checkLimits(limits);
+      assertValidLimits(limits);
       const minute = currentMinute();
       const { requests, tokens } = board.ofKey(keyId, minute);
       const resetMs = (minute + 1) * MINUTE_MS - clock.now();

@@ -18,7 +18,7 @@ import {
   listEngineNotes,
 } from "./detect-engines.ts";
 import { EngineHttp } from "./engine-http.ts";
-import { vllm } from "./profiles/vllm.ts";
+import { vllmProfile } from "./profiles/vllm.ts";
 
 /** A clock that never moves, so no request times out. */
 const patient = new ManualClock();
@@ -58,7 +58,7 @@ test("derives vLLM's slots from its setting, its cache size or the concurrency s
   stub.slots = 100;
   const http = new EngineHttp({ url: await stubServer(t, createVllmStub(stub)), clock: patient });
   const capacity = async () => {
-    const { slots, crowdedAt } = (await vllm.inspect(http)) ?? {};
+    const { slots, crowdedAt } = (await vllmProfile.inspect(http)) ?? {};
     return [slots, crowdedAt];
   };
   assert.deepEqual(await capacity(), [undefined, undefined], "it may run fewer than there is room for");
@@ -202,7 +202,7 @@ test("reports a llama-server as loading, not as found, while its model is still 
   assert.deepEqual(await explainMissingEngines(everywhere(url), patient), []);
 });
 
-test("looks for engines at the addresses stored by tollgate-host elect; a local OLLAMA_HOST overrides Ollama's address", () => {
+test("looks for engines at the addresses stored by tollgate-host elect, and for Ollama at OLLAMA_HOST if that means this machine", () => {
   const remembered = { ollama: "http://127.0.0.1:1", "llama-server": "http://127.0.0.1:2", unheardOf: "http://x" };
   assert.deepEqual(listEngineAddresses({}, remembered), {
     ...listEngineAddresses({}),

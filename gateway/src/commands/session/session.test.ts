@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { runCommandLine } from "@tollgate/terminal/run-command-line.ts";
+import { assertFailure } from "@tollgate/terminal/testing/command-table-checks.ts";
 import { FakeTerminal } from "@tollgate/terminal/testing/fake-terminal.ts";
-import { assertFailure } from "@tollgate/terminal/testing/tables.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import type { Browser } from "../../routes/testing/browser.ts";
 import { openTestPlatform, type TestPlatform } from "../../routes/testing/platform.ts";
@@ -89,7 +89,7 @@ describe("tollgate login", () => {
     await assert.rejects(stat(file()), { code: "ENOENT" });
   });
 
-  test("fails with one line if the URL has no gateway or is invalid", async () => {
+  test("fails with a one-line message if the URL is invalid or no gateway answers there", async () => {
     for (const address of ["http://127.0.0.1:1", "gateway.example", "ftp://gateway.example"]) {
       const { code, terminal } = await tollgate(["login", "--gateway", address]);
       assertFailure(terminal, code, address);

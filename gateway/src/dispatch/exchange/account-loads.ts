@@ -5,7 +5,7 @@
 export type Load = [inService: number, waiting: number];
 
 /** By model, then by account: the number of requests in service, and of those that wait. */
-export type Loads = Record<string, Record<string, Load>>;
+export type AccountLoadsByModel = Record<string, Record<string, Load>>;
 
 const NONE: Load = [0, 0];
 /** The most accounts in one message, which keeps it well below the plane's size limit. */
@@ -41,8 +41,8 @@ export class AccountLoads {
   }
 
   /** The counts of this gateway's accounts, at most `LOADS_TOLD_MAX` of them. */
-  own(): Loads {
-    const loads: Loads = {};
+  own(): AccountLoadsByModel {
+    const loads: AccountLoadsByModel = {};
     let left = LOADS_TOLD_MAX;
     for (const [model, accounts] of this.#own) {
       loads[model] = Object.fromEntries([...accounts].slice(0, left));
@@ -52,7 +52,7 @@ export class AccountLoads {
   }
 
   /** Handles another gateway's report. `whole`: accounts that the report does not list have no requests there. */
-  told(from: string, loads: Loads, { whole }: { whole: boolean }): void {
+  told(from: string, loads: AccountLoadsByModel, { whole }: { whole: boolean }): void {
     const table = this.#elsewhere.get(from) ?? new Map();
     if (whole)
       for (const [model, accounts] of table)

@@ -4,7 +4,7 @@
  * milliseconds. Each message has the time of writing, so that the receiver can convert times to its own clock.
  */
 import { z } from "zod";
-import type { Load, Loads } from "./account-loads.ts";
+import type { AccountLoadsByModel, Load } from "./account-loads.ts";
 
 /** The items by topic, then by node ID. Each topic has its own parser. */
 export type PeerItemsByTopicAndNode = Record<string, Record<string, unknown[]>>;
@@ -36,7 +36,9 @@ const PeerMessage = z.object({
   /**
    * By model and account: the sender's requests. `whole`: accounts that are not listed have no requests at the sender.
    */
-  accounts: z.object({ whole: z.boolean(), loads: z.custom<Loads>(isRecordOf(isRecordOf(isLoad))) }).optional(),
+  accounts: z
+    .object({ whole: z.boolean(), loads: z.custom<AccountLoadsByModel>(isRecordOf(isRecordOf(isLoad))) })
+    .optional(),
   /** IDs of nodes of which the sender has no records. The other gateways answer with their records of these nodes. */
   ask: z.array(z.string()).optional(),
   /** The sender's observations since its previous message. */

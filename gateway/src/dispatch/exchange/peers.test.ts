@@ -13,8 +13,8 @@ import { patternCovers } from "../../plane/subject-patterns.ts";
 import { type Dispatcher, openDispatcher } from "../dispatcher.ts";
 import { Roster } from "../roster.ts";
 import { FakeNode, MemoryPlane } from "../testing.ts";
+import type { ReportItem } from "./peer-topic.ts";
 import { openPeers, type Peers } from "./peers.ts";
-import type { ReportItem } from "./topic.ts";
 
 const MODEL = "tiny-3b";
 const log = createLog("silent");
@@ -87,7 +87,7 @@ describe("exchange between gateways", () => {
     assert.deepEqual([a.peers.gateways(), b.peers.gateways()], [2, 2], "those that speak are still there");
   });
 
-  test("uses the highest slot count that any gateway reported within the last minute", async () => {
+  test("uses the highest slot count of a node that any gateway reported within the last minute", async () => {
     const a = open("a");
     await join("n1", 30);
     const b = open("b");

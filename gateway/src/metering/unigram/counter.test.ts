@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import fc from "fast-check";
-import { readRandomTextCounts, readReferenceTextCounts, readUnigramCounts } from "../fixtures/fixtures.ts";
+import { readRandomTextCounts, readReferenceTextCounts, readUnigramCounts } from "../fixtures/reference-counts.ts";
 import { loadTables } from "../tokenizers.ts";
 import { UnigramCounter } from "./counter.ts";
 import type { UnigramTables } from "./tables.ts";
@@ -32,7 +32,7 @@ describe("token counting, xlm-roberta", async () => {
     );
   });
 
-  it("stops soon after the limit and reports that the text exceeds it", () => {
+  it("stops soon after the given token limit, and reports that the text exceeds it", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme", maxLength: 3000 }), fc.nat({ max: 1000 }), (text, limit) => {
         const exact = counter.count(text);

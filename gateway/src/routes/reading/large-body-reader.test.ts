@@ -6,7 +6,7 @@ import { createLog } from "../../base/log.ts";
 import { Fault } from "../../faults.ts";
 import { parseJson } from "../../http/body.ts";
 import { SHARED_BUFFER_BYTES, takeSharedBuffer } from "../../http/shared-buffers.ts";
-import type { Body } from "../../inference/call.ts";
+import type { Body } from "../../inference/call-interface.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
 import { readFields, serializeModels } from "../../inference/read-request.ts";
 import { type Catalogue, loadCatalogue } from "../../metering/catalogue.ts";
@@ -160,7 +160,7 @@ describe("parsing in a worker thread", async () => {
     await assert.rejects(read({ model: 1 }), { status: 400, headers: {} });
   });
 
-  test("reads labels only for keys that have them enabled", async () => {
+  test("reads request labels only for keys that have labels enabled", async () => {
     const body = { model: "tiny-3b", messages: says(words(5_000)), user: "me", metadata: { label: "nightly" } };
     const read = (labels: boolean, more: object = {}) =>
       reading.read(bodyOf(Buffer.from(json({ ...body, ...more }))), {

@@ -5,9 +5,9 @@ import { Worker } from "node:worker_threads";
 import { invariant } from "../../base/invariant.ts";
 import type { Log } from "../../base/log.ts";
 import { Fault, fault } from "../../faults.ts";
-import type { LargeBodyParsing } from "../../http/call.ts";
+import type { LargeBodyParsing } from "../../http/http-call.ts";
 import { returnSharedBuffers } from "../../http/shared-buffers.ts";
-import type { Body, LargeBodyReader } from "../../inference/call.ts";
+import type { Body, LargeBodyReader } from "../../inference/call-interface.ts";
 import { PoolBusyError, WorkerPool } from "../../metering/worker-pool.ts";
 import type { BodyReadingWorkerData, ReadBodyJob, ReadBodyResult } from "./body-worker-messages.ts";
 
@@ -59,6 +59,6 @@ function startWorker(data: BodyReadingWorkerData): Worker {
   // Drops the process's own Node.js flags, such as `--input-type`, which would break the worker's script.
   const options = { workerData: data, name: "reading", execArgv: [] };
   // The worker's file has the same extension as this file: .ts in the repository, .js in the npm package.
-  const file = `./reading-worker${extname(import.meta.filename)}`;
+  const file = `./body-reading-worker${extname(import.meta.filename)}`;
   return new Worker(new URL(file, import.meta.url), options);
 }

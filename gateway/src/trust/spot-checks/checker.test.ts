@@ -7,9 +7,9 @@ import { pico } from "../../base/money.ts";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
 import type { RosterNode } from "../../dispatch/roster-node.ts";
 import type { QuarantineVerdict } from "../reliability.ts";
+import { openCheckReader } from "./check-reader.ts";
 import { addCheck, INITIAL_TEST_STATE, NEUTRAL_FACTORS } from "./sequential-test.ts";
 import { countNodeChecks, openCheckStore, pruneChecks } from "./store.ts";
-import { openCheckReader } from "./stored-checks.ts";
 import { CheckerRig, HONEST_ANSWER, JUNK_ANSWER, MODEL, RIG_EMBEDDING_MODEL } from "./testing-rig.ts";
 
 describe("spot checks", () => {
@@ -140,7 +140,7 @@ describe("spot checks", () => {
     ["it is on probation", (node) => Object.assign(node.nodeRecord, { answersOwed: 3 })],
   ];
   for (const [doubt, cast] of DOUBTS)
-    test(`stop choosing a node as verifier when ${doubt}, unless it is a reference node`, async () => {
+    test(`no longer use a node as verifier when ${doubt}, unless it is a reference node`, async () => {
       const [node, verifier] = rig.nodes as [RosterNode, RosterNode];
       rig.nodes = [node, verifier];
       await rig.check(node, HONEST_ANSWER);
@@ -184,7 +184,7 @@ describe("spot checks", () => {
     assert.ok(((await rig.verdicts(node)).odd ?? 0) > 0);
   });
 
-  test("accept the result of a single reference node (one of the operator's own), without payment", async () => {
+  test("accept the result of a single verifier if it is a reference node (one of the operator's own), which is not paid", async () => {
     await rig.calibrate();
     const [cheat, reference] = rig.nodes as [RosterNode, RosterNode];
     rig.nodes = [cheat, reference];
