@@ -122,7 +122,13 @@ export class AnswerLengthStatistics {
       for (const item of items) this.#add(nodeId, item);
     };
     // A gateway that starts later begins a stretch of its own, so nothing is held for it.
-    this.#tell = peers?.exchange({ name: "lengths", itemsMax: UNSENT_MAX, item: Comparison, hear, held: () => [] });
+    this.#tell = peers?.exchange({
+      name: "lengths",
+      itemsMax: UNSENT_MAX,
+      parse: (told) => Comparison.safeParse(told).data,
+      hear,
+      held: () => [],
+    });
   }
 
   /** Adds an answer. Returns the evidence if the node becomes suspicious with it. */

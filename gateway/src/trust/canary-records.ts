@@ -90,7 +90,13 @@ export function openCanaryRecords({ peers, hostOf, judged }: RecordsOptions): Ca
     [...(nodes.get(nodeId) ?? [])].flatMap(([model, { sum, failures, asked }]) =>
       sum > 0 ? [{ model, sum, failures, asked }] : [],
     );
-  const tell = peers?.exchange({ name: "canaries", itemsMax: ITEMS_MAX, item: CanaryItem, hear, held });
+  const tell = peers?.exchange({
+    name: "canaries",
+    itemsMax: ITEMS_MAX,
+    parse: (told) => CanaryItem.safeParse(told).data,
+    hear,
+    held,
+  });
   return {
     of: evidenceOf,
     rateOf: (nodeId, { model, family, prior }) => rates.of(`${model} ${family}`, { host: hostOf(nodeId) ?? "", prior }),

@@ -24,7 +24,7 @@ const FINE = opinion(0.6);
 const BAD = opinion(0.001);
 const UNKNOWN: VerifierOpinion = { factors: undefined, reference: false };
 
-describe("the verdict of one check", () => {
+describe("the verdict of one spot check", () => {
   const steps: [string, Parameters<typeof decideNextStep>[0], ReturnType<typeof decideNextStep>][] = [
     ["nothing unusual", { first: FINE }, "decide"],
     ["too little known", { first: UNKNOWN }, "decide"],

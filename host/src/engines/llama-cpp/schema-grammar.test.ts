@@ -92,7 +92,7 @@ describe("a schema's grammar in llama.cpp's own matcher", () => {
     });
 });
 
-test("a schema with unsupported keywords is refused as a prompt error that names the keyword", () => {
+test("a schema with an unsupported keyword is refused as a mistake in the request, and the error names the keyword", () => {
   const many = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
   const wide = many(101, (i) => object({ const: i }));
   const wideInteger = (i: number): Schema => ({
