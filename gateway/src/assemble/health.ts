@@ -67,6 +67,7 @@ export function openReadinessAndMetrics(
     checks: () => serving.checks.counts,
     settlementsWaiting: () => money.ledger.unsettled().length,
     months: upkeep.months,
+    spoolsLeft: () => money.processRecord.spoolsLeft(),
     rollupBacklog: () => money.rollups?.backlog(),
     verdict: upkeep.verdict,
     losses: () => money.losses?.(),

@@ -63,8 +63,11 @@ export interface DatabaseAccess {
   ledgerPool: pg.Pool;
   /** The ledger's pool for accounts that another session has locked. Undefined: `ledgerPool` serves them too. */
   ledgerApartPool?: pg.Pool;
-  /** The maximum numbers of open and of idle connections in `pool`. */
-  connections: { max: number; kept: number };
+  /**
+   * The maximum numbers of open and of idle connections in `pool`. `total`: the maximum number of this process's
+   * connections, including those for other purposes.
+   */
+  connections: { max: number; kept: number; total: number };
   broadcast: Broadcast;
   /** The database's migrations. Parts that need a later migration wait for it. */
   schema: Pick<SchemaMonitor, "number" | "reached">;

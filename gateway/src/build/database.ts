@@ -39,6 +39,8 @@ const APART_LOCK_MS_MAX = 500;
 /** Connections for the operations on locked accounts, opened on demand. */
 const APART_CONNECTIONS = 4 * ACCOUNT_QUEUES_AT_ONCE;
 
+/** The connections besides `DATABASE_POOL_MAX`: the ledger's, the listener and the heartbeat. */
+export const OTHER_CONNECTIONS = LEDGER_CONNECTIONS + APART_CONNECTIONS + 2;
 /** Opens the database. `pid`: the process ID of the private PostgreSQL; null for a configured database. */
 export async function openGatewayDatabase(
   context: BuildContext,
@@ -123,7 +125,7 @@ export async function openGatewayDatabase(
     pool,
     ledgerPool,
     ledgerApartPool,
-    connections: { max, kept },
+    connections: { max, kept, total: max + OTHER_CONNECTIONS },
     broadcast,
     schema,
     health: guard.health,

@@ -58,6 +58,8 @@ interface MetricFacts {
   settlementsWaiting: () => number;
   /** The number of months with request records, and of those due to be dropped; undefined before the first check. */
   months: () => { kept: number; due: number } | undefined;
+  /** The number of processes that may have left settlements in their spool; undefined before the first reading. */
+  spoolsLeft: () => number | undefined;
   /** Ended requests that are not in the rollups yet; undefined before the first check. */
   rollupBacklog: () => { requests: number; oldest: Date | null } | undefined;
   /** The latest ledger check by any gateway; undefined if none ran. */
@@ -240,7 +242,7 @@ function tellOfDependencies(page: MetricsPage, { dependencies, pool, databaseClo
   page.gauge("tollgate_pool_waiting", "Queries that wait for a database connection.", () => [[pool().waiting]]);
 }
 
-function tellOfBooks(page: MetricsPage, { ledger, settlementsWaiting, verdict, now }: MetricFacts): void {
+function tellOfBooks(page: MetricsPage, { ledger, settlementsWaiting, spoolsLeft, verdict, now }: MetricFacts): void {
   // A counter of the ledger itself, read at each scrape.
   const sum = (name: string, help: string, read: (of: LedgerTallies) => number): void =>
     page.counter(name, help, () => [[read(ledger().tallies)]]);
@@ -300,6 +302,15 @@ function tellOfBooks(page: MetricsPage, { ledger, settlementsWaiting, verdict, n
   );
   page.histogram("tollgate_batch_seconds", "Duration of a batch of ledger operations.", ofBatches("tripS"));
 
+  page.gauge(
+    "tollgate_spools_left",
+    "Gateway processes that are gone or cut off from the database, and may have left settlements in their spool.",
+    () => {
+      const left = spoolsLeft();
+      return left === undefined ? [] : [[left]];
+    },
+    "max",
+  );
   // Without a check there is no reading, because a zero would raise an alert.
   const ofVerdict = (value: (of: { at: Date; balanced: boolean }) => number) => (): MetricReading[] => {
     const last = verdict();
