@@ -265,9 +265,25 @@ describe("a connection pool with a database guard", () => {
       await limitTo(-1);
     }
     assert.equal(guard.tooMany, 3);
+    assert.equal(guard.isShort, true);
     const told = lines.filter(({ msg }) => msg.startsWith("the database refuses more connections: raise"));
     assert.equal(told.length, 1);
     assert.match(told[0]?.reason ?? "", /^too many connections for database/);
+  });
+
+  test("opens no further connection while few are free, so that queries wait for an open one; without any, opens one", async () => {
+    guard.isShort = true;
+    const first = await pool.connect();
+    const waiting = pool.connect();
+    assert.deepEqual([pool.totalCount, pool.waitingCount], [1, 1]);
+    first.release();
+    const second = await waiting;
+    assert.equal(second, first);
+    guard.isShort = false;
+    const third = await pool.connect();
+    assert.equal(pool.totalCount, 2);
+    second.release();
+    third.release();
   });
 
   test("reads the database's clock with every heartbeat", async () => {
