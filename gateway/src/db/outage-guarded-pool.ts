@@ -5,6 +5,7 @@
 import pg from "pg";
 import type { Log } from "../base/log.ts";
 import { CHANGE_NOTICES_STARTUP_OPTION } from "./change-notices.ts";
+import { hasConnectionWaits, withinConnectionWaits } from "./connection-waits.ts";
 import { isConnectionLoss } from "./errors.ts";
 import { createGuardedClientClass, type DatabaseOutageGuard } from "./outage-guard.ts";
 import { type Connection, poolConfig } from "./pool.ts";
@@ -80,8 +81,13 @@ class GuardedPool extends pg.Pool {
       health.used();
       // A pool without a connection opens one all the same, because without any it could not serve at all.
       this.options.max = isShort ? Math.min(this.#sizeMax, Math.max(1, this.totalCount)) : this.#sizeMax;
-      if (callback === undefined) return super.connect();
-      super.connect(callback);
+      if (callback === undefined) return withinConnectionWaits(() => super.connect());
+      if (hasConnectionWaits())
+        withinConnectionWaits(() => super.connect()).then(
+          (client) => callback(undefined, client, (error) => client.release(error)),
+          (error: Error) => callback(error, undefined, () => {}),
+        );
+      else super.connect(callback);
       return undefined;
     }
     if (callback === undefined) return Promise.reject(health.refusal());
