@@ -1,4 +1,4 @@
-/** The record of gateway processes: which of them may have left settlements in a spool (on disk) that nobody has read. */
+/** The record of gateway processes: which of them may have left settlements in a spool (on disk) that no process has read. */
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { describe, type TestContext, test } from "node:test";

@@ -55,7 +55,7 @@ interface WatchOptions {
   log: Log;
 }
 
-export interface ConnectionLimitMonitor {
+interface ConnectionLimitMonitor {
   /** The limits at the last reading. */
   limits(): readonly ConnectionLimit[];
   /** Reads the limits now. Rejects when the database fails. */

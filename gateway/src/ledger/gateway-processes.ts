@@ -1,7 +1,7 @@
 /**
- * Records every gateway process in the database, so that operators learn of a spool (settlements on disk) that nobody
- * reads. A process that ends while it cannot reach the database can tell nobody that settlements are left in its spool.
- * But the holds of those requests expire, and `ledger_end_expired` counts them in the process's row. The count returns
+ * Records every gateway process in the database, so that operators learn of a spool (settlements on disk) that no
+ * process reads. A process that ends while it cannot reach the database cannot report that settlements are left in its
+ * spool. But the holds of those requests expire, and `ledger_end_expired` counts them in the process's row. The count returns
  * to 0 when the process reaches the database again, or when another process or `tollgate admin spool enter` has read
  * the spool. A process deletes its row when it ends with an empty spool.
  */
@@ -80,7 +80,7 @@ export function openGatewayProcesses(pool: pg.Pool, isThere: () => boolean = () 
   };
 }
 
-export interface GatewayProcess {
+interface GatewayProcess {
   gateway: string;
   host: string;
   directory: string;
