@@ -50,13 +50,13 @@ export function OperatorInbox({
               at={seen_at}
               title={
                 <a href="/docs/guide/operators/runbook#tollgatespoolleft" className={LINK}>
-                  A gateway on {host} stopped
+                  A gateway on {host} is gone or cut off
                 </a>
               }
             >
-              It may have answered <CountText of={requests} /> {requests === 1 ? "request" : "requests"} that nobody is
-              charged for yet. The settlements are in the directory{" "}
-              <code className="inline-block max-w-full font-mono text-xs break-all">{directory}</code>
+              It may have answered <CountText of={requests} />{" "}
+              {requests === 1 ? "request that is" : "requests that are"} not charged yet. The settlements are in the
+              directory <code className="inline-block max-w-full font-mono text-xs break-all">{directory}</code>
             </Item>
           ))}
           {disputes.map(({ id, account, account_name, amount_micro, at }) => (
