@@ -4,8 +4,8 @@
  */
 import { join } from "node:path";
 import type { SeededRandom } from "@tollgate/stage/seeded-random.ts";
-import { runAdminJson } from "./stage/admin.ts";
-import { waitUntilRefusing, waitUntilServing } from "./stage/gateway.ts";
+import { runAdminJson } from "./stage/admin-commands.ts";
+import { waitUntilRefusing, waitUntilServing } from "./stage/chaos-gateways.ts";
 import { restartGatewaysInTurn, runRollingUpgrade } from "./stage/rolling-restart.ts";
 import type { Platform, Stage } from "./stage/stage.ts";
 

@@ -10,7 +10,7 @@ import {
   NPM_PACKAGE,
   NPM_VERSIONS,
   npmVersionFolder,
-} from "../gateway/src/db/testing/versions.ts";
+} from "../gateway/src/db/testing/postgres-versions.ts";
 
 /** Returns a line for each version that could not be installed. */
 export async function installNpmPostgres(): Promise<string[]> {

@@ -9,8 +9,8 @@ import { manualClock, waitOneTurn } from "../base/testing.ts";
 import { openTestDatabase } from "../db/testing.ts";
 import { openGatewayProcesses } from "../ledger/gateway-processes.ts";
 import { createSpoolDirectory, createTestHold, createTestSettlement, newId } from "../ledger/testing.ts";
-import type { CloseFunction } from "./context.ts";
-import { type LedgerAndSpool, openLedgerAndSpool } from "./money.ts";
+import type { CloseFunction } from "./assembly-context.ts";
+import { type LedgerAndSpool, openLedgerAndSpool } from "./ledger-and-spool.ts";
 import { createTestDatabaseAccess } from "./testing.ts";
 
 const LEASE_MS = 60_000;

@@ -1,5 +1,5 @@
 /** The bars of the request histogram, and the time span that a user selects in it. Pure. */
-import type { RequestHistogram } from "../../api/types.ts";
+import type { RequestHistogram } from "../../api/answer-types.ts";
 import { formatMonthDay, formatUtcMonthDay, minuteText } from "../../locale.ts";
 import { describeOutcome } from "../../requests/outcome-names.ts";
 import type { Tone } from "../../ui/badge.tsx";
