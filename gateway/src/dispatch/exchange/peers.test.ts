@@ -87,7 +87,7 @@ describe("exchange between gateways", () => {
     assert.deepEqual([a.peers.gateways(), b.peers.gateways()], [2, 2], "those that speak are still there");
   });
 
-  test("uses the highest slot count that any gateway reported within the last minute", async () => {
+  test("uses the highest slot count of a node that any gateway reported within the last minute", async () => {
     const a = open("a");
     await join("n1", 30);
     const b = open("b");
