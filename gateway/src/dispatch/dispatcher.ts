@@ -141,7 +141,7 @@ export function openDispatcher(options: {
   });
   const speeds = new NodeSpeeds();
   const tellSpeed = peers?.exchange(speeds.topic((nodeId) => roster.find(nodeId) !== undefined));
-  const ttftMs = (nodeId: string, model: string): number | null => speeds.ofNode(nodeId, model).ttftMs;
+  const ttftMs = (nodeId: string, model: string): number | null => speeds.ttftMsOf(nodeId, model);
   const shareLoads = peers?.shareLoads;
   const queue = new NodeQueue({ roster, clock, waitingMax: QUEUE_MAX, ttftMs, shareLoads });
   roster.onGone((nodeId) => speeds.forget(nodeId));

@@ -23,6 +23,7 @@ import { openSupervisor, type WorkerProcess } from "./supervisor.ts";
 import {
   countConnectionsMax,
   MESSAGE_KINDS,
+  makeWorkerNodeFlags,
   WORKER_STDIO,
   type WorkerSettings,
   workerEnvironment,
@@ -53,7 +54,7 @@ export async function runPrimary({ config, log, stopped, onLost, onReplace }: Op
     const serveWorker = await openShared({ config, log, onClose: (stop) => stack.push(stop) });
     let workerSettings: Omit<WorkerSettings, "number" | "hasUpkeep">;
     let port = 0;
-    cluster.setupPrimary({ stdio: [...WORKER_STDIO] });
+    cluster.setupPrimary({ stdio: [...WORKER_STDIO], execArgv: makeWorkerNodeFlags(process.execArgv) });
     const supervisor = openSupervisor({
       count,
       drain,
