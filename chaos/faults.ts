@@ -2,7 +2,10 @@
  * The list of faults: what each does, how long it lasts, and which errors clients may get during it. Any other error is
  * a violation, and so is any error when there is no fault.
  */
+import { join } from "node:path";
 import type { SeededRandom } from "@tollgate/stage/seeded-random.ts";
+import { runAdminJson } from "./stage/admin-commands.ts";
+import { waitUntilRefusing, waitUntilServing } from "./stage/chaos-gateways.ts";
 import { restartGatewaysInTurn, runRollingUpgrade } from "./stage/rolling-restart.ts";
 import type { Platform, Stage } from "./stage/stage.ts";
 
@@ -40,6 +43,9 @@ const PLANE = [...REFUSAL_ANSWERS, "event no_capacity", ...CUT_SHORT];
 const LOST = ["connection lost"];
 const NO_ERROR: string[] = [];
 
+/** Settings with which a gateway does not belong to this deployment. */
+const WRONG_SETTINGS = { KEY_PEPPER: "the pepper of another deployment, 32 characters", NATS_URL: "", VALKEY_URL: "" };
+
 const nothingToHeal = (): void => {};
 
 const GATEWAY: Fault[] = [
@@ -55,6 +61,24 @@ const GATEWAY: Fault[] = [
   { name: "gateway cut off 8 s", lasts: 8, mayShow: [...PLANE, ...LOST], mayWait: true, ...cutOff("gateway") },
   { name: "gateway's clock 3 h ahead", lasts: 10, mayShow: NO_ERROR, ...jump(3 * 3600) },
   { name: "gateway's clock 3 h behind", lasts: 10, mayShow: NO_ERROR, ...jump(-3 * 3600) },
+  ...Object.entries(WRONG_SETTINGS).map(([setting, value]) => ({
+    name: value === "" ? `gateway restarted without ${setting}` : `gateway restarted with another ${setting}`,
+    lasts: 5,
+    takes: 20,
+    // While the other gateway is not ready either, a client may connect to the one that is stopped.
+    mayShow: [...REFUSAL_ANSWERS, ...LOST],
+    async strike({ gateways }: Stage, by: SeededRandom) {
+      const one = by.pick(gateways);
+      await one.end();
+      one.setSettings({ [setting]: value, PLANE_PORT: "0" });
+      await waitUntilRefusing(one, setting);
+      return async () => {
+        await one.end();
+        one.setSettings({});
+        await waitUntilServing(one);
+      };
+    },
+  })),
   { name: "rolling restart", lasts: 0, takes: 30, mayShow: NO_ERROR, strike: roll(restartGatewaysInTurn) },
 ];
 
@@ -160,6 +184,45 @@ const POSTGRES: Fault[] = [
       await pause(3_000);
       await by.pick(gateways).kill();
       return () => postgres.start();
+    },
+  },
+  {
+    name: "gateway stopped while the database is unreachable, its spool entered by command",
+    lasts: 2,
+    takes: 30,
+    mayShow: [...REFUSAL_ANSWERS, ...LOST],
+    async strike({ postgres, gateways, admin, directory }, by) {
+      await postgres.cutFront("refusing");
+      // Waits until requests in flight have ended: their settlements are in the spool then.
+      await pause(3_000);
+      const one = by.pick(gateways);
+      await one.end();
+      return async () => {
+        await postgres.healFront();
+        await runAdminJson(admin, ["spool", "enter", join(directory, one.name, "spool")]);
+        await waitUntilServing(one);
+      };
+    },
+  },
+  {
+    name: "account's row locked 6 s",
+    lasts: 0,
+    takes: 6,
+    mayShow: REFUSAL_ANSWERS,
+    async strike({ postgres }) {
+      const locked = "select id from ledger_account where kind = 'builder' order by id limit 1 for update";
+      await postgres.query(`select pg_sleep(6) from (${locked}) account`);
+      return nothingToHeal;
+    },
+  },
+  {
+    name: "role's connections used up",
+    lasts: 6,
+    mayShow: REFUSAL_ANSWERS,
+    async strike({ postgres }) {
+      await postgres.query("alter role tollgate connection limit 8");
+      await postgres.query("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'tollgate'");
+      return async () => void (await postgres.query("alter role tollgate connection limit -1"));
     },
   },
 ];

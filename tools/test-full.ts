@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 
 const STEPS: Record<string, string[]> = {
   check: ["run", "check"],
-  tests: ["test", "--", "unit", "journeys", "processes", "nightly", "oldest"],
+  tests: ["test", "--", "unit", "journeys", "processes", "nightly", "oldest", "postgres"],
   sim: ["run", "sim", "--", "--seeds", "1-200", "--fresh", "1000"],
   "sim:replay": ["run", "sim:replay"],
   "sim:hosts": ["run", "sim:hosts"],

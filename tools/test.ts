@@ -4,7 +4,7 @@
  *
  * node tools/test.ts — npm test
  * node tools/test.ts quick — tests that need no server, and those that depend on changed files
- * node tools/test.ts GROUP… — unit, journeys, processes, nightly, oldest
+ * node tools/test.ts GROUP… — unit, journeys, processes, nightly, oldest, postgres (16 and 17)
  * node tools/test.ts FILE-PATTERN… — some files
  *
  * TEST_SEED (default: 1) seeds the random numbers of tests: two runs of the same sources behave alike. All tests that
@@ -18,11 +18,12 @@ import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import { fileURLToPath } from "node:url";
 import { HANG_LIMIT_MS } from "@tollgate/stage/wait.ts";
-import { explainMissingPostgres } from "../gateway/src/db/testing/postgres-versions.ts";
+import { explainMissingPostgres, NPM_VERSIONS } from "../gateway/src/db/testing/postgres-versions.ts";
 import { startTestServer } from "../gateway/src/db/testing.ts";
 import { buildImportGraph, changedFiles, findAffectedTests, isTestFile, needsNoServer } from "./affected-tests.ts";
 import { ensureServers } from "./install-test-servers.ts";
 import { natsBuilder, natsReleases } from "./nats-servers.ts";
+import { installNpmPostgres } from "./npm-postgres.ts";
 import { readSources } from "./sources.ts";
 import { planBatches, removeBatches } from "./test-batches.ts";
 import {
@@ -80,6 +81,7 @@ async function runAll(names: readonly string[]): Promise<boolean> {
   }
   leftOut.push(...(await buildingPeers));
   if (names.includes("oldest")) passed = (await runOnOldest()) && passed;
+  if (names.includes("postgres")) passed = (await runOnMiddleVersions()) && passed;
   return passed;
 }
 
@@ -125,7 +127,7 @@ async function openServers(): Promise<void> {
 }
 
 function chosenGroups(names: readonly string[]): TestGroup[] {
-  const isName = (word: string): boolean => word === "oldest" || TEST_GROUPS[word] !== undefined;
+  const isName = (word: string): boolean => word === "oldest" || word === "postgres" || TEST_GROUPS[word] !== undefined;
   if (names.some(isName)) return names.flatMap((word) => TEST_GROUPS[word] ?? []);
   return [{ patterns: [...names], concurrency: cores, batches: 0 }];
 }
@@ -142,7 +144,7 @@ async function runOnOldest(): Promise<boolean> {
   const patterns: string[] = [];
   const versions: string[] = [];
   if ((await explainMissingPostgres(OLDEST_POSTGRES)) === undefined) {
-    Object.assign(process.env, await startTestServer(OLDEST_POSTGRES), { TEST_POSTGRES: String(OLDEST_POSTGRES) });
+    await useServer(OLDEST_POSTGRES);
     patterns.push(...TESTS_ON_OLDEST_SERVERS.postgres);
     versions.push(`PostgreSQL ${OLDEST_POSTGRES}`);
   }
@@ -155,6 +157,25 @@ async function runOnOldest(): Promise<boolean> {
   if (patterns.length === 0) return true;
   console.log(`\nagain on ${versions.join(" and ")}:`);
   return await runGroup({ patterns, concurrency: cores + 1, batches: cores });
+}
+
+/** Lets the following tests use a new server of this major version. */
+async function useServer(major: number): Promise<void> {
+  Object.assign(process.env, await startTestServer(major), { TEST_POSTGRES: String(major) });
+}
+
+/** Repeats the ledger's tests on the PostgreSQL versions between the oldest supported and the newest one. */
+async function runOnMiddleVersions(): Promise<boolean> {
+  leftOut.push(...(await installNpmPostgres()));
+  let passed = true;
+  for (const major of Object.keys(NPM_VERSIONS).map(Number)) {
+    if ((await explainMissingPostgres(major)) !== undefined) continue;
+    await useServer(major);
+    console.log(`\nagain on PostgreSQL ${major}:`);
+    const { postgres: patterns } = TESTS_ON_OLDEST_SERVERS;
+    passed = (await runGroup({ patterns, concurrency: cores + 1, batches: cores })) && passed;
+  }
+  return passed;
 }
 
 /** Runs the tests of a group. Returns whether all passed. */

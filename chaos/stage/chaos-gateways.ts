@@ -17,6 +17,8 @@ export interface Gateway extends SupervisedProcess {
   internalPort: number;
   /** Sets the directory of the sources that the gateway runs from its next start on. */
   setVersion(root: string): void;
+  /** Sets settings that differ from those of the other gateways, from its next start on. */
+  setSettings(own: Record<string, string>): void;
   /** If true, the load balancer sends no requests to the gateway, whatever `/readyz` reports. */
   isTakenOut: boolean;
 }
@@ -77,30 +79,47 @@ async function newGateway(options: GatewayOptions): Promise<Gateway> {
   const { name, directory, root, settings, port, internalPort, wrapper } = options;
   const dataDir = join(directory, name);
   await mkdir(dataDir);
-  const processOf = (sources: string): Process =>
+  const next = { root, settings: {} };
+  const nextProcess = (): Process =>
     newGatewayProcess({
       name,
       dataDir,
       logFile: join(directory, `${name}.log`),
-      env: { ...settings, PORT: String(port), INTERNAL_PORT: String(internalPort) },
-      root: sources,
+      env: { ...settings, ...next.settings, PORT: String(port), INTERNAL_PORT: String(internalPort) },
+      root: next.root,
       wrapper,
     });
-  const supervised = superviseProcess(processOf(root));
+  const supervised = superviseProcess(nextProcess());
+  const change = (changed: Partial<typeof next>): void => {
+    Object.assign(next, changed);
+    supervised.replace(nextProcess());
+  };
   return {
     ...supervised,
     port,
     internalPort,
     isTakenOut: false,
-    setVersion: (sources) => supervised.replace(processOf(sources)),
+    setVersion: (sources) => change({ root: sources }),
+    setSettings: (own) => change({ settings: own }),
   };
 }
+
+const askReadiness = (gateway: Gateway): Promise<Response | undefined> =>
+  fetch(`http://127.0.0.1:${gateway.internalPort}/readyz`, { signal: AbortSignal.timeout(2_000) }).catch(
+    () => undefined,
+  );
 
 /** Starts the gateway if it does not run, and waits until it reports that it is ready. */
 export async function waitUntilServing(gateway: Gateway): Promise<void> {
   await gateway.start();
-  await eventually(`${gateway.name} is ready`, async () => {
-    const asked = fetch(`http://127.0.0.1:${gateway.internalPort}/readyz`, { signal: AbortSignal.timeout(2_000) });
-    return (await asked.catch(() => undefined))?.status === 200;
+  await eventually(`${gateway.name} is ready`, async () => (await askReadiness(gateway))?.status === 200);
+}
+
+/** Starts the gateway, and waits until it reports that it is not ready because of this setting. */
+export async function waitUntilRefusing(gateway: Gateway, setting: string): Promise<void> {
+  await gateway.start();
+  await eventually(`${gateway.name} names ${setting}`, async () => {
+    const answer = await askReadiness(gateway);
+    return answer?.status === 503 && (await answer.text()).includes(setting);
   });
 }

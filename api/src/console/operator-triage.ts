@@ -53,6 +53,21 @@ const Triage = z.strictObject({
       settlements_given_up: Count.describe(
         "Settlements of all gateways that the database refused permanently, and that are not in the ledger yet.",
       ),
+      spools_left: z
+        .array(
+          z.strictObject({
+            gateway: z.string().describe("The process's ID, as in its log lines (`instance`)."),
+            host: z.string(),
+            directory: z.string(),
+            seen_at: Time.describe("When it last reached the database."),
+            requests: Count.describe(
+              "Its requests whose holds expired. Any of them may be answered, and not charged yet.",
+            ),
+          }),
+        )
+        .describe(
+          "Gateway processes that are gone or cut off from the database, and may have settlements on their disk.",
+        ),
     })
     .describe("What waits for a decision: at most 20 of each, quarantines and disputes of the longest standing first."),
 });
@@ -94,6 +109,7 @@ export const triageRoutes = declareRoutes({
           ],
           disputes: [],
           settlements_given_up: 0,
+          spools_left: [],
         },
       },
     },

@@ -1,4 +1,6 @@
--- Ends the expired holds of these accounts, at most `p_limit`. Returns the number. Part of ledger_sweep.
+-- since: 0062
+-- Ends the expired holds of these accounts, at most `p_limit`. Returns the number. Part of ledger_sweep. Counts them for the process that
+-- placed them: it may have answered these requests and left their settlements on its disk.
 -- Guarantees: skips holds that are being renewed or settled. Waits at most 200 ms for any lock, then raises lock_not_available.
 
 create or replace function ledger_end_expired(p_accounts uuid[], p_limit integer) returns integer language plpgsql
@@ -12,7 +14,7 @@ begin
                   for update skip locked);
   with ended as (
     delete from hold where id = any (ids)
-    returning id, account_id, amount, key_id, key_name, endpoint, model, build, tokenizer, stream, prompt_tokens,
+    returning id, gateway, account_id, amount, key_id, key_name, endpoint, model, build, tokenizer, stream, prompt_tokens,
               price_version, client, label, uuid_time(id) as created_at
   ), moved as (
     update ledger_account a
@@ -36,6 +38,9 @@ begin
              cross join lateral (select (e.created_at at time zone 'UTC')::date) m (made)
              group by b.key_id) t
      where b.key_id = t.key_id
+  ), unsettled as (
+    update gateway_process p set expired = p.expired + t.requests
+      from (select gateway, count(*)::integer as requests from ended group by 1) t where p.gateway = t.gateway
   ), waiting as (
     insert into unrolled (request_id, outcome) select id, 'gateway_lost' from ended
   ), recorded as (

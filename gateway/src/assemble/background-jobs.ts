@@ -10,6 +10,7 @@ import { openRetention } from "../history/retention.ts";
 import { type RetentionRunner, startRetention } from "../history/retention-runner.ts";
 import type { HistoryServices } from "../history/services.ts";
 import type { InferenceServices } from "../inference/services.ts";
+import { GATEWAY_PROCESSES_MIGRATION, openGatewayProcesses } from "../ledger/gateway-processes.ts";
 import { GIVEN_UP_MIGRATION, openGivenUpSettlements } from "../ledger/given-up-settlements.ts";
 import { DERIVED_ENTRIES_MIGRATION } from "../ledger/sql-views.ts";
 import { openWithheldSharesReserve } from "../ledger/withheld-shares-reserve.ts";
@@ -107,7 +108,7 @@ export async function startBackgroundJobs(
 
 /**
  * Deletes node records, single spot checks, attempts and notifications after 90 days, refused calls after 7 days, and
- * given-up settlements once they are in the ledger.
+ * given-up settlements once they are in the ledger, and processes that ended and left nothing after a day.
  */
 function keepRecordsPruned(
   { clock, log, onClose }: Context,
@@ -120,6 +121,7 @@ function keepRecordsPruned(
   }: Pick<NodeServices, "fleet"> & Pick<HistoryServices, "refusedCalls" | "requestAttempts"> & Needs["notifying"],
 ): void {
   const givenUp = openGivenUpSettlements(pool, () => schema.number >= GIVEN_UP_MIGRATION);
+  const processes = openGatewayProcesses(pool, () => schema.number >= GATEWAY_PROCESSES_MIGRATION);
   const prune = async (): Promise<void> => {
     const before = new Date(clock.now() - RECORDS_KEPT_MS);
     await fleet.record.prune(before);
@@ -127,6 +129,7 @@ function keepRecordsPruned(
     await refusedCalls.prune();
     await requestAttempts.prune(before);
     await givenUp.prune();
+    await processes.prune();
     if (notifications.isThere()) await notifications.deliveries.prune();
   };
   onClose(
@@ -134,7 +137,7 @@ function keepRecordsPruned(
       prune().catch((error) =>
         log.error(
           { err: error },
-          "could not delete old node records, spot checks, attempts, refused calls, given-up settlements or notifications",
+          "could not delete old node records, spot checks, attempts, refused calls, given-up settlements, ended processes or notifications",
         ),
       );
     }),

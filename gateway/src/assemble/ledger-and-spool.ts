@@ -4,6 +4,12 @@ import { openRefusedCallCounts, REFUSED_CALLS_MIGRATION, type RefusedCalls } fro
 import { openRequestAttempts, type RequestAttempts } from "../history/request-attempts.ts";
 import { openRollupWriter, type RollupWriter } from "../history/rollup-writer.ts";
 import { openUnfundedRequestCounts, type UnfundedRequestCounts } from "../history/unfunded-request-counts.ts";
+import {
+  GATEWAY_PROCESSES_MIGRATION,
+  openGatewayProcesses,
+  type ProcessRecord,
+  recordGatewayProcess,
+} from "../ledger/gateway-processes.ts";
 import { type HoldLeases, openHoldLeases } from "../ledger/leases.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
 import { openSpool, type Spool } from "../ledger/spool.ts";
@@ -40,6 +46,8 @@ export interface LedgerAndSpool {
    */
   journals: Journals | undefined;
   losses: (() => HistoryLossMetrics) | undefined;
+  /** This process's record in the database. */
+  processRecord: ProcessRecord;
   /** Settles what it can, and returns whether the spool directory is empty. */
   isSpoolEmpty: () => Promise<boolean>;
 }
@@ -55,7 +63,12 @@ export async function openLedgerAndSpool(
   const refusals = openRefusals({ pool, clock });
   onClose(() => refusals.idle());
   const spool = await openOwnSpool(context, place);
-  onClose(() => spool.close());
+  let isRecorded = (): boolean => false;
+  onClose(() => spool.close({ keepsFile: isRecorded() }));
+  const { host } = spool.owner;
+  const self = { gateway: gatewayId, host, directory: spool.directory, connections: store.connections.total };
+  const processRecord = await recordGatewayProcess({ pool, schema, clock, log, process: self });
+  isRecorded = () => processRecord.isThere;
   const journals = openJournals(context, settings, { spool, store });
   const rollups = upkeep ? openRollupWriter({ pool, clock, log }) : undefined;
   onClose(() => rollups?.stop());
@@ -71,8 +84,18 @@ export async function openLedgerAndSpool(
     log,
     onEnded: () => rollups?.soon(),
   });
+  // Runs after the ledger is closed.
+  onClose(() => processRecord.end(ledger.unsettled().length === 0));
   onClose(() => ledger.close());
-  const replay = openSpoolReplay({ spool, clock, log, ledger, ...(place.isAlive && { isAlive: place.isAlive }) });
+  const { spoolRead: onRead } = openGatewayProcesses(pool, () => schema.number >= GATEWAY_PROCESSES_MIGRATION);
+  const replay = openSpoolReplay({
+    spool,
+    clock,
+    log,
+    ledger,
+    onRead,
+    ...(place.isAlive && { isAlive: place.isAlive }),
+  });
   onClose(() => replay.stop());
   void replay.run();
   const leases = openHoldLeases({ ledger, clock, log, holdLeaseMs });
@@ -90,7 +113,8 @@ export async function openLedgerAndSpool(
   onClose(() => requestAttempts.close());
   const losses = journals && (await followDatabaseHistory(context, { store, journals, ledger }));
   const isSpoolEmpty = async (): Promise<boolean> => ledger.unsettled().length === 0 && (await replay.run());
-  return { ledger, leases, refusals, unfunded, refusedCalls, requestAttempts, rollups, journals, losses, isSpoolEmpty };
+  const records = { refusals, unfunded, refusedCalls, requestAttempts, rollups, processRecord };
+  return { ledger, leases, ...records, journals, losses, isSpoolEmpty };
 }
 
 async function openOwnSpool({ gatewayId, clock, log }: Context, place: SpoolPlace): Promise<Spool> {

@@ -14,6 +14,7 @@ import type { OpenFiles } from "../base/open-file-limit.ts";
 import type { Random } from "../base/random.ts";
 import type { Tracing } from "../base/tracing.ts";
 import type { Broadcast } from "../db/broadcast.ts";
+import type { ConnectionLimit } from "../db/connection-limits.ts";
 import type { ClockState } from "../db/database-clock.ts";
 import type { SharedSettings } from "../db/deployment/watch-settings.ts";
 import type { DatabaseLineage } from "../db/lineage/lineage.ts";
@@ -63,8 +64,11 @@ export interface DatabaseAccess {
   ledgerPool: pg.Pool;
   /** The ledger's pool for accounts that another session has locked. Undefined: `ledgerPool` serves them too. */
   ledgerApartPool?: pg.Pool;
-  /** The maximum numbers of open and of idle connections in `pool`. */
-  connections: { max: number; kept: number };
+  /**
+   * The maximum numbers of open and of idle connections in `pool`. `total`: the maximum number of this process's
+   * connections, including those for other purposes.
+   */
+  connections: { max: number; kept: number; total: number };
   broadcast: Broadcast;
   /** The database's migrations. Parts that need a later migration wait for it. */
   schema: Pick<SchemaMonitor, "number" | "reached">;
@@ -73,6 +77,8 @@ export interface DatabaseAccess {
   clock: () => ClockState;
   /** The number of connections refused at the database's limit. Undefined: not counted. */
   connectionsRefused?: () => number;
+  /** The limits on connections, and how many are in use. Undefined: not read. */
+  connectionLimits?: () => readonly ConnectionLimit[];
   /** The database history that this gateway follows. Undefined: not checked. */
   lineage?: DatabaseLineage;
   /** Clears caches of database rows. */

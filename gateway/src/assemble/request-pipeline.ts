@@ -4,6 +4,7 @@ import type { RotatingSecret } from "../base/rotating-secret.ts";
 import { type Fleet, openFleet } from "../fleet/fleet.ts";
 import { NODE_RECORD_MIGRATION } from "../fleet/node-record.ts";
 import type { TrafficMetrics } from "../http/metrics/traffic-metrics.ts";
+import { openAdmissionWaits } from "../inference/admission-waits.ts";
 import type { Gateway } from "../inference/gateway.ts";
 import { InFlightRequests } from "../inference/in-flight.ts";
 import { openRequestLogger } from "../inference/request-log.ts";
@@ -88,6 +89,7 @@ export async function openRequestPipeline(
     refusedCalls: money.refusedCalls,
     requestAttempts: money.requestAttempts,
     ledger: money.ledger,
+    admissionWaits: openAdmissionWaits({ clock, log }),
     leases: money.leases,
     dispatcher: dispatch.dispatcher,
     inFlight: new InFlightRequests(),

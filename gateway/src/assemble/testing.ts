@@ -46,7 +46,7 @@ const SILENCE: Broadcast = { send: async () => {}, on: () => {}, close: async ()
 export const createTestDatabaseAccess = ({ pool }: Pick<TestDatabase, "pool">): DatabaseAccess => ({
   pool,
   ledgerPool: pool,
-  connections: { max: 10, kept: 0 },
+  connections: { max: 10, kept: 0, total: 10 },
   broadcast: SILENCE,
   schema: { number: Number.POSITIVE_INFINITY, reached: async () => {} },
   health: createReachableDependency("database"),

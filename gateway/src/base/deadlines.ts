@@ -1,7 +1,7 @@
 /** Many equal deadlines on one timer, because most of them are cancelled long before they pass. */
 import type { Clock } from "./clock.ts";
 
-interface Deadlines<T> {
+export interface Deadlines<T> {
   add(thing: T): Deadline<T>;
   /** Cancels a deadline. Has no effect after it has passed. */
   delete(due: Deadline<T>): void;

@@ -7,6 +7,7 @@ import { ACCOUNT_QUEUES_AT_ONCE } from "../db/account-queues.ts";
 import { openBroadcast } from "../db/broadcast.ts";
 import { assertPoolerKeepsSessions } from "../db/check-pooler.ts";
 import { makeConnectionName } from "../db/connected-programs.ts";
+import { watchConnectionLimits } from "../db/connection-limits.ts";
 import { checkAcceptsWrites } from "../db/database-client.ts";
 import { type DatabaseClock, readClock } from "../db/database-clock.ts";
 import { startPrivatePostgres } from "../db/embedded.ts";
@@ -38,6 +39,8 @@ const BATCH_LOCK_MS_MAX = 1_000;
 const APART_LOCK_MS_MAX = 500;
 /** Connections for the operations on locked accounts, opened on demand. */
 const APART_CONNECTIONS = 4 * ACCOUNT_QUEUES_AT_ONCE;
+/** The connections besides `DATABASE_POOL_MAX`: the ledger's, the listener and the heartbeat. */
+export const OTHER_CONNECTIONS = LEDGER_CONNECTIONS + APART_CONNECTIONS + 2;
 
 /** Opens the database. `pid`: the process ID of the private PostgreSQL; null for a configured database. */
 export async function openGatewayDatabase(
@@ -85,6 +88,8 @@ export async function openGatewayDatabase(
     lockMsMax: APART_LOCK_MS_MAX,
   });
   onClose(() => ledgerApartPool.end());
+  const connectionLimits = watchConnectionLimits({ pool, guard, clock, log });
+  onClose(() => connectionLimits.stop());
   progress(config.migrate === "auto" ? "migrating the database" : "checking the database schema");
   const schema = await retryUntilDatabaseAvailable(context, tellMissing, async () => {
     // The clock must be read before anything uses it.
@@ -94,6 +99,7 @@ export async function openGatewayDatabase(
     await assertPoolerKeepsSessions(clientConfig(connection, makeConnectionName()));
     await checkSession(pool, durability);
     await checkAcceptsWrites(pool);
+    await connectionLimits.look();
     // If the database has a history, it must be verified before migrations run.
     await beginLineage(lineage, pool);
     return await openSchemaMonitor({ pool, mode: config.migrate, clock, log, onLost });
@@ -123,12 +129,13 @@ export async function openGatewayDatabase(
     pool,
     ledgerPool,
     ledgerApartPool,
-    connections: { max, kept },
+    connections: { max, kept, total: max + OTHER_CONNECTIONS },
     broadcast,
     schema,
     health: guard.health,
     clock: time.state,
     connectionsRefused: () => guard.tooMany,
+    connectionLimits: connectionLimits.limits,
     lineage,
     forget: () => broadcast.forget(),
     onChange(run) {

@@ -29,9 +29,8 @@ interface DatabaseConfig {
 
 export const databaseSettings = declareSettings({
   title: "Database",
-  note: `In addition to \`DATABASE_POOL_MAX\`, a gateway uses four connections for the ledger, one for notifications and one for health checks, and up to
-eight more while other sessions lock accounts. A browser opens up to six requests in parallel, and opening a database connection is slow, so
-\`DATABASE_POOL_MIN\` is 6.`,
+  note: `In addition to \`DATABASE_POOL_MAX\`, a gateway uses six connections, and up to eight more while other sessions lock accounts. A browser opens up to
+six requests in parallel, so \`DATABASE_POOL_MIN\` is 6.`,
   settings: {
     DATA_DIR: textSetting({
       default: "./data",

@@ -55,6 +55,8 @@ export class DatabaseOutageGuard {
   #lost = 0;
   /** Connections refused by the database because there were too many. */
   tooMany = 0;
+  /** Whether the database has few free connections, so that pools open no further ones (`connection-limits.ts`). */
+  isShort = false;
   /** Called with each changed row of a committed transaction (`journal_change.sql`). */
   onChange: (change: string) => void = () => {};
   readonly #sparing: RateLimitedLog;
@@ -148,6 +150,7 @@ export class DatabaseOutageGuard {
     const { code, message } = error as { code?: string; message?: string };
     if (code !== TOO_MANY) return;
     this.tooMany += 1;
+    this.isShort = true;
     const cure = "raise the connection limit of the role, database or server, or lower DATABASE_POOL_MAX";
     this.#sparing.error("", { reason: message }, `the database refuses more connections: ${cure}`);
   }

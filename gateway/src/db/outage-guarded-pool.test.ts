@@ -11,6 +11,7 @@ import { createLog } from "../base/log.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
 import { DAY_MS } from "../base/time.ts";
 import { makeConnectionName } from "./connected-programs.ts";
+import { openConnectionWaits, withConnectionWaits } from "./connection-waits.ts";
 import type { ClockReading } from "./database-clock.ts";
 import type { DatabaseLineage } from "./lineage/lineage.ts";
 import { DatabaseOutageGuard } from "./outage-guard.ts";
@@ -265,9 +266,48 @@ describe("a connection pool with a database guard", () => {
       await limitTo(-1);
     }
     assert.equal(guard.tooMany, 3);
+    assert.equal(guard.isShort, true);
     const told = lines.filter(({ msg }) => msg.startsWith("the database refuses more connections: raise"));
     assert.equal(told.length, 1);
     assert.match(told[0]?.reason ?? "", /^too many connections for database/);
+  });
+
+  test("opens no further connection while few are free, so that queries wait for an open one; without any, opens one", async () => {
+    guard.isShort = true;
+    const first = await pool.connect();
+    const waiting = pool.connect();
+    assert.deepEqual([pool.totalCount, pool.waitingCount], [1, 1]);
+    first.release();
+    const second = await waiting;
+    assert.equal(second, first);
+    guard.isShort = false;
+    const third = await pool.connect();
+    assert.equal(pool.totalCount, 2);
+    second.release();
+    third.release();
+  });
+
+  test("lets one caller wait 5 s for connections in sum over its queries, and gives back a connection that comes later", async () => {
+    // A clock apart from the guard's, which would send heartbeats.
+    const caller = manualClock();
+    const waits = openConnectionWaits(caller).begin();
+    const query = (): Promise<unknown> => withConnectionWaits(waits, () => pool.query("select 1"));
+    const held = await Promise.all(Array.from({ length: 3 }, () => pool.connect()));
+    const giveBack = (): void => held.pop()?.release();
+    const first = query();
+    caller.advance(3_000);
+    giveBack();
+    await first;
+    held.push(await pool.connect());
+    const second = query();
+    caller.advance(2_000);
+    await assert.rejects(second, /no connection was free for 4 s, in sum/);
+    await assert.rejects(query(), isAway);
+    // A caller without a budget still waits.
+    const other = pool.query("select 1");
+    while (held.length > 0) giveBack();
+    await other;
+    await eventually("all connections are idle", () => pool.idleCount === pool.totalCount && pool.waitingCount === 0);
   });
 
   test("reads the database's clock with every heartbeat", async () => {

@@ -5,6 +5,7 @@
 import pg from "pg";
 import type { Log } from "../base/log.ts";
 import { CHANGE_NOTICES_STARTUP_OPTION } from "./change-notices.ts";
+import { hasConnectionWaits, withinConnectionWaits } from "./connection-waits.ts";
 import { isConnectionLoss } from "./errors.ts";
 import { createGuardedClientClass, type DatabaseOutageGuard } from "./outage-guard.ts";
 import { type Connection, poolConfig } from "./pool.ts";
@@ -58,23 +59,35 @@ export function openGuardedPool(connection: Connection, options: GuardedPoolOpti
 
 type Given = (error: Error | undefined, client: pg.PoolClient | undefined, release: (error?: Error) => void) => void;
 
-/** Refuses connections while the database is unreachable. This includes queries, each of which takes a connection. */
+/**
+ * Refuses connections while the database is unreachable. This includes queries, each of which takes a connection. Opens
+ * no further connection while few are free.
+ */
 class GuardedPool extends pg.Pool {
   readonly #guard: DatabaseOutageGuard;
+  readonly #sizeMax: number;
 
   constructor(guard: DatabaseOutageGuard, config: pg.PoolConfig) {
     super(config);
     this.#guard = guard;
+    this.#sizeMax = this.options.max;
   }
 
   override connect(): Promise<pg.PoolClient>;
   override connect(callback: Given): void;
   override connect(callback?: Given): Promise<pg.PoolClient> | undefined {
-    const { health } = this.#guard;
+    const { health, isShort } = this.#guard;
     if (!health.isAway) {
       health.used();
-      if (callback === undefined) return super.connect();
-      super.connect(callback);
+      // A pool without a connection opens one all the same, because without any it could not serve at all.
+      this.options.max = isShort ? Math.min(this.#sizeMax, Math.max(1, this.totalCount)) : this.#sizeMax;
+      if (callback === undefined) return withinConnectionWaits(() => super.connect());
+      if (hasConnectionWaits())
+        withinConnectionWaits(() => super.connect()).then(
+          (client) => callback(undefined, client, (error) => client.release(error)),
+          (error: Error) => callback(error, undefined, () => {}),
+        );
+      else super.connect(callback);
       return undefined;
     }
     if (callback === undefined) return Promise.reject(health.refusal());

@@ -18,6 +18,8 @@ import {
 } from "@tollgate/api/route-declaration.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
+import type { WaitBudget } from "../base/wait-budget.ts";
+import { openConnectionWaits, withConnectionWaits } from "../db/connection-waits.ts";
 import { Fault, type FaultOptions, fault, ruleViolation } from "../faults.ts";
 import { parseFields } from "./fields.ts";
 import type { GuardChecks, GuardExceptApiKey, GuardResults } from "./guards.ts";
@@ -82,6 +84,7 @@ export function serveRoutes<Table extends Guarded>(
 ): void {
   const { door, ownBody = [] } = options;
   const guards = options.guards as Partial<GuardChecks>;
+  const connectionWaits = openConnectionWaits(door.clock);
   for (const [id, route] of Object.entries(table)) {
     const handle = handlers[id as keyof Table] as unknown as AnyHandler;
     const guard = guards[route.guard] as (call: OpenCall, need: Permission) => Promise<object>;
@@ -89,11 +92,21 @@ export function serveRoutes<Table extends Guarded>(
     const check = door.checkAnswers === true ? contractOf(id, route) : undefined;
     const checked = <T>(step: Promise<T>): Promise<T> => (check === undefined ? step : step.catch(check.refusal));
     const readsBody = route.body !== undefined && !ownBody.includes(id as keyof Table);
+    const waits = new WeakMap<FastifyRequest, WaitBudget>();
+    const waiting = <T>(request: FastifyRequest, step: () => Promise<T>): Promise<T> => {
+      const budget = waits.get(request) ?? connectionWaits.begin();
+      waits.set(request, budget);
+      return withConnectionWaits(budget, step);
+    };
     const found = new WeakMap<FastifyRequest, object>();
     const sent = new WeakMap<FastifyRequest, object>();
     app.route({
       ...splitMethodAndUrl(route),
-      onRequest: async (request) => void found.set(request, await checked(guard(request.call, need))),
+      onRequest: async (request) => {
+        const guarded = waiting(request, () => guard(request.call, need));
+        found.set(request, await checked(guarded));
+      },
+      onResponse: async (request) => waits.get(request)?.end(),
       preValidation: async (request) => {
         const query = queryOf(route, request.call);
         // If no guard identified the caller, the body has the limits for callers without credentials.
@@ -112,7 +125,7 @@ export function serveRoutes<Table extends Guarded>(
           setHeader: (name: string, value: string | string[]) => void reply.header(name, value),
         };
         const askedAt = door.clock.now();
-        const answer = timed(route, await checked(handle(asked)), askedAt);
+        const answer = timed(route, await checked(waiting(request, () => handle(asked))), askedAt);
         await door.journaled?.();
         check?.answer(answer);
         return send(route, answer, request, reply);

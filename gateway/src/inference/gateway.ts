@@ -5,6 +5,7 @@ import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { Pico } from "../base/money.ts";
 import type { EndpointName, LimitOutcome, RequestOutcome, WithheldReason } from "../base/states.ts";
+import type { WaitBudgets } from "../base/wait-budget.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Refusals } from "../history/refusals.ts";
 import type { RefusedCalls } from "../history/refused-calls.ts";
@@ -84,6 +85,8 @@ export interface Gateway {
   refusedCalls: Pick<RefusedCalls, "note">;
   requestAttempts: Pick<RequestAttempts, "note">;
   ledger: Ledger;
+  /** Bounds how long a request waits for the database and the limits server before its dispatch. */
+  admissionWaits: WaitBudgets;
   leases: HoldLeases;
   dispatcher: Dispatcher;
   /** All requests, from the check of the key until the answer is sent. */

@@ -9,13 +9,15 @@ import { newIds } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
-import { manualClock, waitOneTurn } from "../base/testing.ts";
+import { type ManualClock, manualClock, waitOneTurn } from "../base/testing.ts";
 import { noTracing } from "../base/tracing.ts";
 import type { DispatchRequest, DispatchSink } from "../dispatch/dispatch-request.ts";
 import type { DispatchResult } from "../dispatch/dispatch-result.ts";
 import type { Settlement } from "../ledger/settlement-sql.ts";
 import { openMemoryLimits } from "../limits/in-memory-limits.ts";
+import type { Limits } from "../limits/limits.ts";
 import { chat } from "../routes/openai/chat.ts";
+import { openAdmissionWaits } from "./admission-waits.ts";
 import type { Call } from "./call-interface.ts";
 import type { AnswerToSpotCheck, Gateway } from "./gateway.ts";
 import { InFlightRequests } from "./in-flight.ts";
@@ -23,6 +25,7 @@ import { openRequestLogger } from "./request-log.ts";
 import { serveRequest } from "./serve.ts";
 
 const newId = newIds(systemClock, systemRandom());
+const KEY_ID = newId();
 const PROMPT_TOKENS = 7;
 const PRICES = { in: pico(10n), out: pico(1_000n) };
 /**
@@ -54,6 +57,13 @@ const METER = {
 
 /** Options of the fake environment, which by default answers at once. */
 interface Around {
+  clock?: ManualClock;
+  /** Resolve when the key is found, and when the account's credit is known. */
+  keyFound?: Promise<void>;
+  creditKnown?: Promise<void>;
+  limits?: Limits;
+  /** Called when the hold is released without a charge. */
+  voided?: () => void;
   /** The result of the hold, once the database commits it. */
   held?: Promise<{ kind: string }>;
   secured?: Promise<void>;
@@ -75,25 +85,33 @@ interface Around {
 /** Serves one request that ends like this. Returns the settlement and the streamed text. */
 async function served(
   end: DispatchResult["end"] | "stopped",
-  { held, secured, offered = () => {}, answered, outputMs = 0, checked, spotChecks = true, output, stop }: Around = {},
+  around: Around = {},
 ): Promise<{ settled: Settlement | undefined; events: string[] }> {
-  const clock = manualClock();
+  const {
+    held,
+    secured,
+    offered = () => {},
+    answered,
+    outputMs = 0,
+    checked,
+    spotChecks = true,
+    output,
+    stop,
+  } = around;
+  const { clock = manualClock(), keyFound, creditKnown, voided = () => {} } = around;
+  const { limits = openMemoryLimits({ clock }) } = around;
   const log = createLog("silent");
   const settled: Settlement[] = [];
   const events: string[] = [];
   const server = { nodeId: newId(), hostAccountId: newId() };
   const gateway = {
-    ...{ clock, log, limits: openMemoryLimits({ clock }), inFlight: new InFlightRequests() },
+    ...{ clock, log, limits, inFlight: new InFlightRequests(), admissionWaits: openAdmissionWaits({ clock, log }) },
     requestLogger: openRequestLogger({ log, clock, tracing: noTracing }),
     keys: {
-      authenticate: async () => ({
-        id: newId(),
-        accountId: newId(),
-        name: "k",
-        models: null,
-        own: {},
-        spotChecks,
-      }),
+      async authenticate() {
+        await keyFound;
+        return { id: KEY_ID, accountId: newId(), name: "k", models: null, own: {}, spotChecks };
+      },
     },
     catalogue: () => ({ active: new Map([["m", MODEL]]) }),
     meter: () => METER,
@@ -101,8 +119,9 @@ async function served(
     watch: { ended() {}, withheld() {} },
     checks: { draws: () => checked !== undefined, check: (answer: AnswerToSpotCheck) => checked?.(answer) },
     ledger: {
-      hasCredit: () => true,
+      hasCredit: () => creditKnown?.then(() => true) ?? true,
       hold: async () => (await held) ?? { kind: "held" },
+      void: async () => voided(),
       async secure(settlement: Settlement) {
         settled.push(settlement);
         await secured;
@@ -265,4 +284,38 @@ test("serve offers no job if the hold is refused", async () => {
   await assert.rejects(refused, /was used before/);
   await waitOneTurn();
   assert.deepEqual(seen, []);
+});
+
+test("serve refuses a request within 5 s if its key, credit and hold each arrive in less but not together, and gives back hold and limits", async () => {
+  const clock = manualClock();
+  const limits = openMemoryLimits({ clock });
+  const seen: string[] = [];
+  const [keyFound, creditKnown] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const held = Promise.withResolvers<{ kind: string }>();
+  const refused = served("finished", {
+    ...{ clock, limits, keyFound: keyFound.promise, creditKnown: creditKnown.promise, held: held.promise },
+    offered: () => seen.push("offered"),
+    voided: () => seen.push("voided"),
+  });
+  refused.catch(() => seen.push("refused"));
+  const pass = async (ms: number): Promise<void> => {
+    for (let turns = 0; turns < 3; turns++) await waitOneTurn();
+    clock.advance(ms);
+  };
+  await pass(1_800);
+  keyFound.resolve();
+  await pass(1_800);
+  creditKnown.resolve();
+  await pass(399);
+  await pass(0);
+  assert.deepEqual(seen, []);
+  await pass(1_001);
+  await pass(0);
+  assert.deepEqual(seen, ["refused"]);
+  await assert.rejects(refused, /took over 4 s together/);
+  held.resolve({ kind: "held" });
+  await pass(0);
+  assert.deepEqual(seen, ["refused", "voided"]);
+  const { admitted } = await limits.enter(KEY_ID, "next", { requestsPerMinute: 9, tokensPerMinute: 99, inFlight: 1 });
+  assert.equal(admitted, true, "the refused request is no longer in flight");
 });

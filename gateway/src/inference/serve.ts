@@ -6,6 +6,7 @@
 
 import { publicId, publicIdSuffix } from "../base/ids.ts";
 import { runBeforeNeeded } from "../base/run-before-needed.ts";
+import type { WaitBudget } from "../base/wait-budget.ts";
 import type { DispatchRequest } from "../dispatch/dispatch-request.ts";
 import type { DispatchResult } from "../dispatch/dispatch-result.ts";
 import { type FaultCode, fault } from "../faults.ts";
@@ -68,19 +69,37 @@ async function answerOne(
   call: Call,
   { entry, requestLog, asker }: Along & { asker: RefusedCaller },
 ): Promise<void> {
+  const waits = gw.admissionWaits.begin();
+  try {
+    const done = await admitAndWork(gw, endpoint, call, { entry, requestLog, asker, waits });
+    // Answers last: when the client has the answer, it may send the next request at once, and its limits must be
+    // released by then.
+    requestLog.step("answer");
+    await done.answer();
+  } finally {
+    waits.end();
+  }
+}
+
+async function admitAndWork(
+  gw: Gateway,
+  endpoint: Endpoint,
+  call: Call,
+  { entry, requestLog, asker, waits }: Along & { asker: RefusedCaller; waits: WaitBudget },
+): Promise<Done> {
   requestLog.step("authenticate");
-  const key = await gw.keys.authenticate(call.authorization);
+  const key = await waits.of(gw.keys.authenticate(call.authorization));
   if (key === undefined) throw fault("invalid_api_key"); // Throws 401.
   requestLog.by(key);
   asker.key = key;
   const caller = { call, key, endpoint: endpoint.name };
   requestLog.step("limits");
-  await checkDeclaredBodyLength(gw, caller); // Throws 413.
-  const pass = await countAgainstKeyLimit(gw, caller); // Throws 429.
+  await waits.of(checkDeclaredBodyLength(gw, caller)); // Throws 413.
+  const pass = await waits.of(countAgainstKeyLimit(gw, caller), (late) => late.leave(0)); // Throws 429.
   let done = NOTHING_DONE;
   try {
     requestLog.step("credit");
-    await checkCredit(gw, key); // Throws 402.
+    await waits.of(checkCredit(gw, key)); // Throws 402.
     requestLog.step("read and count");
     const asked = { call, payer: key.accountId, endpoint, allowed: key.models, labels: key.labels };
     const read = await entry.unlessStopped(readRequest(gw, asked)); // Throws 413, 415, 503, 400 or 404.
@@ -90,25 +109,24 @@ async function answerOne(
     call.reply.setHeaders(buildIgnoredFieldsHeader(ask));
     requireSchemaKeywords(gw.dispatcher, ask, model.id); // Throws 400.
     requestLog.step("model limit");
-    const place = await countAgainstModelLimit(gw, caller, model, ask.stream); // Throws 503 or 429.
+    // Throws 503 or 429.
+    const place = await waits.of(countAgainstModelLimit(gw, caller, model, ask.stream), (late) => late.leave(0));
     try {
       requestLog.step("hold");
       const order = { caller, endpoint, ask, model, meter, promptTokens };
       const holding = placeHold(gw, { call, key, endpoint, ask, model, meter, promptTokens });
       // Prepares the job while the database commits the hold. The job is not offered before that.
       const job = runBeforeNeeded(gw.clock, () => prepareJob(gw, order));
-      const hold = await holding; // Throws 402.
+      const hold = await waits.of(holding, ({ id }) => gw.ledger.void(id)); // Throws 402.
+      waits.end();
       done = await work(gw, { ...order, entry, requestLog, hold, job });
     } finally {
-      await place.leave(0);
+      await waits.cleanup(place.leave(0));
     }
   } finally {
-    await pass.leave(done.tokens);
+    await waits.cleanup(pass.leave(done.tokens));
   }
-  // Answers last: when the client has the answer, it may send the next request at once, and its limits must be released
-  // by then.
-  requestLog.step("answer");
-  await done.answer();
+  return done;
 }
 
 interface Order {

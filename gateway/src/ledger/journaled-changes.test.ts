@@ -86,6 +86,7 @@ const NOT_JOURNALED: Record<string, string[]> = {
     "status_turn",
     "status_view",
     "hold_sweep",
+    "gateway_process",
     "books_verdict",
     "spot_check",
     "spot_check_due",

@@ -2,6 +2,7 @@
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import { type BalanceChanges, openBalanceChangeReader } from "./balance-changes.ts";
+import { GATEWAY_PROCESSES_MIGRATION, type GatewayProcesses, openGatewayProcesses } from "./gateway-processes.ts";
 import { GIVEN_UP_MIGRATION, type GivenUpSettlements, openGivenUpSettlements } from "./given-up-settlements.ts";
 import { type HostMoney, openHostMoneyReader } from "./host-money.ts";
 import type { Ledger } from "./ledger.ts";
@@ -18,6 +19,7 @@ export interface LedgerServices {
   /** The withheld shares, and the payments for spot checks. */
   reserve: WithheldSharesReserve;
   givenUp: GivenUpSettlements;
+  gatewayProcesses: GatewayProcesses;
 }
 
 interface LedgerServicesOptions {
@@ -41,4 +43,5 @@ export const openLedgerServices = ({
   hostMoney: openHostMoneyReader({ pool, holdDays }),
   reserve: openWithheldSharesReserve({ pool }),
   givenUp: openGivenUpSettlements(pool, () => schema.number >= GIVEN_UP_MIGRATION),
+  gatewayProcesses: openGatewayProcesses(pool, () => schema.number >= GATEWAY_PROCESSES_MIGRATION),
 });

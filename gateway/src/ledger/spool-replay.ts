@@ -37,6 +37,11 @@ interface ReplayOptions {
     secure: (settlement: Settlement) => Promise<void>;
   };
   isAlive?: (pid: number) => boolean;
+  /**
+   * Called when everything in a process's file is in the ledger, before the file is removed. `isOver`: the process has
+   * ended. Rejects when the database fails.
+   */
+  onRead?: (gatewayId: string, isOver: boolean) => Promise<void>;
 }
 
 interface Replay {
@@ -46,7 +51,7 @@ interface Replay {
 }
 
 export function openSpoolReplay(options: ReplayOptions): Replay {
-  const { spool, clock, log, ledger, isAlive = processIsAlive } = options;
+  const { spool, clock, log, ledger, isAlive = processIsAlive, onRead = async () => {} } = options;
   const { disk, directory: own, owner: self } = spool;
   /** The settled lines of each file, so that the lines of a file that stays are not sent again every minute. */
   const settled = new Map<string, Set<Uuid>>();
@@ -100,6 +105,19 @@ export function openSpoolReplay(options: ReplayOptions): Replay {
     return isDone;
   };
 
+  const tellRead = async ({ gatewayId }: SpoolOwner, isOver: boolean): Promise<boolean> => {
+    try {
+      await onRead(gatewayId, isOver);
+      return true;
+    } catch (error) {
+      log[isProgrammingError(error) ? "error" : "debug"](
+        { err: error },
+        "could not record that a spool was read; retrying",
+      );
+      return false;
+    }
+  };
+
   /** Settles a file, and removes it if its owner is gone. Returns false when the database is unreachable. */
   const replayFile = async (path: string, owner: SpoolOwner): Promise<boolean> => {
     const name = basename(path);
@@ -119,7 +137,10 @@ export function openSpoolReplay(options: ReplayOptions): Replay {
           ),
         );
       if (!(await settleAll(name, settlements))) return false;
-      if (foreign > 0 || !isGone(name, owner, mtimeMs)) return true;
+      if (foreign > 0) return true;
+      const isOver = isGone(name, owner, mtimeMs);
+      if (damaged === 0 && !(await tellRead(owner, isOver))) return false;
+      if (!isOver) return true;
       if (damaged > 0) await disk.rename(path, `${path}.damaged`);
       else await removeIfExists(disk, path);
       settled.delete(name);

@@ -38,8 +38,11 @@ export interface Spool {
   done(id: Uuid): void;
   /** Durably records that a settlement can never be entered, and why. */
   giveUp(settlement: Settlement, reason: string): Promise<void>;
-  /** Closes the spool. Its file stays if it has open settlements. */
-  close(): Promise<void>;
+  /**
+   * Closes the spool. Its file stays if it has open settlements, or with `keepsFile`, so that the next process that
+   * reads the directory learns of this one.
+   */
+  close(options?: { keepsFile: boolean }): Promise<void>;
 }
 
 interface SpoolOptions {
@@ -55,15 +58,18 @@ interface SpoolOptions {
   disk?: Disk;
 }
 
+/** This machine's name as the names of spool files contain it. */
+export const spoolHost = (host = hostname()): string => host.replaceAll(/[^A-Za-z0-9.-]/g, "_");
+
 /**
  * Opens the spool. Fails when the directory is not writable, because a gateway that could lose charges must not start.
  */
 export async function openSpool(options: SpoolOptions): Promise<Spool> {
-  const { directory, gatewayId, clock, log, host = hostname(), pid = process.pid, disk = systemDisk } = options;
+  const { directory, gatewayId, clock, log, host, pid = process.pid, disk = systemDisk } = options;
   const { root = directory } = options;
   const made = await disk.mkdir(directory, { recursive: true, mode: 0o700 });
   if (made !== undefined) await syncDirectory(disk, dirname(made));
-  const owner = { host: host.replaceAll(/[^A-Za-z0-9.-]/g, "_"), pid, gatewayId };
+  const owner = { host: spoolHost(host), pid, gatewayId };
   const file = new OwnFile(disk, directory, owner, log);
   await file.begin();
   await file.reserve();
@@ -75,7 +81,7 @@ export async function openSpool(options: SpoolOptions): Promise<Spool> {
     append: (settlement) => file.append(settlement.id, formatSettlementLine(settlement)),
     done: (id) => file.done(id),
     giveUp: (settlement, reason) => writeGivenUp(disk, directory, settlement, { at: new Date(clock.now()), reason }),
-    close: () => file.close(),
+    close: (options) => file.close(options),
   };
 }
 
@@ -139,12 +145,12 @@ class OwnFile {
     if (this.#open.delete(id) && this.#open.size === 0) this.#wake();
   }
 
-  async close(): Promise<void> {
+  async close({ keepsFile = false } = {}): Promise<void> {
     while (this.#running !== undefined) await this.#running;
     const file = this.#file;
     this.#file = undefined;
     await file?.handle.close();
-    if (file !== undefined && this.#open.size === 0) await removeIfExists(this.#disk, file.path);
+    if (file !== undefined && this.#open.size === 0 && !keepsFile) await removeIfExists(this.#disk, file.path);
   }
 
   #wake(): void {

@@ -21,6 +21,7 @@ import { loadServerSecrets } from "../server-secrets.ts";
 import { openCombinedHealth } from "./health.ts";
 import { openSupervisor, type WorkerProcess } from "./supervisor.ts";
 import {
+  countConnectionsMax,
   MESSAGE_KINDS,
   makeWorkerNodeFlags,
   WORKER_STDIO,
@@ -30,11 +31,6 @@ import {
 
 /** Connections reserved for commands, and for a worker that is being replaced. */
 const CONNECTIONS_BESIDE = 50;
-/**
- * The minimum connections of a worker: the ledger's, the listener, the heartbeat, those for locked accounts, and the
- * smallest pool.
- */
-const CONNECTIONS_OF_WORKER = 20;
 
 interface Options {
   config: Config;
@@ -136,8 +132,8 @@ async function openShared({ config, log, onClose }: Needs): Promise<(channel: Ch
 async function openDatabase({ config, log, onLost, onClose }: Needs & Pick<Options, "onLost">): Promise<string | null> {
   if (config.databaseUrl !== undefined) return null;
   const progress = (what: string): void => log.info(what);
-  const { dataDir, workers, databasePoolMax } = config;
-  const connectionsMax = CONNECTIONS_BESIDE + CONNECTIONS_OF_WORKER * workers + databasePoolMax;
+  const { dataDir } = config;
+  const connectionsMax = CONNECTIONS_BESIDE + countConnectionsMax(config);
   const postgres = await startPrivatePostgres({ dataDir, log, clock, progress, onLost, connectionsMax });
   onClose(() => postgres.stop());
   const { host, port, user, database } = postgres.connection;

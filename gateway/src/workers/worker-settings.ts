@@ -1,5 +1,6 @@
 /** The settings that a primary process passes to a worker, and the messages between them. */
 import { LOWEST_FREE_MESSAGE_KIND } from "../base/channel.ts";
+import { OTHER_CONNECTIONS } from "../build/database.ts";
 import type { Config } from "../config.ts";
 import { makeWorkerDirectoryPath } from "../ledger/spool.ts";
 
@@ -58,19 +59,27 @@ const MEBIBYTE = 1024 * 1024;
 /** The largest request body. The memory for large bodies must be at least this, so that one such body fits. */
 const BODY_BYTES_MAX = 10 * MEBIBYTE;
 
+const shareOf = (whole: number, workers: number, least: number): number =>
+  Math.min(whole, Math.max(least, Math.ceil(whole / workers)));
+
+/** The maximum number of database connections of a gateway with all its workers. */
+export const countConnectionsMax = ({
+  databasePoolMax,
+  workers,
+}: Pick<Config, "databasePoolMax" | "workers">): number =>
+  workers * (shareOf(databasePoolMax, workers, POOL_MIN) + OTHER_CONNECTIONS);
+
 /** A worker's configuration, with its share of the gateway's limits. */
 export function deriveWorkerConfig(
   config: Config,
   { workers, databaseUrl, number }: WorkerSettings,
 ): Config & { spoolRoot: string } {
-  const shareOf = (whole: number, least: number): number =>
-    Math.min(whole, Math.max(least, Math.ceil(whole / workers)));
   const gatewayBytesMax = Math.max(BODY_BYTES_MAX, Math.floor(config.bodyBudget.gatewayBytesMax / workers));
   return {
     ...config,
     ...(databaseUrl !== null && { databaseUrl }),
-    databasePoolMax: shareOf(config.databasePoolMax, POOL_MIN),
-    databasePoolMin: shareOf(config.databasePoolMin, 1),
+    databasePoolMax: shareOf(config.databasePoolMax, workers, POOL_MIN),
+    databasePoolMin: shareOf(config.databasePoolMin, workers, 1),
     bodyBudget: { gatewayBytesMax, payerBytesMax: Math.max(BODY_BYTES_MAX, Math.floor(gatewayBytesMax / 4)) },
     spoolDir: makeWorkerDirectoryPath(config.spoolDir, number),
     spoolRoot: config.spoolDir,

@@ -23,7 +23,7 @@ import {
 import { openAudit } from "../../operators/audit.ts";
 import { spoolCommands } from "./spool.ts";
 
-test("tollgate admin spool lists a lost gateway's spool, and enters its charges once, audited, after the holds expired", async (t) => {
+test("tollgate admin spool lists a lost gateway's spool, and enters its charges once, audited, after the holds expired, and no longer reports the gateway", async (t) => {
   const { pool, close } = await openTestDatabase();
   t.after(close);
   const directory = await createSpoolDirectory(t);
@@ -42,9 +42,15 @@ test("tollgate admin spool lists a lost gateway's spool, and enters its charges 
   const lines = holds.map((hold) => formatSettlementLine(createTestSettlement(hold, host)));
   await writeFile(join(directory, "elsewhere~1~left~1.spool"), lines.join(""));
 
-  const command = async (name: "spool list" | "spool enter"): Promise<{ code: number; told: unknown }> => {
+  await pool.query(
+    "insert into gateway_process (gateway, host, directory, connections, expired) values ('left', 'elsewhere', '/data', 24, 2), ('lost', 'burnt', '/data', 24, 7)",
+  );
+  const command = async (
+    name: "spool list" | "spool enter" | "spool left" | "spool forget",
+    args = [directory],
+  ): Promise<{ code: number; told: unknown }> => {
     const terminal = new FakeTerminal();
-    const given = { json: true, args: [directory], flags: {}, switches: new Set<string>() };
+    const given = { json: true, args, flags: { reason: "its disk burnt" }, switches: new Set<string>() };
     const run = { ...given, pool, newId, clock: systemClock, config: parseConfig({}), terminal, print: terminal.print };
     const code = (await spoolCommands[name]?.run(run)) ?? assert.fail(name);
     return { code, told: JSON.parse(terminal.text) };
@@ -53,6 +59,15 @@ test("tollgate admin spool lists a lost gateway's spool, and enters its charges 
     const [file] = (await command("spool list")).told as Record<string, unknown>[];
     return [file?.host, file?.settlements, file?.waiting, file?.charge_micro];
   };
+  const left = async (): Promise<unknown> =>
+    ((await command("spool left", [])).told as Record<string, unknown>[]).map(({ gateway, requests }) => [
+      gateway,
+      requests,
+    ]);
+  assert.deepEqual(await left(), [
+    ["left", 2],
+    ["lost", 7],
+  ]);
   assert.deepEqual(await waiting(), ["elsewhere", 2, 2, formatExactMicrodollars(pico(2n * TEST_CHARGE))]);
   for (const [entered, known] of [
     [2, 0],
@@ -66,4 +81,8 @@ test("tollgate admin spool lists a lost gateway's spool, and enters its charges 
   assert.equal(rows[0].charged, 2n * TEST_CHARGE);
   const [{ operator, action, outcome } = {}] = await openAudit({ pool, newId }).list({ limit: 1 });
   assert.deepEqual([operator, action, outcome], ["command line", "spool.enter", "done"]);
+  assert.deepEqual(await left(), [["lost", 7]], "the spool of the first is in the ledger");
+  assert.deepEqual(await command("spool forget", ["lost"]), { code: 0, told: { forgotten: "lost" } });
+  assert.deepEqual(await left(), []);
+  await assert.rejects(command("spool forget", ["lost"]), /the database has no gateway "lost"/);
 });

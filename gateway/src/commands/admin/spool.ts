@@ -1,13 +1,16 @@
 /**
- * `tollgate admin spool …`: lists and enters the charges in the spool (settlements on disk) of a gateway that will not
- * return.
+ * `tollgate admin spool …`: lists the gateways that left a spool (settlements on disk), and lists and enters the charges
+ * in the spool of a gateway that will not return.
  */
 import { resolve } from "node:path";
 import { type Column, formatTable } from "@tollgate/terminal/columns.ts";
 import { CommandError } from "@tollgate/terminal/errors.ts";
+import { z } from "zod";
 import { publicIdSuffix } from "../../base/ids.ts";
 import { createErrorLog } from "../../base/log.ts";
 import { formatExactMicrodollars, type Pico } from "../../base/money.ts";
+import { queryOne, row } from "../../db/rows.ts";
+import { type GatewayProcesses, type LeftSpool, openGatewayProcesses } from "../../ledger/gateway-processes.ts";
 import { openLedger } from "../../ledger/ledger.ts";
 import { openSpool } from "../../ledger/spool.ts";
 import {
@@ -17,12 +20,17 @@ import {
   type SpoolFile,
 } from "../../ledger/spool-folder.ts";
 import { openAudit } from "../../operators/audit.ts";
-import { type AdminCommand, type AdminRun, COMMAND_LINE_ACTOR } from "./admin-run.ts";
+import { parseReason } from "./accounts.ts";
+import { type AdminCommand, type AdminRun, COMMAND_LINE_ACTOR, REASON_FLAG } from "./admin-run.ts";
 import { dollarsText } from "./dollars.ts";
 
 const DIR = { DIR: { help: "a gateway's SPOOL_DIR, or a copy of it" } };
 
 export const spoolCommands: Record<string, AdminCommand> = {
+  "spool left": {
+    help: "list the gateways that are gone or cut off from the database, and may have settlements in their spool",
+    run: left,
+  },
   "spool list": {
     help: "list the spool files in a directory, with the number of settlements in each and the number not yet in the ledger",
     args: DIR,
@@ -39,7 +47,54 @@ export const spoolCommands: Record<string, AdminCommand> = {
     example: "/srv/old/spool",
     run: enter,
   },
+  "spool forget": {
+    help: "stop reporting a gateway whose spool is lost, with its disk for example: its answered requests stay free",
+    args: { GATEWAY: { help: "the gateway's ID, from tollgate admin spool left" } },
+    flags: REASON_FLAG,
+    example: '06dfk3m2x8v0 --reason "its disk is destroyed"',
+    run: forget,
+  },
 };
+
+const LEFT_COLUMNS: Column<LeftSpool>[] = [
+  { title: "GATEWAY", cell: ({ gateway }) => gateway },
+  { title: "HOST", cell: ({ host }) => host },
+  { title: "DIRECTORY", cell: ({ directory }) => directory },
+  { title: "LAST SEEN", cell: ({ seenAt }) => seenAt.toISOString() },
+  { title: "REQUESTS", align: "right", cell: ({ requests }) => String(requests) },
+];
+const LEFT_MAX = 1_000;
+
+const There = row({ isThere: z.boolean() });
+
+/** The database may have an older schema, because commands do not migrate it. */
+async function gatewayProcesses({ pool }: AdminRun): Promise<GatewayProcesses> {
+  const { isThere } = await queryOne(pool, There, `select to_regclass('gateway_process') is not null as "isThere"`);
+  return openGatewayProcesses(pool, () => isThere);
+}
+
+async function left(run: AdminRun): Promise<number> {
+  const spools = await (await gatewayProcesses(run)).leftSpools(LEFT_MAX);
+  if (run.json) {
+    const shown = spools.map(({ seenAt, ...spool }) => ({ ...spool, seen_at: seenAt.toISOString() }));
+    run.print(JSON.stringify(shown, null, 2));
+  } else run.print(spools.length === 0 ? "No gateway left a spool." : formatTable(LEFT_COLUMNS, spools, run.terminal));
+  return 0;
+}
+
+async function forget(run: AdminRun): Promise<number> {
+  const { args, json, print } = run;
+  const [gateway = ""] = args;
+  const details = { reason: parseReason(run) };
+  const act = { operator: COMMAND_LINE_ACTOR, action: "spool.forget", subject: gateway, details };
+  const processes = await gatewayProcesses(run);
+  if (!(await openAudit(run).record(act, () => processes.forget(gateway))))
+    throw new CommandError(`the database has no gateway "${gateway}"`, {
+      next: "tollgate admin spool left lists the gateways that left a spool",
+    });
+  print(json ? JSON.stringify({ forgotten: gateway }) : `Gateway ${gateway} is no longer reported.`);
+  return 0;
+}
 
 interface Shown extends Omit<SpoolFile, "settlements"> {
   settlements: number;
@@ -88,10 +143,12 @@ async function enter(run: AdminRun): Promise<number> {
     // files stay.
     const ledger = openLedger({ pool: run.pool, clock, gatewayId, spool, log, giveUpAfterMs: 0 });
     try {
-      return await enterSettlementsInLedger(
+      const entered = await enterSettlementsInLedger(
         ledger,
         files.flatMap(({ settlements }) => settlements),
       );
+      await noteRead(run, files);
+      return entered;
     } finally {
       await ledger.close();
       await spool.close();
@@ -104,6 +161,13 @@ async function enter(run: AdminRun): Promise<number> {
       `Entered ${entered} settlements into the ledger. It already had ${known}, the database refused ${givenUp} (given-up.jsonl has the reasons), and ${unreadable} lines could not be read.`,
     );
   return givenUp + unreadable === 0 ? 0 : 1;
+}
+
+/** Notes which gateways' spools are in the ledger. A gateway of which a line could not be read stays reported. */
+async function noteRead(run: AdminRun, files: SpoolFile[]): Promise<void> {
+  const processes = await gatewayProcesses(run);
+  for (const [gatewayId, itsFiles] of Map.groupBy(files, ({ owner }) => owner.gatewayId))
+    if (itsFiles.every(({ damaged, foreign }) => damaged + foreign === 0)) await processes.spoolRead(gatewayId, true);
 }
 
 const directoryOf = ({ args: [directory = ""] }: AdminRun): string => resolve(directory);

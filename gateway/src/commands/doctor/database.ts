@@ -9,6 +9,7 @@ import type { Config } from "../../config.ts";
 import { readBundledSql } from "../../db/bundled-sql.ts";
 import { assertPoolerKeepsSessions } from "../../db/check-pooler.ts";
 import { makeConnectionName } from "../../db/connected-programs.ts";
+import { type ConnectionLimit, readConnectionLimits } from "../../db/connection-limits.ts";
 import { openDatabaseHistoryFile } from "../../db/lineage/database-history-file.ts";
 import { judgeHistory } from "../../db/lineage/history-rules.ts";
 import { DatabaseHistoryRow, READ_DATABASE_HISTORY } from "../../db/lineage/lineage.ts";
@@ -16,13 +17,14 @@ import { planMigration } from "../../db/migration-plan.ts";
 import { type Connection, clientConfig } from "../../db/pool.ts";
 import { queryOne, row } from "../../db/rows.ts";
 import { checkSession, DatabaseMisconfigured } from "../../db/session-settings.ts";
+import { openGatewayProcesses } from "../../ledger/gateway-processes.ts";
+import { spoolHost } from "../../ledger/spool.ts";
+import { countConnectionsMax } from "../../workers/worker-settings.ts";
 import { type DoctorContext, failedCheckWithRemedy } from "./doctor-context.ts";
 
 const OLDEST_VERSION = 15;
 const CLOCK_OFF_MS = 1_000;
 const CLOCK_OFF_MS_MAX = 5_000;
-/** Connections outside DATABASE_POOL_MAX: the ledger's, those for locked accounts, the listener and the heartbeat. */
-const OTHER_CONNECTIONS = 14;
 
 const DatabaseState = row({
   version: z.int(),
@@ -33,10 +35,6 @@ const DatabaseState = row({
   syncNames: z.string(),
   /** The standbys that confirm commits; null if this database user may not see them. */
   syncStandbys: z.int().nullable(),
-  connectionsMax: z.int(),
-  connectionsFree: z.int(),
-  /** The database role's connection limit; −1 means none. */
-  roleMax: z.int(),
 });
 export type DatabaseState = z.infer<typeof DatabaseState>;
 
@@ -44,11 +42,7 @@ const STATE = `select current_setting('server_version_num')::int / 10000 as vers
     pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') = 'on' as "readOnly",
     extract(epoch from clock_timestamp())::float8 * 1000 as ms, current_setting('synchronous_standby_names') as "syncNames",
     (select case when count(*) = count(sync_state) then count(*) filter (where sync_state in ('sync', 'quorum')) end::int
-       from pg_stat_replication) as "syncStandbys",
-    current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int as "connectionsMax",
-    current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int -
-      (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as "connectionsFree",
-    (select rolconnlimit from pg_roles where rolname = current_user) as "roleMax"`;
+       from pg_stat_replication) as "syncStandbys"`;
 
 interface Reached extends Pick<DoctorContext, "config" | "clock" | "isStarting"> {
   pool: pg.Pool;
@@ -63,12 +57,16 @@ export async function* databaseChecks({
   clock,
   isStarting,
 }: Reached): AsyncGenerator<CheckResult> {
-  const { databaseDurability: durability, databasePoolMax } = config;
+  const { databaseDurability: durability } = config;
   const began = clock.now();
   const state = await queryOne(pool, DatabaseState, STATE);
   const offsetMs = state.ms - (began + clock.now()) / 2;
   const slackMs = (clock.now() - began) / 2;
-  yield* databaseStateChecks(state, { needed: databasePoolMax + OTHER_CONNECTIONS });
+  yield checkDatabaseState(state);
+  yield checkConnections(await readConnectionLimits(pool), {
+    needed: countConnectionsMax(config),
+    others: await countOtherConnections(pool, config),
+  });
   yield await misconfigured(
     "settings",
     "fsync, full_page_writes, synchronous_commit and the session's settings have the required values",
@@ -85,30 +83,51 @@ export async function* databaseChecks({
   yield* historyChecks(pool, config);
 }
 
-export function* databaseStateChecks(state: DatabaseState, { needed }: { needed: number }): Generator<CheckResult> {
-  const { version, name, isStandby, readOnly, connectionsMax, connectionsFree, roleMax } = state;
+export function checkDatabaseState({ version, name, isStandby, readOnly }: DatabaseState): CheckResult {
   if (version < OLDEST_VERSION)
-    yield failedCheck("database", `PostgreSQL ${name} is too old`, `upgrade PostgreSQL to ${OLDEST_VERSION} or newer`);
-  else if (isStandby)
-    yield failedCheck(
+    return failedCheck("database", `PostgreSQL ${name} is too old`, `upgrade PostgreSQL to ${OLDEST_VERSION} or newer`);
+  if (isStandby)
+    return failedCheck(
       "database",
       "it is a standby, and takes no writes",
       "set DATABASE_URL to the primary, or list all PostgreSQL servers in it",
     );
-  else if (readOnly)
-    yield failedCheck(
+  if (readOnly)
+    return failedCheck(
       "database",
       "it is read-only",
       "set default_transaction_read_only = off for the database and its role",
     );
-  else yield passedCheck("database", `PostgreSQL ${name} answers`);
-  const most = roleMax < 0 ? connectionsMax : Math.min(connectionsMax, roleMax);
-  const next = "raise max_connections (or the role's CONNECTION LIMIT), or lower DATABASE_POOL_MAX";
+  return passedCheck("database", `PostgreSQL ${name} answers`);
+}
+
+/**
+ * `needed`: the connections that this gateway opens at most. `others`: those of all other running gateways. Each limit
+ * is of the server, the role or the database.
+ */
+export function checkConnections(
+  limits: readonly ConnectionLimit[],
+  { needed, others }: { needed: number; others: number },
+): CheckResult {
+  const most = Math.min(...limits.map(({ max }) => max));
+  const free = Math.max(0, Math.min(...limits.map(({ max, used }) => max - used)));
+  const next = "raise max_connections (or the CONNECTION LIMIT of the role or database), or lower DATABASE_POOL_MAX";
   if (most < needed)
-    yield failedCheck("pool", `PostgreSQL allows ${most} connections, but one gateway opens up to ${needed}`, next);
-  else if (connectionsFree < needed / 2)
-    yield warningCheck("pool", `${connectionsFree} of ${most} connections are free`, next);
-  else yield passedCheck("pool", `${connectionsFree} of ${most} connections are free`);
+    return failedCheck("pool", `PostgreSQL allows ${most} connections, but one gateway opens up to ${needed}`, next);
+  if (most < needed + others)
+    return warningCheck(
+      "pool",
+      `PostgreSQL allows ${most} connections, but this gateway and the other running ones open up to ${needed + others}`,
+      next,
+    );
+  const found = `${free} of ${most} connections are free`;
+  return free < needed / 2 ? warningCheck("pool", found, next) : passedCheck("pool", found);
+}
+
+/** The connections that all other running gateways open at most; 0 before the database has the table of gateways. */
+async function countOtherConnections(pool: pg.Pool, { spoolDir }: Config): Promise<number> {
+  const { isThere } = await queryOne(pool, There, `select to_regclass('gateway_process') is not null as "isThere"`);
+  return await openGatewayProcesses(pool, () => isThere).connections({ host: spoolHost(), directory: spoolDir });
 }
 
 async function misconfigured(name: string, fine: string, look: () => Promise<void>): Promise<CheckResult> {

@@ -21,6 +21,7 @@ import { systemRandom } from "../../base/random.ts";
 import { DAY_MS } from "../../base/time.ts";
 import { openGatewaySettings } from "../../build/shared-settings.ts";
 import { parseConfig } from "../../config.ts";
+import type { ConnectionLimit } from "../../db/connection-limits.ts";
 import { compareSharedSettings } from "../../db/deployment/compare-settings.ts";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
 import { findValkeyServer, startValkeyServer } from "../../limits/testing.ts";
@@ -30,7 +31,13 @@ import { selfSignedCertificate } from "../../plane/hub/testing-certificate.ts";
 import { loadServerSecrets } from "../../server-secrets.ts";
 import { TOLLGATE_COMMANDS } from "../tollgate.ts";
 import { checkCertificate } from "./certificates.ts";
-import { checkDatabaseClock, checkStandby, type DatabaseState, databaseStateChecks } from "./database.ts";
+import {
+  checkConnections,
+  checkDatabaseClock,
+  checkDatabaseState,
+  checkStandby,
+  type DatabaseState,
+} from "./database.ts";
 import { encryptionChecks } from "./encryption.ts";
 import { checkEvictionPolicy, paymentChecks } from "./limits-mail-and-payment-checks.ts";
 import { checkDirectory, checkFreeSpace, checkOpenFileLimit } from "./machine.ts";
@@ -94,25 +101,31 @@ describe("a check of tollgate doctor", () => {
 
   const state: DatabaseState = {
     ...{ version: 17, name: "17.4", isStandby: false, readOnly: false, ms: 0, syncNames: "", syncStandbys: 0 },
-    ...{ connectionsMax: 97, connectionsFree: 80, roleMax: -1 },
   };
-  const found = (other: Partial<DatabaseState>): [CheckResult, CheckResult] =>
-    [...databaseStateChecks({ ...state, ...other }, { needed: 24 })] as [CheckResult, CheckResult];
+  const found = (other: Partial<DatabaseState>): CheckResult => checkDatabaseState({ ...state, ...other });
   test("reports the database's version, a standby and missing write permissions", () => {
-    assertCheck(found({})[0], "ok database", /^PostgreSQL 17\.4 answers$/);
-    assertCheck(found({ version: 14, name: "14.2" })[0], "fail database", /14\.2 is too old/, /15 or newer/);
-    assertCheck(found({ isStandby: true })[0], "fail database", /standby/, /DATABASE_URL to the primary/);
-    assertCheck(found({ readOnly: true })[0], "fail database", /read-only/, /default_transaction_read_only/);
+    assertCheck(found({}), "ok database", /^PostgreSQL 17\.4 answers$/);
+    assertCheck(found({ version: 14, name: "14.2" }), "fail database", /14\.2 is too old/, /15 or newer/);
+    assertCheck(found({ isStandby: true }), "fail database", /standby/, /DATABASE_URL to the primary/);
+    assertCheck(found({ readOnly: true }), "fail database", /read-only/, /default_transaction_read_only/);
   });
 
-  test("reports a connection limit of the server or role that is too low", () => {
-    assertCheck(found({})[1], "ok pool", /80 of 97 connections/);
-    assertCheck(found({ connectionsFree: 3 })[1], "warn pool", /3 of 97/, /max_connections/);
+  test("reports a connection limit of the server, role or database that is too low for this gateway or for all", () => {
+    const server = (used: number): ConnectionLimit => ({ limit: "server", max: 97, used });
+    const alone = { needed: 24, others: 0 };
+    assertCheck(checkConnections([server(17)], alone), "ok pool", /80 of 97 connections/);
+    assertCheck(checkConnections([server(94)], alone), "warn pool", /3 of 97/, /max_connections/);
     assertCheck(
-      found({ roleMax: 10 })[1],
+      checkConnections([server(17), { limit: "role", max: 10, used: 0 }], alone),
       "fail pool",
       /^PostgreSQL allows 10 connections, .* up to 24$/,
       /CONNECTION LIMIT/,
+    );
+    assertCheck(
+      checkConnections([server(17)], { needed: 24, others: 74 }),
+      "warn pool",
+      /^PostgreSQL allows 97 connections, but this gateway and the other running ones open up to 98$/,
+      /DATABASE_POOL_MAX/,
     );
   });
 

@@ -47,6 +47,8 @@ interface MetricFacts {
   databaseClock: () => { offsetMs: number | null; uncertaintyMs: number };
   /** The open file descriptors of this process; undefined on systems where they cannot be counted. */
   files: () => { open: number; max: number } | undefined;
+  /** The database's limits on connections, and how many connections of all programs are in use. */
+  connectionLimits: () => readonly { limit: string; max: number; used: number }[];
   /** How many connections the database refused because it had too many. */
   connectionsRefused: () => number;
   /** Whether the limits server deletes counters when its memory is short; undefined if unknown. */
@@ -56,6 +58,8 @@ interface MetricFacts {
   checks: () => CheckFigures;
   /** The number of ended requests that are not settled in the ledger yet. */
   settlementsWaiting: () => number;
+  /** The number of processes that may have left settlements in their spool; undefined before the first reading. */
+  spoolsLeft: () => number | undefined;
   /** The number of months with request records, and of those due to be dropped; undefined before the first check. */
   months: () => { kept: number; due: number } | undefined;
   /** Ended requests that are not in the rollups yet; undefined before the first check. */
@@ -141,13 +145,27 @@ function tellOfEventLoop(page: MetricsPage, { loopDelays }: MetricFacts): void {
   }
 }
 
-function tellOfLimits(page: MetricsPage, { files, connectionsRefused }: MetricFacts): void {
+function tellOfLimits(page: MetricsPage, { files, connectionLimits, connectionsRefused }: MetricFacts): void {
   const ofFiles = (pick: "open" | "max") => (): MetricReading[] => {
     const found = files();
     return found === undefined ? [] : [[found[pick]]];
   };
   page.gauge("tollgate_open_files", "File descriptors in use.", ofFiles("open"));
   page.gauge("tollgate_open_files_max", "Maximum number of file descriptors.", ofFiles("max"));
+  const ofConnections = (pick: "used" | "max") => (): MetricReading[] =>
+    connectionLimits().map(({ limit, ...values }) => [values[pick], { limit }]);
+  page.gauge(
+    "tollgate_database_connections",
+    "Connections of all programs that count towards a limit of the database: of the server, the role or the database.",
+    ofConnections("used"),
+    "max",
+  );
+  page.gauge(
+    "tollgate_database_connections_max",
+    "Limit on the connections to the database.",
+    ofConnections("max"),
+    "max",
+  );
   page.counter(
     "tollgate_database_connections_refused_total",
     "Connections that the database refused because there were too many.",
@@ -240,7 +258,7 @@ function tellOfDependencies(page: MetricsPage, { dependencies, pool, databaseClo
   page.gauge("tollgate_pool_waiting", "Queries that wait for a database connection.", () => [[pool().waiting]]);
 }
 
-function tellOfBooks(page: MetricsPage, { ledger, settlementsWaiting, verdict, now }: MetricFacts): void {
+function tellOfBooks(page: MetricsPage, { ledger, settlementsWaiting, spoolsLeft, verdict, now }: MetricFacts): void {
   // A counter of the ledger itself, read at each scrape.
   const sum = (name: string, help: string, read: (of: LedgerTallies) => number): void =>
     page.counter(name, help, () => [[read(ledger().tallies)]]);
@@ -284,6 +302,15 @@ function tellOfBooks(page: MetricsPage, { ledger, settlementsWaiting, verdict, n
   page.gauge("tollgate_settlements_waiting", "Ended requests that are not in the ledger yet.", () => [
     [settlementsWaiting()],
   ]);
+  page.gauge(
+    "tollgate_spools_left",
+    "Gateway processes that are gone or cut off from the database, and may have left settlements in their spool.",
+    () => {
+      const left = spoolsLeft();
+      return left === undefined ? [] : [[left]];
+    },
+    "max",
+  );
 
   page.counter(
     "tollgate_lock_waits_total",

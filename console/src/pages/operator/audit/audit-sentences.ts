@@ -113,6 +113,11 @@ const ACTIONS: Record<string, Words> = {
     "enter the spool of a gateway",
     { alone: true },
   ),
+  "spool.forget": plain(
+    "Give up a spool",
+    "gave up the lost spool of the gateway",
+    "give up the lost spool of the gateway",
+  ),
   "history.retain": plain("Drop old records", "dropped old records of", "drop old records of"),
   "deployment.fork": plain("Fork the deployment", "forked the deployment", "fork the deployment"),
   "secret.rotate": plain("Replace a secret", "replaced the secret", "replace the secret"),

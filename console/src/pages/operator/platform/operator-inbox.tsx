@@ -12,14 +12,15 @@ const LINK = "font-medium text-accent underline-offset-2 hover:underline";
 const EVIDENCE_MAX = 4;
 
 export function OperatorInbox({
-  of: { quarantines, payouts, disputes, settlements_given_up },
+  of: { quarantines, payouts, disputes, settlements_given_up, spools_left },
   age,
 }: {
   of: Triage["inbox"];
   /** Says when the decisions were read, if they are outdated. */
   age: ReactNode;
 }) {
-  const open = quarantines.length + payouts.length + disputes.length + (settlements_given_up > 0 ? 1 : 0);
+  const open =
+    quarantines.length + payouts.length + disputes.length + spools_left.length + (settlements_given_up > 0 ? 1 : 0);
   return (
     <Card title={open === 0 ? "Decisions" : `Decisions (${open})`} aside={age} flush>
       {open === 0 ? (
@@ -41,6 +42,23 @@ export function OperatorInbox({
               each with the reason.
             </Item>
           )}
+          {spools_left.map(({ gateway, host, directory, seen_at, requests }) => (
+            <Item
+              key={gateway}
+              tone="bad"
+              word="spool"
+              at={seen_at}
+              title={
+                <a href="/docs/guide/operators/runbook#tollgatespoolleft" className={LINK}>
+                  A gateway on {host} is gone or cut off
+                </a>
+              }
+            >
+              It may have answered <CountText of={requests} />{" "}
+              {requests === 1 ? "request that is" : "requests that are"} not charged yet. The settlements are in the
+              directory <code className="inline-block max-w-full font-mono text-xs break-all">{directory}</code>
+            </Item>
+          ))}
           {disputes.map(({ id, account, account_name, amount_micro, at }) => (
             <Item
               key={id}

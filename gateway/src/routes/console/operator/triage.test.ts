@@ -27,6 +27,7 @@ interface Triage {
     payouts: { note: string; hosts: number }[];
     disputes: { id: string; amount_micro: string }[];
     settlements_given_up: number;
+    spools_left: { gateway: string; directory: string; requests: number }[];
   };
 }
 
@@ -59,7 +60,7 @@ describe("the platform's status", () => {
   });
 });
 
-test("the list of pending decisions contains quarantines with evidence, open payouts, open disputes and settlements given up", async () => {
+test("the list of pending decisions contains quarantines with evidence, open payouts, open disputes, settlements given up and spools left", async () => {
   const hostId = host.accountIds[0] as Uuid;
   const node = await platform.parts.fleet.register(hostId, { name: "bad", hardware: {}, agent: "" });
   const evidence = { model: "tiny-3b", jobs: 20, failures: 9 };
@@ -96,9 +97,16 @@ test("the list of pending decisions contains quarantines with evidence, open pay
   await platform.pool.query("insert into settlement_given_up (request_id, charge, reason) values ($1, 1, 'refused')", [
     platform.newId(),
   ]);
+  await platform.pool.query(
+    `insert into gateway_process (gateway, host, directory, connections, seen_at, expired) values
+      ('gone', 'machine', '/data/spool', 24, '2030-01-01', 30), ('running', 'machine', '/data/spool', 24, now(), 0)`,
+  );
 
   const { inbox } = await triage();
   assert.equal(inbox.settlements_given_up, 1);
+  assert.deepEqual(inbox.spools_left, [
+    { gateway: "gone", host: "machine", directory: "/data/spool", seen_at: Date.UTC(2030) / 1000, requests: 30 },
+  ]);
   assert.deepEqual(
     inbox.quarantines.map(({ name, quarantine }) => [name, quarantine.reason, quarantine.evidence]),
     [["bad", "failures", evidence]],

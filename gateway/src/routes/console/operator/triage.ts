@@ -19,23 +19,24 @@ const SHOWN_MAX = 20;
 export function triageHandlers(
   parts: Pick<OperatorServices, "directory" | "payouts" | "disputes"> &
     Pick<HistoryServices, "availability"> &
-    Pick<LedgerServices, "givenUp"> &
+    Pick<LedgerServices, "givenUp" | "gatewayProcesses"> &
     Pick<InferenceServices, "catalogue"> &
     Pick<NodeServices, "nodes"> &
     Pick<SiteServices, "now" | "outages">,
 ): Handlers<typeof triageRoutes> {
-  const { directory, payouts, disputes, availability, givenUp, outages } = parts;
+  const { directory, payouts, disputes, availability, givenUp, gatewayProcesses, outages } = parts;
   const verdicts = createPlatformHealthReader({ availability, outages, capacity: () => sumCapacityByModel(parts) });
   return {
     async getTriage() {
       const now = parts.now();
-      const [{ state, causes, capacity, served }, quarantined, batches, disputed, settlementsGivenUp] =
+      const [{ state, causes, capacity, served }, quarantined, batches, disputed, settlementsGivenUp, spools] =
         await Promise.all([
           verdicts.read(now),
           directory.nodes.search({ standing: "quarantined", limit: SHOWN_MAX }),
           payouts.list({ limit: SHOWN_MAX, open: true }),
           disputes(SHOWN_MAX),
           givenUp.count(),
+          gatewayProcesses.leftSpools(SHOWN_MAX),
         ]);
       return {
         object: "triage",
@@ -78,6 +79,7 @@ export function triageHandlers(
             at: toUnixSeconds(at),
           })),
           settlements_given_up: settlementsGivenUp,
+          spools_left: spools.map(({ seenAt, ...spool }) => ({ ...spool, seen_at: toUnixSeconds(seenAt) })),
         },
       };
     },
