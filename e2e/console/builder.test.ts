@@ -204,7 +204,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await live.click();
     await untilListed(4);
 
-    const histogram = page.getByRole("region", { name: "Requests over time" }).getByRole("img");
+    const histogram = page.getByRole("region", { name: "Requests over time" }).getByRole("application");
     const box = (await histogram.boundingBox()) ?? assert.fail("the histogram is not shown");
     await page.mouse.move(box.x + box.width * 0.5, box.y + box.height / 2);
     await page.mouse.down();
