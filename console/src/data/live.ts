@@ -6,8 +6,9 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { ACCOUNT_HEADER } from "../api/account-header.ts";
 import { findAccountIdForPath } from "../api/chosen-account.ts";
-import { openEventStream, type ServerEvent } from "../api/event-stream.ts";
+import type { ServerEvent } from "../api/event-stream.ts";
 import { gatewayReachability } from "../api/gateway.ts";
+import { openSharedEventStream } from "../api/shared-event-stream.ts";
 import type { Balance, LiveRequests } from "../api/types.ts";
 import { balanceQuery } from "./money.ts";
 import { useOutage } from "./outage.ts";
@@ -25,7 +26,10 @@ interface EventStreamOptions {
   of?: string | undefined;
 }
 
-/** Opens a stream of the API while the page is open and visible. Returns whether the stream is open. */
+/**
+ * Receives a stream of the API while the page is open and visible. Pages of one browser share the stream. Returns whether
+ * it is open.
+ */
 export function useEventStream(
   path: string,
   on: (event: ServerEvent) => void,
@@ -40,7 +44,7 @@ export function useEventStream(
     if (!enabled || !seen || away) return;
     const account = findAccountIdForPath(path);
     let wasOpen = false;
-    const close = openEventStream({
+    const close = openSharedEventStream({
       url: path,
       headers: account === undefined ? {} : { [ACCOUNT_HEADER]: account },
       on,
