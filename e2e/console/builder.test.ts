@@ -182,7 +182,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(browser.complaints(), []);
   });
 
-  test("a drag over the histogram narrows the request list; views are saved by name; new requests appear unless paused", async () => {
+  test("a drag over the histogram or a selection by keyboard narrows the request list; views are saved by name; new requests appear unless paused", async () => {
     const ada = await new ConsoleClient(platform).signIn(ADA);
     const { secret } = await ada.send<{ secret: string }>("POST", "keys", { name: "explorer" });
     await chat(secret, "Hello");
@@ -205,6 +205,11 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await untilListed(4);
 
     const histogram = page.getByRole("region", { name: "Requests over time" }).getByRole("application");
+    await histogram.focus();
+    for (const key of ["End", "Shift+ArrowLeft", "Shift+ArrowLeft", "Enter"]) await page.keyboard.press(key);
+    await page.waitForURL(({ searchParams }) => searchParams.has("from") && searchParams.has("to"));
+    await page.goBack();
+    await untilSearch("");
     const box = (await histogram.boundingBox()) ?? assert.fail("the histogram is not shown");
     await page.mouse.move(box.x + box.width * 0.5, box.y + box.height / 2);
     await page.mouse.down();
