@@ -45,7 +45,7 @@ export function Histogram({ filter, enabled, onNarrow, onOutcome }: Props) {
   return (
     <section
       aria-label="Requests over time"
-      className="h-52 border-b border-line px-4 pt-3 sm:h-44 sm:px-5 [&_figure]:gap-1"
+      className="h-48 border-b border-line px-4 pt-3 sm:px-5 2xl:h-44 [&_figure]:gap-1"
     >
       {data !== undefined && chart !== undefined ? (
         <Chart
@@ -83,7 +83,7 @@ function Outcomes({ histogram, onOutcome, children }: OutcomesProps) {
   return (
     <ul
       aria-label="Requests by outcome"
-      className="flex h-6 min-w-0 basis-full items-center gap-1 overflow-x-auto whitespace-nowrap sm:flex-1 sm:basis-0"
+      className="flex h-6 min-w-0 basis-full items-center gap-1 overflow-x-auto whitespace-nowrap 2xl:flex-1 2xl:basis-0"
     >
       <li className="empty:hidden">{children}</li>
       <li>{`1 bar per ${bucketLengthText(histogram.bucket_s)}`}</li>
