@@ -379,10 +379,12 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     const { secret } = (await made.json()) as { secret: string };
     for (const tokens of [1, 7, 30]) await chat(secret, `#script {"tokens":${tokens}}`);
     await waitUntilRolledUp(platform);
-    await page.goto("/console/overview");
-    const rows = page.getByRole("table", { name: "Latest requests" }).locator("tbody tr");
+    // The overview lists only the latest requests, this page all of them.
+    await page.goto("/console/requests");
+    const rows = page.getByRole("table", { name: "Requests" }).locator("tbody tr");
     await rows.nth(3).waitFor();
     const charges = await rows.locator("td:last-child").allInnerTexts();
+    await page.goto("/console/overview");
     assert.equal(new Set(charges.map((text) => text.length - text.indexOf("."))).size, 1, charges.join(" "));
     const sum = formatDollars(charges.reduce((so, text) => so + parseDollars(text), 0n));
     // The shown figures, the chart's sum and the models' costs must equal this sum from the database.
